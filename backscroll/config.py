@@ -61,6 +61,7 @@ class Settings:
     store: str = ""  # a file, or postgresql://…; empty: one file in the user's data folder
     tenant: str = "default"  # whose rows in a shared PostgreSQL
     actor: str = "user"  # who you are in the log
+    user: str = ""  # to whom new threads belong: what they say is known in the other threads of this user
     language: str = ""  # en or zh; empty: by the locale
     patience: float = 60.0  # seconds to wait for other writers
     longest_line: int = (
@@ -121,6 +122,7 @@ class Settings:
     understanding: str = "auto"  # auto: a configured model reads and writes by itself, in the background; asked: only when somebody asks for it
     flush_minutes: float = 30.0  # after so long a silence the last turns are analysed too; 0: never by itself
     share_graph: float = 0.05  # of the budget, for what is known about what is being talked about
+    share_profile: float = 0.05  # … for what other threads of the user, or of the project, tell
     share_task: float = 0.05  # … for the task at hand: plan, feedback, reminders
     task_boundaries: str = "suggest"  # off, suggest or act: when a new task seems to begin
     # The agent: how far it may go, and what it is told.

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
 from backscroll.errors import StoreCorrupt
 from backscroll.formats.json_text import dumps
 from backscroll.record.chain import to_bytes, words_from_bytes
-from backscroll.vocab.handle import handle_of
+from backscroll.vocab.handle import Handle, handle_of
 from backscroll.vocab.part import Json, part_to_json
 from backscroll.vocab.prompt import Block, Level, Section
 
@@ -34,6 +34,7 @@ class Item:
     handle: str  # what it stands for; empty for what is no part of the history
     mark: str  # hash of its content: equal marks, equal bytes
     cached: bool = False  # part of the prefix that the last prompt had too
+    sources: tuple[str, ...] = ()  # of what other conversations tell: the messages that say it
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,8 @@ def receipt_from_bytes(data: bytes) -> Receipt:
     try:
         known = {f.name for f in fields(Receipt)}
         kept = {name: value for name, value in raw.items() if name in known}
-        kept["items"] = tuple(Item(**item) for item in kept["items"])
+        items = [Item(**item) for item in kept["items"]]
+        kept["items"] = tuple(replace(item, sources=tuple(item.sources)) for item in items)
         kept["money"] = Money(**kept["money"])
         kept["repairs"], kept["warnings"] = tuple(kept["repairs"]), tuple(kept["warnings"])
         return Receipt(**kept)
@@ -154,8 +156,8 @@ def receipt_from_bytes(data: bytes) -> Receipt:
         ) from error
 
 
-def item_of(block: Block) -> Item:
-    """A block as it stands on the receipt."""
+def item_of(block: Block, home: str = "") -> Item:
+    """A block as it stands on the receipt of a prompt of the thread `home`."""
     first, last = (min(block.sources), max(block.sources)) if block.sources else (None, None)
     if block.message is not None:
         handle = handle_of(block.message)
@@ -163,8 +165,17 @@ def item_of(block: Block) -> Item:
         handle = handle_of(first, last)
     else:
         handle = ""
+    sources: tuple[str, ...] = ()
+    if block.section is Section.PROFILE:
+        handle = ""
+        sources = tuple(
+            str(Handle(s.seq, s.seq, None if s.thread == home else s.thread)) for s in block.sources
+        )
     level = Level(block.level).name.lower()
-    return Item(block.section.value, block.role, level, block.tokens, block.reason, handle, mark_of(block))
+    mark = mark_of(block)
+    return Item(
+        block.section.value, block.role, level, block.tokens, block.reason, handle, mark, sources=sources
+    )
 
 
 def mark_of(block: Block) -> str:
@@ -181,9 +192,7 @@ def with_cached(items: Sequence[Item], before: Receipt | None) -> tuple[tuple[It
 
 
 def _cached(item: Item) -> Item:
-    return Item(
-        item.section, item.role, item.level, item.tokens, item.reason, item.handle, item.mark, cached=True
-    )
+    return replace(item, cached=True)
 
 
 def same_prefix(one: Sequence[str], other: Sequence[str]) -> int:

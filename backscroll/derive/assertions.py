@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from backscroll.derive import extract_code
+from backscroll.derive import extract_code, personal
 from backscroll.derive.assertions_language import in_tongue
 from backscroll.derive.assertions_speech import Echo, counts, folded, heard
 from backscroll.derive.assertions_storing import from_body, to_body
@@ -28,7 +28,7 @@ from backscroll.vocab.message import Message
 __all__ = ["MOST", "RECIPE", "extract", "from_body", "rule_key", "to_body"]
 
 #: `version` goes up whenever the same turn would give other assertions.
-RECIPE = Recipe("assertions", 1)
+RECIPE = Recipe("assertions", 2)
 #: Assertions of one turn that are kept at the most.
 MOST = 60
 _LONGEST = 400  # characters of a name, a value or a quote
@@ -74,7 +74,8 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
         from backscroll.derive import extract_zh
 
         found += extract_zh.read(spoken)
-    found = _without_echo(found, told, programs)
+    own = personal.read(people)
+    found = _without_echo([*personal.without_repeats(found, own), *own], told, programs)
     code = extract_code.read(messages, told)
     if found and extract_code.about_code(messages, told):
         found = _without_code(found, code)

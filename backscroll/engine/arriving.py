@@ -140,7 +140,15 @@ class Arrival:
                 made = pen.save()
             else:
                 project = self.project if self.project is not None else foreign.project
-                about = About(foreign.title, project, foreign.kind, foreign.language, (), metadata)
+                about = About(
+                    foreign.title,
+                    project,
+                    foreign.kind,
+                    foreign.language,
+                    (),
+                    metadata,
+                    self.engine.settings.user,
+                )
                 made = self.engine.begin(tx, about, self.actor, said=started).state
             tx.set_origin(key, made.id)
             return made

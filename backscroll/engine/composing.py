@@ -33,7 +33,7 @@ from backscroll.engine.placement import Placement, standing_placements
 from backscroll.engine.prefixes import marks_in
 from backscroll.engine.sheet import Sheet
 from backscroll.engine.sheet_telling import last_reply, shown_sizes
-from backscroll.engine.withdrawals import withdrawn
+from backscroll.engine.withdrawals import may_be_withdrawn, withdrawn
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_cut, is_spoken_by_user
@@ -77,7 +77,9 @@ class Composer:
         if uncounted:
             sizes = {**sizes, **shown_sizes(engine, uncounted, ask)}
         self.meter = meter_of(engine, ask, sizes)
-        self.language = valid_text(view_now.state.about.language)
+        self.state = view_now.state
+        self.about = self.state.about
+        self.language = valid_text(self.about.language)
         about = f"{ask.tokenizer.name}:{ask.wire}:{ask.shown}:{self.language}"
         shelf = engine.memo.shelf(f"view:{about}", _SHOWN)
         self.lens = Lens(self.meter, memo=shelf, language=self.language, limit=ask.shown)
@@ -165,7 +167,7 @@ class Composer:
         return arrange(history, beside, cuts, unseen, places, self._stood_in, self._told)
 
     def _told(self, key: PlacedKey) -> list[Block]:
-        return [b for b in self._placed.get(key, ()) if not (b.tells and self._withdrawn(b))]
+        return [b for b in self._placed.get(key, ()) if not (may_be_withdrawn(b) and self._withdrawn(b))]
 
     def _read_placed(self, placements: Iterable[Placement]) -> dict[tuple[Ref, ...], list[Block]]:
         """What was placed into prompts, by the message behind which it stands and its revision."""
@@ -178,7 +180,7 @@ class Composer:
         return out
 
     def _withdrawn(self, block: Block) -> bool:
-        """True where a memory that a placed text tells was taken back since."""
+        """True where what a placed text tells was taken back since."""
         if self.as_of is not None:
             return False
         if self._is_withdrawn is None:

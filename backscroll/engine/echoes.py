@@ -81,11 +81,16 @@ def unnamed(
 
 
 def naming(
-    tx: Writer, threads: Sequence[str], words: Sequence[str], gone: Collection[Ref], dialect: str
+    tx: Writer,
+    threads: Sequence[str],
+    words: Sequence[str],
+    gone: Collection[Ref],
+    dialect: str,
+    heard: Sequence[str] = (),
 ) -> list[Event]:
     """Changes to the graph about a node whose name only these words said: the name is the words.
 
-    What a person called by a name of their own is left: that name is the person's.
+    What a person called by a name of their own is left: that name is the person's. `heard` are other threads in which it may be said.
     """
     from backscroll.recall.query import parse_query
 
@@ -103,7 +108,7 @@ def naming(
                 known[name] = False
                 return False
             expression = query.to_fts5() if dialect == "fts5" else query.to_tsquery()
-            hits = tx.search(expression, Wanted(tuple(threads)), len(gone) + 1)
+            hits = tx.search(expression, Wanted((*threads, *heard)), len(gone) + 1)
             known[name] = all(hit.message in gone for hit in hits)
         return known[name]
 

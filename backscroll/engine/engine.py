@@ -5,31 +5,24 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from backscroll.config import Settings
 from backscroll.engine import forgetting
+from backscroll.engine.directory import Directory
 from backscroll.engine.doors import doors
-from backscroll.engine.forking import begin_fork
-from backscroll.engine.lineage import View
 from backscroll.engine.means import Means
 from backscroll.engine.memo import Memo
 from backscroll.engine.pacing import Callers
-from backscroll.engine.pen import Pen, checked_actor
-from backscroll.engine.reading import info_of
+from backscroll.engine.pen import checked_actor
 from backscroll.engine.scrubbing import scrub
 from backscroll.engine.thread import Thread
-from backscroll.errors import Ambiguous, InvalidInput, NotFound
-from backscroll.record.about import About
-from backscroll.record.chain import genesis
-from backscroll.record.ports import Store, ThreadState, Writer
-from backscroll.vocab.event import Kind
-from backscroll.vocab.ids import THREAD_ID, Ref, parse_ref
-from backscroll.vocab.part import Json
-from backscroll.vocab.thread import ThreadInfo
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.record.ports import Store
+from backscroll.vocab.ids import THREAD_ID, Ref
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -45,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @doors
-class Engine:
+class Engine(Directory):
     """Everything in one store."""
 
     def __init__(self, store: Store, settings: Settings, means: Means | None = None) -> None:
@@ -112,129 +105,6 @@ class Engine:
     ) -> None:
         self.close()
 
-    # -- threads ---------------------------------------------------------------------------------------------
-
-    def create(
-        self,
-        title: str = "",
-        *,
-        project: str = "",
-        kind: str = "chat",
-        language: str = "",
-        tags: Sequence[str] = (),
-        metadata: dict[str, Json] | None = None,
-        actor: str | None = None,
-    ) -> Thread:
-        """Begin a conversation."""
-        if isinstance(tags, str):
-            raise InvalidInput(f"not a list of tags: {tags!r}", hint=f"give them one by one: tags=[{tags!r}]")
-        about = About(title, project, kind, language, tuple(tags), metadata or {})
-        made = self.store.write(lambda tx: self.begin(tx, about, actor).state.id)
-        thread = Thread(self, made, actor)
-        self.changed(thread)
-        return thread
-
-    def begin(
-        self,
-        tx: Writer,
-        about: About,
-        actor: str | None = None,
-        *,
-        name: str | None = None,
-        said: str | None = None,
-    ) -> Pen:
-        """A new thread inside a transaction; gives the pen that holds it. `said` is when it really began."""
-        name, now = name or self.means.new_thread(), self.means.now()
-        began = said or now
-        tx.add_thread(ThreadState(name, name, 0, genesis(name), About(), began, began))
-        pen = Pen(tx, name, self.means, actor or self.settings.actor)
-        head = {"said": said} if said else {}
-        pen.write(Kind.CREATED, head=head, body={"about": about.to_json()}, at=now)
-        pen.save()
-        return pen
-
-    def fork(self, parent: str, at: Ref | None, *, title: str | None, actor: str) -> str:
-        """A thread that shares another one's past up to and including a message; gives its id."""
-
-        def work(tx: Writer) -> str:
-            state = tx.lock_thread(parent) if THREAD_ID.fullmatch(parent) else None
-            if state is None:
-                raise NotFound(f"no thread {parent}")
-            entry = None if at is None else View(tx, state).entry(at)
-            if at is not None and (entry is None or not entry.live):
-                where = f"message {at.short} does not stand in thread {parent[:8]}"
-                raise NotFound(where, hint="fork at a live message")
-            position = None if entry is None else entry.position
-            return self.begin_fork(tx, state, position, at, title, actor).state.id
-
-        made = self.store.write(work)
-        self.changed(Thread(self, made, actor))
-        return made
-
-    def begin_fork(
-        self,
-        tx: Writer,
-        parent: ThreadState,
-        position: bytes | None,
-        at: Ref | None,
-        title: str | None,
-        actor: str,
-    ) -> Pen:
-        """A fork inside a transaction; gives the pen that holds it."""
-        return begin_fork(tx, self.means, parent, position, at, title, actor)
-
-    def thread(self, name: str, *, actor: str | None = None) -> Thread:
-        """A thread by its id, or by the first digits of it."""
-        return Thread(self, self.resolve(name), actor)
-
-    def resolve(self, name: str) -> str:
-        """The full id of a thread, given its first digits."""
-        wanted = name.strip().lower()
-        if THREAD_ID.fullmatch(wanted):
-            if self.store.read(lambda reader: reader.thread(wanted)) is None:
-                raise NotFound(f"no thread {name}", hint="`backscroll threads` lists what is in the store")
-            return wanted
-        if len(wanted) < 2 or not all(c in "0123456789abcdef" for c in wanted):
-            raise NotFound(
-                f"not the id of a thread: {name!r}",
-                hint="ids are hex digits; `backscroll threads` lists them",
-            )
-        found = self.store.read(lambda reader: reader.threads_like(wanted, 5))
-        if not found:
-            raise NotFound(
-                f"no thread begins with {name}", hint="`backscroll threads` lists what is in the store"
-            )
-        if len(found) > 1:
-            shown = ", ".join(f[:12] for f in found)
-            raise Ambiguous(f"several threads begin with {name}: {shown}", hint="give more digits")
-        return found[0]
-
-    def resolve_ref(self, name: str) -> Ref:
-        """A message, revision or event by its full or short name (`3f2a9c1e.17`)."""
-        thread, dot, seq = name.strip().rpartition(".")
-        if not dot or not seq.isdecimal() or not seq.isascii() or int(seq) < 1:
-            raise NotFound(f"not the id of a message: {name!r}", hint="ids look like 3f2a9c1e.17")
-        return parse_ref(f"{self.resolve(thread)}.{int(seq)}")
-
-    def threads(
-        self, *, project: str | None = None, kind: str | None = None, limit: int | None = None
-    ) -> Iterator[ThreadInfo]:
-        """Threads, the most recently changed first."""
-        after: tuple[str, str] | None = None
-        left = limit
-        while left is None or left > 0:
-            size = 100 if left is None else min(100, left)
-            page = self.store.read(
-                lambda reader, after=after, size=size: reader.threads(
-                    project=project, kind=kind, after=after, limit=size
-                )
-            )
-            yield from map(info_of, page)
-            left = None if left is None else left - len(page)
-            if len(page) < size:
-                return
-            after = (page[-1].updated_at, page[-1].id)
-
     # -- erasing ---------------------------------------------------------------------------------------------
 
     def forget(
@@ -292,6 +162,7 @@ class Engine:
         *,
         thread: str | None = None,
         project: str | None = None,
+        user: str | None = None,
         kind: str | None = None,
         roles: Sequence[str] = (),
         since: str | datetime | None = None,
@@ -307,6 +178,7 @@ class Engine:
             text,
             thread=thread,
             project=project,
+            user=user,
             kind=kind,
             roles=roles,
             since=since,

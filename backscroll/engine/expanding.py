@@ -33,6 +33,10 @@ def expand(thread: Thread, handle: str, *, learn: bool = True) -> list[Message]:
     owner = thread
     if wanted.thread is not None and not thread.id.startswith(wanted.thread):
         owner = thread.engine.thread(wanted.thread, actor=thread.actor)
+        if owner.info.user not in ("", thread.info.user):
+            raise NotFound(
+                f"{handle} names a message of another user", hint="open it from a thread of that user"
+            )
     found = owner.reading(lambda view: _found(view, wanted))
     if learn:
         from backscroll.engine.learning import note_all

@@ -18,6 +18,7 @@ from backscroll.engine.disowning import disown
 from backscroll.engine.lineage import View, kin_of
 from backscroll.engine.means import Means
 from backscroll.engine.pen import Pen
+from backscroll.engine.people.scope import PROFILE, scopes_of
 from backscroll.errors import NotFound
 from backscroll.record.content import blobs_of, original
 from backscroll.record.history import FORGOTTEN
@@ -128,9 +129,37 @@ def forget_messages(
     told |= {e.id: e for e in condensed(tx, family, messages)}
     kin_ids = [kin.id for kin in family]
     told |= {e.id: e for e in echoes.naming(tx, kin_ids, echoes.words_of(said), set(messages), dialect)}
+    told |= {e.id: e for e in _corrected(tx, means, family, messages, said, actor, dialect)}
     derived = tx.unmake([e.id for e in said], [kin.id for kin in family])
     done = erase(tx, [*said, *told.values()], len(messages), affected, keep_shared=keep_shared)
     return replace(done, revisions=len(said), beside=len(told), derived=derived)
+
+
+def _corrected(
+    tx: Writer,
+    means: Means,
+    family: Sequence[ThreadState],
+    messages: Sequence[Ref],
+    said: Sequence[Event],
+    actor: str,
+    dialect: str,
+) -> list[Event]:
+    """What people changed about a user or a project as a whole, and that repeats these messages; their threads hear of it."""
+    scopes = dict.fromkeys(scope for kin in family for scope in scopes_of(kin.about))
+    out: list[Event] = []
+    for scope in scopes:
+        home = tx.keyed(scope.key)
+        if home is None or home.about.kind != PROFILE or home.id in {kin.id for kin in family}:
+            continue
+        heard = [state.id for state in scope.threads(tx)]
+        words = echoes.words_of(said)
+        found = echoes.naming(tx, [home.id], words, set(messages), dialect, heard)
+        if found:
+            pen = Pen(tx, home.id, means, actor)
+            pen.write(Kind.FORGOTTEN, head={"messages": [], "acts": sorted(e.seq for e in found)})
+            pen.save()
+            out += found
+    return out
 
 
 def condensed(tx: Writer, family: Sequence[ThreadState], messages: Iterable[Ref]) -> list[Event]:

@@ -44,7 +44,8 @@ def begin_fork(
     state = counted(tx, state, as_logged=as_logged)
     tx.add_thread(state)
     pen = Pen(tx, name, means, actor)
-    about = {**parent.about.to_json(), **({} if title is None else {"title": title})}
+    # The caller's own name is that of one thread: a fork has none.
+    about = {**replace(parent.about, key="").to_json(), **({} if title is None else {"title": title})}
     head = {
         "parent": parent.id,
         "at": parent.head,

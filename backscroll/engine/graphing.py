@@ -112,7 +112,7 @@ class ThreadGraph:
 
         def number(opening: Ref) -> int:
             if opening not in known:
-                known[opening] = self.thread.reading(lambda view: _number(view, opening))
+                known[opening] = self.thread.reading(lambda view: number_in(view, opening))
             return known[opening]
 
         return number
@@ -143,7 +143,7 @@ class ThreadGraph:
                 hint="`backscroll graph show` lists what it has",
             )
         bodies = [self._body(Change.PIN, node, predicate, f.value, other=f.object) for f in facts]
-        return self._stroke(bodies, [revisions_of(f) for f in facts])[0]
+        return self.write_changes(bodies, [revisions_of(f) for f in facts])[0]
 
     @in_valid_text
     def forbid(
@@ -188,7 +188,7 @@ class ThreadGraph:
         body = self._body(Change.SPLIT, node, value=name.strip())
         copy = next_copy(self.thread.reading(lambda view: view.others()), body["node"])
         body |= {"turns": [str(o) for o in openings], "names": list(self.view.members(node)), "copy": copy}
-        return self._stroke([body])[0]
+        return self.write_changes([body])[0]
 
     @in_valid_text
     def delete(self, node: str) -> Override:
@@ -204,7 +204,7 @@ class ThreadGraph:
             raise InvalidInput("a node needs a name", hint="use a word or two")
         given = [(self._predicate(p), v) for p, v in attributes.items()]
         changes = [(Change.ADD, "", name, type_meant(type)), *((Change.SET, p, v, "") for p, v in given)]
-        return self._stroke(
+        return self.write_changes(
             [
                 {"change": c.value, "node": key_of(name), "predicate": p, "value": v, "type": t}
                 for c, p, v, t in changes
@@ -234,7 +234,7 @@ class ThreadGraph:
     def _write(
         self, change: Change, node: str, predicate: str = "", value: str = "", **more: str
     ) -> Override:
-        return self._stroke([self._body(change, node, predicate, value, **more)])[0]
+        return self.write_changes([self._body(change, node, predicate, value, **more)])[0]
 
     def _body(
         self,
@@ -260,7 +260,7 @@ class ThreadGraph:
         given = {"predicate": predicate, "value": value, "type": type}
         return body | {name: text for name, text in given.items() if text}
 
-    def _stroke(
+    def write_changes(
         self, bodies: Sequence[Mapping[str, Json]], said: Sequence[Sequence[Ref]] = ()
     ) -> list[Override]:
         """Write changes together; `said` are the revisions whose words each of them repeats."""
@@ -306,7 +306,7 @@ class ThreadGraph:
         self.thread.stroke(lambda pen: pen.write(Kind.LIFTED, head={"of": found}))
 
 
-def _number(view: View, opening: Ref) -> int:
+def number_in(view: View, opening: Ref) -> int:
     """The number of the turn that a message opens."""
     if opening.seq == 0:
         return 0

@@ -45,7 +45,8 @@ def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool,
     """What is to be said now. `stable` is what the prompt shows already; `anew`: the past was condensed just now."""
 
     found = _Finding(composer, stable, anew=anew)
-    blocks = [*found.pins(), *found.memories(), *found.task(), *found.operations()]
+    blocks = [*found.pins(), *found.memories()]
+    blocks += [*found.profile(blocks), *found.task(), *found.operations()]
     why = "recall is off"
     if recall and composer.as_of is None:
         recalled, why = found.recalled()
@@ -137,6 +138,19 @@ class _Finding:
             holds=self._holds,
             now=self.anew,
         )
+        return self._taken(self._titled(block, told))
+
+    def profile(self, said: Sequence[Block]) -> list[Block]:
+        """What other conversations of the user, or of the project, tell; `said` stands before it."""
+        room = self._most(self.settings.share_profile)
+        if room <= 0:
+            return []
+        from backscroll.engine.people.block import profile_block
+
+        told = self.told[Section.PROFILE]
+        new = {line for block in said for line in block.text.split("\n")}
+        everything = told | self.told[Section.MEMORY] | new
+        block = profile_block(self.composer, room, self.question, self.shown, everything)
         return self._taken(self._titled(block, told))
 
     def _titled(self, block: Block | None, told: Collection[str]) -> Block | None:

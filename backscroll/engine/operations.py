@@ -268,13 +268,13 @@ def rename(pen: Pen, title: str) -> Event | None:
 
 
 def describe(pen: Pen, changes: Mapping[str, Json]) -> Event | None:
-    """Change project, kind, language or metadata of the thread."""
-    unknown = set(changes) - {"project", "kind", "language", "metadata"}
+    """Change project, user, kind, language or metadata of the thread."""
+    unknown = set(changes) - {"project", "user", "kind", "language", "metadata"}
     if unknown:
         raise InvalidInput(
-            f"a thread has no {', '.join(sorted(unknown))}", hint="project, kind, language or metadata"
+            f"a thread has no {', '.join(sorted(unknown))}", hint="project, user, kind, language or metadata"
         )
-    now = pen.state.about.to_json()
+    now = pen.state.about.fields()
     about_from_json({**now, **changes})  # refuses what makes no sense
     if all(now[key] == value for key, value in changes.items()):
         return None

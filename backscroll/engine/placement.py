@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from backscroll.engine.lineage import View, ancestors
+from backscroll.engine.people.scope import may_see
 from backscroll.engine.prefixes import PrefixMark
 from backscroll.engine.sheet_changes import touched_by
 from backscroll.errors import StoreCorrupt
@@ -249,7 +250,10 @@ def _shows(entry: Entry, revision: Ref) -> bool:
 
 
 class Alive:
-    """Says whether revisions still stand as they stood: in this history, or else in the one they are from."""
+    """Says whether revisions still stand as they stood: in this history, or else in the one they are from.
+
+    What stands in a thread of another user does not stand here.
+    """
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -297,5 +301,6 @@ class Alive:
     def _other(self, thread: str) -> View | None:
         if thread not in self._others:
             state = self._view.reader.thread(thread)
-            self._others[thread] = None if state is None else View(self._view.reader, state)
+            seen = state is not None and may_see(self._view.state.about, state.about)
+            self._others[thread] = View(self._view.reader, state) if state is not None and seen else None
         return self._others[thread]

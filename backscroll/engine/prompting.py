@@ -187,12 +187,13 @@ class _Job:
         stable = self.composer.blocks(self.composer.frozen)
         new = self._new(stable)
         reason = due(self.composer, weight(stable) + weight(new.blocks), self.ask.room)
-        if reason is not None:
-            found = made(self.composer, reason, self.ask.room)
+        made_now, placed = self._spelled(stable, new, least) if reason is None else (None, ())
+        if made_now is None or made_now.receipt.cut:  # what mending adds, only the finished prompt shows
+            found = made(self.composer, reason or "must", self.ask.room)
             if found is not None:
                 stable = self._compacted(found)
                 new = self._new(stable, anew=True)
-        made_now, placed = self._spelled(stable, new, least)
+            made_now, placed = self._spelled(stable, new, least)
         return made_now if self.quiet else self._written(made_now, placed)
 
     def _written(self, done: Prompt, placed: Sequence[Block]) -> Prompt | None:
@@ -277,7 +278,7 @@ class _Job:
             rendered = self._rendered(blocks)
             need = counted(blocks, rendered)
             if need <= room:
-                cut = len(blocks) < len(stable) + len(kept) or any(b.reason == "cut" for b in blocks)
+                cut = list(blocks) != [*stable, *kept]
                 return self._prompt(blocks, rendered, new, cut=cut), tuple(b for b in kept if b in blocks)
             more = max(more, need - weight(blocks))
         return self._prompt(least, self._rendered(least), new, cut=True), ()
@@ -334,7 +335,7 @@ class _Job:
             thread = self.composer.thread
             shelf = thread.engine.memo.shelf("items", _WINDOWS)
             known: dict[int, tuple[Block, Item]] = shelf.get(thread.id, {})
-            now = {id(b): known.get(id(b)) or (b, item_of(b)) for b in blocks}
+            now = {id(b): known.get(id(b)) or (b, item_of(b, thread.id)) for b in blocks}
             shelf[thread.id] = now
             self._itemised = (blocks, tuple(now[id(b)][1] for b in blocks))
         return self._itemised[1]

@@ -402,4 +402,6 @@ def info_of(state: ThreadState) -> ThreadInfo:
         state.parent,
         state.fork_message,
         state.forgotten,
+        about.user,
+        about.key,
     )

@@ -371,24 +371,37 @@ def _queries(asked: Asked) -> Iterable[Query]:
 
 
 def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: Wanted) -> ThreadState | None:
-    """The thread to show a hit in: where it was said, else a fork that still shows it; never one of another project."""
+    """The thread to show a hit in: where it was said, else a fork that still shows it; never one of another project or user."""
     home = reader.thread(revision.thread)
     if home is None:
         return None
     entry = Entry(message, b"", checked_role(role), revision)
     for state in [home, *(kin for kin in kin_of(reader, home.root) if kin.id != home.id)]:
-        if (wanted.project is None or state.about.project == wanted.project) and View(reader, state).sees(
-            entry
-        ):
+        if _fits(wanted, state) and View(reader, state).sees(entry):
             return state
     return None
+
+
+def _fits(wanted: Wanted, state: ThreadState) -> bool:
+    project = wanted.project is None or state.about.project == wanted.project
+    return project and (wanted.users is None or state.about.user in wanted.users)
+
+
+def threads_wanted(reader: Reader, wanted: Wanted, limit: int) -> list[ThreadState]:
+    """The threads that are looked through, the most recently changed first."""
+    if wanted.users is None:
+        return reader.threads(project=wanted.project, limit=limit)
+    found = [
+        s for user in wanted.users for s in reader.threads(project=wanted.project, user=user, limit=limit)
+    ]
+    return sorted(found, key=lambda s: (s.updated_at, s.id), reverse=True)[:limit]
 
 
 def _sample(
     reader: Reader, found: _Gathered, wanted: Wanted, scope: ThreadState | None, reach: Reach
 ) -> None:
     """Some messages from all over, so that the question's words can be seen to be rare or common."""
-    states = [scope] if scope is not None else reader.threads(project=wanted.project, limit=reach.samples)
+    states = [scope] if scope is not None else threads_wanted(reader, wanted, reach.samples)
     for state in states:
         view = found.views.setdefault(state.id, View(reader, state))
         places = max(1, reach.samples // len(states))

@@ -14,6 +14,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from backscroll.derive.tree import PROGRESS
+from backscroll.engine.people.scope import wanted_from
 from backscroll.errors import InvalidInput, NotFound, StoreError
 from backscroll.recall.understand import Asked, needs_past, understand
 from backscroll.record.ports import Reader, ThreadState, Wanted
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from backscroll.engine.recall_pool import Pool
     from backscroll.engine.thread import Thread
 
-SCOPES = ("thread", "project", "all")
+SCOPES = ("thread", "user", "project", "all")
 #: Messages up to which a thread is looked through as a whole.
 EXACT = 3_000
 #: Odds below these are not worth showing (logarithms): of anything, of anything beside the best, of what nobody asked to see.
@@ -120,16 +121,15 @@ def recall(
     limit: int | None = None,
     exclude: Collection[Ref] = (),
 ) -> Recalled:
-    """What of the past answers a question, within `budget` tokens; `scope` is thread, project or all. `exclude` are revisions."""
+    """What of the past answers a question, within `budget` tokens; `scope` is thread, user, project or all. `exclude` are revisions."""
     checked_scope(scope)
     query = _checked(query, budget, limit)
     engine = thread.engine
-    project = thread.info.project if scope == "project" else ""
-    if scope == "all" or project:
+    wanted = wanted_from(thread.info, scope)
+    if wanted is not None:
         return recall_across(
-            engine, query, budget, project=project or None, limit=limit, home=thread.id, exclude=exclude
+            engine, query, budget, wanted=wanted, limit=limit, home=thread.id, exclude=exclude
         )
-    # A thread that belongs to no project has only itself.
     asked = understand(query, _today(engine))
     pool, exact = _pool_of(engine, thread.id, asked, exclude=exclude)
     with pool.lock:
@@ -164,20 +164,23 @@ def recall_across(
     budget: int = 2000,
     *,
     project: str | None = None,
+    user: str | None = None,
     limit: int | None = None,
     home: str = "",
     exclude: Collection[Ref] = (),
+    wanted: Wanted | None = None,
 ) -> Recalled:
-    """The same over all threads of a project, or (without one) over all there are."""
+    """The same over all threads of a project, or of a user (or those that are `wanted`), or over all there are."""
     query = _checked(query, budget, limit)
+    looked = wanted or Wanted(project=project, users=None if user is None else (user,))
     asked = understand(query, _today(engine))
     from backscroll.engine.embedding import embed_some
-    from backscroll.engine.recall_pool import gathered_pool
+    from backscroll.engine.recall_pool import gathered_pool, threads_wanted
 
-    states = engine.store.read(lambda reader: reader.threads(project=project, limit=64))
+    states = engine.store.read(lambda reader: threads_wanted(reader, looked, 64))
     embed_some(engine, tuple(state.id for state in states))
     pool = engine.store.read(
-        lambda reader: gathered_pool(engine, reader, asked, Wanted(project=project), None, exclude=exclude)
+        lambda reader: gathered_pool(engine, reader, asked, looked, None, exclude=exclude)
     )
     scores, found = _scored(pool, asked)
     return _Choice(engine, pool, asked, scores, found, _counter(engine), home).made(
@@ -201,11 +204,10 @@ def recall_for_prompt(
         return None
     if scope == "thread" and len(thread) <= len(shown):
         return None  # all there is stands in the prompt
-    project = thread.info.project if scope == "project" else ""
-    if scope == "all" or project:
+    wanted = wanted_from(thread.info, scope)
+    if wanted is not None:
         from backscroll.engine.recall_pool import gathered_pool
 
-        wanted = Wanted(project=project or None)
         pool = engine.store.read(
             lambda reader: gathered_pool(engine, reader, asked, wanted, None, newest.revision)
         )

@@ -317,10 +317,10 @@ def _ranked(engine: Engine, found: Collected, text: str, some: Sequence[Memory])
 
     titles = {task: kind_of(task.title) for task in dict.fromkeys(found.tasks.values())}
     kinds = {m.id: titles[t] for m in some if (t := found.tasks.get((m.thread, m.task))) is not None}
-    return rank(text, some, encode=_encode(engine), kinds=kinds, prepare=prepare)
+    return rank(text, some, encode=encode_with(engine), kinds=kinds, prepare=prepare)
 
 
-def _encode(engine: Engine) -> Encode | None:
+def encode_with(engine: Engine) -> Encode | None:
     """The encoder that is set; what was encoded before is remembered as long as nothing is forgotten."""
     from backscroll.engine.recall_pool import encoder_for
 
@@ -362,7 +362,7 @@ def followups_for(thread: Thread, task: Task | str, *, ask: bool = False) -> lis
 
 def block_memories(thread: Thread, *, scope: str = "project", now: bool = False) -> list[Memory]:
     """The memories that the block may tell, in the order in which they should be there."""
-    return _in_order(_collected(thread, scope, now=now))
+    return in_telling_order(_collected(thread, scope, now=now))
 
 
 def _collected(thread: Thread, scope: str, *, now: bool) -> Collected:
@@ -370,7 +370,8 @@ def _collected(thread: Thread, scope: str, *, now: bool) -> Collected:
     return collect(thread, scope, edge=edge, ready=True)
 
 
-def _in_order(found: Collected) -> list[Memory]:
+def in_telling_order(found: Collected) -> list[Memory]:
+    """The memories that prompts may tell: pinned first, then by kind, the surest of each."""
     some = [m for m in found.memories if is_long_term(m) and m.text.strip()]
     pinned = [m for m in some if m.pinned]
     out = sorted(pinned, key=lambda m: (ORDER[m.kind], m.id))
@@ -405,7 +406,7 @@ def memory_block(
     free = room - count(words_of(language)["title_memory"]) - 4
     chosen: list[Memory] = []
     found = _collected(thread, scope, now=now)
-    for memory in _in_order(found):
+    for memory in in_telling_order(found):
         line = line_of(memory, thread.id, language)
         if line in known or (memory.sources and all(s in shown for s in memory.sources)):
             continue

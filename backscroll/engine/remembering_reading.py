@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine.lineage import View, reach
 from backscroll.engine.model_preferences import with_heard
+from backscroll.engine.people.scope import Scope, may_see, near
 from backscroll.engine.remembering_log import Alive, Edge, Rare, acts_of, edge_of, rare_of
 from backscroll.engine.remembering_said import SAID, Allowance, Said, said_in, said_since
 from backscroll.engine.tasking_reading import messages_in, tasks_of
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from backscroll.engine.model_artefacts import Better
     from backscroll.engine.thread import Thread
 
-SCOPES = ("thread", "project", "all")
+SCOPES = ("thread", "user", "project", "all")
 _THREADS = 200  # of a project, the most recently changed
 #: Messages that one prompt reads of what no worker has read yet: where one lives, and where none will.
 _MESSAGES, _ALONE = 256, 1024
@@ -239,12 +240,15 @@ def _threads(reader: Reader, home: str, scope: str) -> Iterable[ThreadState]:
     if state is None:
         raise InvalidInput(f"no thread {home}")
     yield state
-    project = state.about.project
-    if scope == "thread" or (scope == "project" and not project):
-        return  # a thread that belongs to no project has only itself
-    found = reader.threads(project=project if scope == "project" else None, limit=_THREADS)
-    others = [s for s in found if s.id != home and not s.forgotten]
-    yield from sorted(others, key=lambda s: (s.created_at, s.id))
+    about = state.about
+    if scope == "project":
+        yield from near(reader, state, _THREADS)  # a thread that belongs to nothing has only itself
+    elif scope == "user" and about.user:
+        yield from (s for s in Scope.of_user(about.user).threads(reader, _THREADS) if s.id != home)
+    elif scope == "all":
+        found = reader.threads(limit=_THREADS)
+        others = [s for s in found if s.id != home and not s.forgotten and may_see(about, s.about)]
+        yield from sorted(others, key=lambda s: (s.created_at, s.id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ def search(
     *,
     thread: str | None = None,
     project: str | None = None,
+    user: str | None = None,
     kind: str | None = None,
     roles: Sequence[str] = (),
     since: str | datetime | None = None,
@@ -77,6 +78,7 @@ def search(
         None if start is None else microseconds(start),
         None if end is None else microseconds(end),
         tool,
+        None if user is None else (user,),
     )
     scope = None if thread is None else engine.resolve(thread)
 
@@ -105,6 +107,7 @@ def _run(
             wanted.since_us,
             wanted.until_us,
             wanted.tool,
+            wanted.users,
         )
     asked, homes = limit, cast("dict[str, ThreadState | None]", {})
     while True:

@@ -86,7 +86,8 @@ def _still_holds(view: View, event: Event, visible: Visible) -> bool:
     if first is None:
         return False  # the fork began before it
     after = max(just_before(first), edge or b"")
-    before = None if last is None else last + b"\0"
+    # Where the newest message that it looked at was moved to the front, all that was there then is looked through.
+    before = None if last is None or last < first else last + b"\0"
     while rows := view.page(_PAGE, after=after, before=before):
         if any(entry.message.seq < event.seq and visible(entry, spoken) for entry, spoken in rows):
             return True

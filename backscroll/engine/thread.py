@@ -214,7 +214,7 @@ class Thread(Appending, Living, History):
         self.stroke(lambda pen: operations.rename(pen, title))
 
     def describe(self, **changes: Json) -> None:
-        """Change project, kind, language or metadata."""
+        """Change project, user, kind, language or metadata."""
         self.stroke(lambda pen: operations.describe(pen, changes))
 
     def tag(self, *names: str) -> None:

@@ -145,8 +145,8 @@ def _about_before(pen: Pen, stroke: Sequence[Event]) -> dict[str, Json] | None:
     if not any(e.body is not None and e.kind in TELLING for e in stroke):
         return None
     log = pen.tx.events(pen.state.id, 1, stroke[-1].seq)
-    before = fold_about(About(), [e for e in log if e.seq < stroke[0].seq]).to_json()
-    after, now = fold_about(About(), log).to_json(), pen.state.about.to_json()
+    before = fold_about(About(), [e for e in log if e.seq < stroke[0].seq]).fields()
+    after, now = fold_about(About(), log).fields(), pen.state.about.fields()
     changed = [key for key in before if before[key] != after[key]]
     if any(now[key] != after[key] for key in changed):
         raise Conflict("the thread was renamed or described anew since", hint="change it by hand")

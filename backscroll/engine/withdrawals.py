@@ -1,7 +1,8 @@
-"""Withdrawals: memories whose words prompts tell, and that somebody has hidden or reworded since.
+"""Withdrawals: what prompts tell and somebody has hidden, reworded or corrected since, or may not be told here any more.
 
-A text in a prompt names the memories that it tells. Taking one of them back reaches the text at once, as a deletion reaches what quotes a message. Refuses:
-memories that only fade, or that the rules no longer believe; those stay until the next compaction. Before: `engine/remembering_reading`. After:
+A text in a prompt names the memories that it tells. Taking one of them back reaches the text at once, as a deletion reaches what quotes a message. So does a
+correction of a fact about the user, and moving a thread to another user or project. Refuses: memories that only fade, facts that later words supersede, and
+what the rules no longer believe; those stay until the next compaction. Before: `engine/remembering_reading`, `engine/people/overruling`. After:
 `engine/composing`.
 """
 
@@ -12,24 +13,37 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.remembering_reading import collect
 from backscroll.tasks.memory_telling import told_as
-from backscroll.vocab.prompt import Block
+from backscroll.vocab.prompt import Block, Section
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 
+def may_be_withdrawn(block: Block) -> bool:
+    """True for a text that tells what somebody can take back."""
+    return bool(block.tells) or block.section is Section.PROFILE
+
+
 def withdrawn(thread: Thread) -> Callable[[Block], bool]:
-    """Says of a block whether a memory that it tells was taken back."""
+    """Says of a block whether something that it tells was taken back."""
     found = collect(thread, ready=True)
     hidden = {memory.id for memory in found.hidden}
     worded = {memory.id: told_as(memory) for memory in found.memories if memory.by == "person"}
+    overruled: Callable[[Block], bool] | None = None
 
     def is_withdrawn(block: Block) -> bool:
+        nonlocal overruled
         for told in block.tells:
             name = told.partition(":")[0]
             id = found.aliases.get(name, name)
             if id in hidden or worded.get(id, told) != told:
                 return True
-        return False
+        if block.section is not Section.PROFILE:
+            return False
+        if overruled is None:
+            from backscroll.engine.people.overruling import overruled_in
+
+            overruled = overruled_in(thread)
+        return overruled(block)
 
     return is_withdrawn

@@ -28,18 +28,34 @@ class About:
     language: str = ""
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=_none)
+    user: str = (
+        ""  # whose thread it is: what it says is known in the other threads of this user, and in no other's
+    )
+    key: str = ""  # the name that the caller gave it (`Engine.thread_for`)
 
     def __post_init__(self) -> None:
         """Refuse what is no text: callers are not always type-checked."""
-        words: list[Any] = [self.title, self.project, self.kind, self.language, *self.tags]
+        words: list[Any] = [
+            self.title,
+            self.project,
+            self.kind,
+            self.language,
+            self.user,
+            self.key,
+            *self.tags,
+        ]
         if not all(isinstance(word, str) for word in words):
-            raise InvalidInput("title, project, kind, language and tags of a thread must be text")
+            raise InvalidInput("title, project, user, key, kind, language and tags of a thread must be text")
         metadata: Any = self.metadata
         if not isinstance(metadata, Mapping):
             raise InvalidInput("the metadata of a thread must be names with values")
 
     def to_json(self) -> dict[str, Json]:
-        """The sealed shape."""
+        """The sealed shape; a thread without a user or a key is written as before there were any."""
+        return {name: value for name, value in self.fields().items() if value or name not in ("user", "key")}
+
+    def fields(self) -> dict[str, Json]:
+        """Every field by its name."""
         return {
             "title": self.title,
             "project": self.project,
@@ -47,6 +63,8 @@ class About:
             "language": self.language,
             "tags": list(self.tags),
             "metadata": self.metadata,
+            "user": self.user,
+            "key": self.key,
         }
 
 
@@ -66,6 +84,8 @@ def about_from_json(data: Mapping[str, Json]) -> About:
         data.get("language", blank.language),
         tuple(data.get("tags", ())),
         data.get("metadata") or {},
+        data.get("user", blank.user),
+        data.get("key", blank.key),
     )
 
 

@@ -15,8 +15,11 @@ from backscroll.record.about import About
 from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, Spent, TurnMark
 from backscroll.record.history import Entry, Span
 from backscroll.record.quarantine import Mending
+from backscroll.record.wanted import Bounds, RawHit, Wanted
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
+
+__all__ = ["Bounds", "Logged", "RawHit", "Reader", "Spoken", "Store", "ThreadState", "Wanted", "Writer"]
 
 T = TypeVar("T")
 
@@ -67,46 +70,6 @@ class Logged:
     waits: bool = False  # searchable, and its words are still to be worked out (`Writer.words_may_wait`)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Filters of a search."""
-
-    threads: tuple[str, ...] | None = None  # only events of these threads' own logs
-    project: str | None = None
-    kind: str | None = None
-    roles: tuple[str, ...] = ()
-    since_us: int | None = None
-    until_us: int | None = None
-    tool: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RawHit:
-    """A revision that fits a search, best first."""
-
-    revision: Ref
-    message: Ref
-    role: str
-    said: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Which part of a thread's own entries to read: positions strictly between `after` and `before`, as of an event."""
-
-    as_of: int
-    after: bytes | None = None
-    before: bytes | None = None
-    upto: bytes | None = None  # inclusive upper limit, for the shared past of a fork
-
-    def hold(self, position: bytes) -> bool:
-        """True where a position lies within."""
-        low = self.after is None or position > self.after
-        high = self.before is None or position < self.before
-        return low and high and (self.upto is None or position <= self.upto)
-
-
 class Reader(Protocol):
     """Reading at one moment."""
 
@@ -115,11 +78,19 @@ class Reader(Protocol):
         self,
         *,
         project: str | None = None,
+        user: str | None = None,
         kind: str | None = None,
         after: tuple[str, str] | None = None,
         limit: int = 100,
     ) -> list[ThreadState]:
-        """Newest change first; `after` is (updated_at, id) of the last one seen. Rows that cannot be read are passed over."""
+        """Newest change first; `after` is (updated_at, id) of the last one seen. Rows that cannot be read are passed over.
+
+        An empty `user` asks for threads that belong to nobody.
+        """
+        ...
+
+    def keyed(self, key: str) -> ThreadState | None:
+        """The oldest thread that a caller gave this key."""
         ...
 
     def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
@@ -316,6 +287,10 @@ class Writer(Reader, Mending, Protocol):
 
     def lock_thread(self, thread: str) -> ThreadState | None:
         """The row of a thread, held until the end of the transaction."""
+        ...
+
+    def lock_key(self, key: str) -> None:
+        """Keep every other writer from beginning a thread under this key until the end of the transaction."""
         ...
 
     def add_thread(self, state: ThreadState) -> None: ...

@@ -129,7 +129,7 @@ _HEADS: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     Kind.NOTED: ({}, {"about": is_text, "ambiguous": listed(is_object)}),
 }
 _ABOUT: Mapping[str, Check] = {
-    **dict.fromkeys(("title", "project", "kind", "language"), is_text),
+    **dict.fromkeys(("title", "project", "kind", "language", "user", "key"), is_text),
     "tags": listed(is_text),
     "metadata": maybe(is_object),
 }

@@ -94,14 +94,15 @@ def wrap(
     thread: Thread | str,
     *,
     store: str | os.PathLike[str] | None = None,
+    user: str | None = None,
     assemble: bool = False,
     budget: int | None = None,
     strict: bool = False,
 ) -> T:
     """A client that remembers: every call goes into a thread, and into its account.
 
-    `thread` is a thread, or the id or title of one in `store` (made where there is none of this title). With `assemble` every
-    request gets a prompt of at most `budget` tokens in place of the program's own list of messages.
+    `thread` is a thread, or the id or title of one in `store` (made where there is none of this title); with `user`, one of this
+    user. With `assemble` every request gets a prompt of at most `budget` tokens in place of the program's own list of messages.
     """
     vendor = type(client).__module__.partition(".")[0]
     if isinstance(client, Proxy) or vendor not in _CALLS:
@@ -109,23 +110,27 @@ def wrap(
             f"cannot wrap a {type(client).__name__}", hint="pass a client of the openai or anthropic package"
         )
     opened = isinstance(thread, str)
-    place = _thread(thread, store) if isinstance(thread, str) else thread
+    place = _thread(thread, store, user) if isinstance(thread, str) else thread
+    if user is not None and place.info.user != user:
+        raise InvalidInput(
+            f"thread {place.id[:8]} does not belong to {user!r}", hint=f"begin it with create(user={user!r})"
+        )
     later = any(c.__name__.startswith("Async") for c in type(client).__mro__)
     recorder = Recorder(place, vendor, host_of(client), assemble, budget, strict, opened, later)
     return cast("T", Proxy(client, recorder, _CALLS[vendor], ()))
 
 
-def _thread(name: str, store: str | os.PathLike[str] | None) -> Thread:
+def _thread(name: str, store: str | os.PathLike[str] | None, user: str | None = None) -> Thread:
     from backscroll.engine.opening import open as open_store
 
     engine = open_store(store)
-    for info in engine.threads():
+    for info in engine.threads(user=user):
         if info.title == name and not info.forgotten:
             return engine.thread(info.id)
     try:
-        return engine.thread(name)
+        return engine.thread(name, user=user)
     except NotFound:
-        return engine.create(name)
+        return engine.create(name, user=user)
 
 
 def host_of(client: object) -> str:

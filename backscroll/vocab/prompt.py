@@ -39,12 +39,15 @@ class Section(StrEnum):
     OPERATIONS = "operations"  # what the tools did lately
     RECALLED = "recalled"  # details that the newest message asks for
     GRAPH = "graph"  # what is known about what is being talked about
+    PROFILE = "profile"  # what other conversations of the user, or of the project, tell
 
 
 #: Sections of insertions: texts of ours that stand behind the message that made them relevant.
-INSERTED = frozenset({Section.MEMORY, Section.TASK, Section.OPERATIONS, Section.RECALLED, Section.GRAPH})
+INSERTED = frozenset(
+    {Section.MEMORY, Section.TASK, Section.OPERATIONS, Section.RECALLED, Section.GRAPH, Section.PROFILE}
+)
 #: Those that stand only behind messages.
-TAIL = frozenset({Section.TASK, Section.OPERATIONS, Section.RECALLED, Section.GRAPH})
+TAIL = INSERTED - {Section.MEMORY}
 
 
 class Level(IntEnum):

@@ -33,6 +33,8 @@ class ThreadInfo:
     parent: str | None = None  # the thread it was forked from
     forked_at: Ref | None = None  # the last message it shares with its parent
     forgotten: bool = False
+    user: str = ""  # whose thread it is
+    key: str = ""  # the caller's own name for it
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,17 +188,20 @@ def faults_found(session: Session, tenant: str) -> list[str]:
 
 
 def _threads(session: Session, tenant: str) -> Iterator[str]:
-    """Project, kind and times, by which threads are listed."""
-    sql = "SELECT id, project, kind, about, updated_at, updated_us FROM backscroll_threads WHERE tenant = %s"
-    for name, project, kind, about, updated, us in session.ask(sql, tenant):
+    """Project, kind, user, key and times, by which threads are listed."""
+    sql = (
+        "SELECT id, about, updated_at, updated_us, project, kind, person, own_key FROM backscroll_threads "
+        "WHERE tenant = %s"
+    )
+    for name, about, updated, us, *listed in session.ask(sql, tenant):
         try:
             held = about_from_bytes(about)
-            labels = (project, kind) == (plain(held.project), plain(held.kind))
+            labels = listed == [plain(text) for text in (held.project, held.kind, held.user, held.key)]
             times = microseconds(updated) == us
         except UNREADABLE:
             continue  # verification names what is wrong with the row itself
         if not labels:
-            yield f"the project or kind by which thread {name} is listed is not its own"
+            yield f"the project, kind, user or key by which thread {name} is listed is not its own"
         if not times:
             yield f"the times of thread {name} do not follow from its log"
 

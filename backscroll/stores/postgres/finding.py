@@ -129,12 +129,15 @@ def narrowed(wanted: Wanted, root: Callable[[str], str | None]) -> Part:
         joins += f" JOIN backscroll_events v ON {_SAME.format('v', 'thread')} AND v.seq = w.seq"
         where.append("%s = ANY(v.tools)")
         values.append(plain(wanted.tool))
-    if wanted.project is not None or wanted.kind is not None:
+    if wanted.project is not None or wanted.kind is not None or wanted.users is not None:
         joins += f" JOIN backscroll_threads t ON {_SAME.format('t', 'id')}"
     if wanted.threads is not None:
         known = {thread: its for thread in wanted.threads if (its := root(thread)) is not None}
         where.append("w.root = ANY(%s::uuid[]) AND w.thread = ANY(%s::uuid[])")
         values += [sorted(set(known.values())), sorted(known)]
+    if wanted.users is not None:
+        where.append("t.person = ANY(%s::text[])")
+        values.append([plain(user) for user in wanted.users])
     if wanted.roles:
         where.append("w.role = ANY(%s::text[])")
         values.append([checked_role(role) for role in wanted.roles])

@@ -32,6 +32,7 @@ def thread_values(state: ThreadState) -> tuple[object, ...]:
         None if state.fork_message is None else str(state.fork_message),
         *(state.head, state.hash, state.messages, state.turns, state.created_at, state.updated_at),
         *(us, hour(us), state.forgotten, plain(state.about.project), plain(state.about.kind)),
+        *(plain(state.about.user), plain(state.about.key)),
         to_bytes(state.about.to_json()),
     )
 
@@ -134,7 +135,7 @@ class MendingWriter(DerivedWriter):
         self._s.tell(
             "UPDATE backscroll_threads SET parent = %s, fork_seq = %s, fork_position = %s, fork_message = %s, head = %s, "
             "hash = %s, messages = %s, turns = %s, created_at = %s, updated_at = %s, updated_us = %s, active = %s, "
-            "forgotten = %s, project = %s, kind = %s, about = %s WHERE tenant = %s AND id = %s",
+            "forgotten = %s, project = %s, kind = %s, person = %s, own_key = %s, about = %s WHERE tenant = %s AND id = %s",
             *thread_values(state),
             *(self._tenant, state.id),
         )

@@ -55,6 +55,7 @@ class PostgresReader(AccountReader):
         self,
         *,
         project: str | None = None,
+        user: str | None = None,
         kind: str | None = None,
         after: tuple[str, str] | None = None,
         limit: int = 100,
@@ -63,6 +64,12 @@ class PostgresReader(AccountReader):
         if project is not None:
             where.append("left(project, 100) = left(%s, 100) AND project = %s")
             values += [plain(project), plain(project)]
+        if user is not None:
+            where.append("person = %s")
+            values.append(plain(user))
+            if plain(user):
+                where.append("person <> '' AND left(person, 100) = left(%s, 100)")
+                values.append(plain(user))
         if kind is not None:
             where.append("kind = %s")
             values.append(plain(kind))
@@ -81,6 +88,13 @@ class PostgresReader(AccountReader):
             if len(found) >= limit or len(rows) < wanted:
                 return found[: max(0, limit)]
             wanted = 2 * wanted  # some rows are damaged
+
+    def keyed(self, key: str) -> ThreadState | None:
+        sql = (
+            f"SELECT {THREAD} FROM backscroll_threads WHERE tenant = %s AND own_key <> '' AND own_key = %s "
+            "AND left(own_key, 100) = left(%s, 100) ORDER BY created_at, id"
+        )
+        return next(iter(readable(self._s.ask(sql, self._tenant, plain(key), plain(key)))), None)
 
     def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
         if not THREAD_ID.fullmatch(prefix.ljust(32, "0")):

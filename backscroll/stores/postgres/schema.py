@@ -334,6 +334,15 @@ MIGRATIONS: tuple[str, ...] = (
     );
     ALTER TABLE backscroll_quarantine ALTER COLUMN held SET STATISTICS 0;
     """,
+    # Whose thread it is, and what its caller calls it. No index holds a column that an append changes.
+    """
+    ALTER TABLE backscroll_threads
+        ADD COLUMN person text COLLATE "C" NOT NULL DEFAULT '',
+        ADD COLUMN own_key text COLLATE "C" NOT NULL DEFAULT '';
+    ALTER TABLE backscroll_threads ALTER COLUMN person SET STATISTICS 0, ALTER COLUMN own_key SET STATISTICS 0;
+    CREATE INDEX backscroll_threads_person ON backscroll_threads (tenant, left(person, 100)) WHERE person <> '';
+    CREATE INDEX backscroll_threads_own_key ON backscroll_threads (tenant, left(own_key, 100)) WHERE own_key <> '';
+    """,
 )
 
 VERSION = len(MIGRATIONS)

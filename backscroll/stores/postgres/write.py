@@ -8,6 +8,7 @@ all of it locked. Attached bytes and origins are shared between families; their 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -28,6 +29,8 @@ from backscroll.stores.postgres.text import hour, indexable, tenant_mark
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.moment import microseconds
+
+_KEYS = 0x42534354  # the advisory locks of threads that are begun under a key
 
 
 class Crowded(Exception):
@@ -79,6 +82,12 @@ class PostgresWriter(MendingWriter):
         self._held[thread] = thread_of(row)
         return self._held[thread]
 
+    def lock_key(self, key: str) -> None:
+        """An advisory lock of two numbers; those of one number are fences (`fence`)."""
+        named = hashlib.sha256(f"{self._tenant}\0{plain(key)}".encode()).digest()
+        number = int.from_bytes(named[:4], signed=True)
+        self._s.tell("SELECT pg_advisory_xact_lock(%s::int4, %s::int4)", _KEYS, number)
+
     def family(self, root: str) -> list[ThreadState]:
         """The family, all of it locked. Who holds one member and waits for another could wait for ever, so nobody
         waits here: the transaction starts over and locks the family before anything else, in one order."""
@@ -110,8 +119,9 @@ class PostgresWriter(MendingWriter):
         self._s.tell(directory, self._tenant, state.id, state.root)
         self._s.tell(
             "INSERT INTO backscroll_threads (tenant, root, id, born, parent, fork_seq, fork_position, fork_message, head, "
-            "hash, messages, turns, created_at, updated_at, updated_us, active, forgotten, project, kind, about) "
-            "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            "hash, messages, turns, created_at, updated_at, updated_us, active, forgotten, project, kind, person, "
+            "own_key, about) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             self._tenant,
             state.root,
             state.id,
@@ -137,9 +147,10 @@ class PostgresWriter(MendingWriter):
             hour(us),
         ]
         if about_changed:
-            sets += ", about = %s, project = %s, kind = %s, forgotten = %s"
+            sets += ", about = %s, project = %s, kind = %s, person = %s, own_key = %s, forgotten = %s"
             about = state.about
-            values += [to_bytes(about.to_json()), plain(about.project), plain(about.kind), state.forgotten]
+            named = (about.project, about.kind, about.user, about.key)
+            values += [to_bytes(about.to_json()), *map(plain, named), state.forgotten]
         sql = f"UPDATE backscroll_threads SET {sets} WHERE tenant = %s AND root = %s AND id = %s"
         self._s.tell(sql, *values, self._tenant, self._home(state.id), state.id)
         self._held[state.id] = _as_stored(state) if about_changed else state

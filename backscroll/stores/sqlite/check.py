@@ -174,15 +174,16 @@ def _times(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _labels(connection: sqlite3.Connection) -> Iterator[str]:
-    """By project and kind threads are listed; both stand in what is known about a thread, too."""
-    for name, project, kind, about in connection.execute("SELECT id, project, kind, about FROM threads"):
+    """By project, kind, user and key threads are listed; all stand in what is known about a thread, too."""
+    sql = "SELECT id, project, kind, person, own_key, about FROM threads"
+    for name, *labels, about in connection.execute(sql):
         try:
             held = about_from_bytes(about)
-            right = (project, kind) == (plain(held.project), plain(held.kind))
+            right = labels == [plain(text) for text in (held.project, held.kind, held.user, held.key)]
         except (*DAMAGE, BackscrollError):
             continue  # verification names what is wrong with the row itself
         if not right:
-            yield f"the project or kind by which thread {name} is listed is not its own"
+            yield f"the project, kind, user or key by which thread {name} is listed is not its own"
 
 
 def _homes(connection: sqlite3.Connection) -> Iterator[str]:

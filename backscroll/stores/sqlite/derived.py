@@ -112,9 +112,12 @@ class DerivedReader(Names):
         threads: tuple[int, ...] | None = None
         if wanted.threads is not None:
             threads = tuple({n for t in wanted.threads if (n := self._number(t)) is not None})
-        if wanted.project is not None or wanted.kind is not None:
+        if wanted.project is not None or wanted.kind is not None or wanted.users is not None:
             sql = "SELECT no FROM threads WHERE project = coalesce(?, project) AND kind = coalesce(?, kind)"
             of = [None if text is None else plain(text) for text in (wanted.project, wanted.kind)]
+            if wanted.users is not None:
+                sql += f" AND person IN ({','.join('?' * len(wanted.users))})"
+                of += map(plain, wanted.users)
             rows = {row[0] for row in self._c.execute(sql, of)}
             threads = tuple(sorted(rows if threads is None else rows.intersection(threads)))
         roles = tuple(_ROLE[checked_role(role)] for role in wanted.roles)

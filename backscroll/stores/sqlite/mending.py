@@ -26,7 +26,8 @@ def thread_values(state: ThreadState) -> tuple[object, ...]:
         None if state.fork_message is None else str(state.fork_message),
         *(state.head, state.hash, state.messages, state.turns, state.created_at, state.updated_at),
         *(microseconds(state.updated_at), state.forgotten, plain(state.about.project)),
-        *(plain(state.about.kind), to_bytes(state.about.to_json())),
+        *(plain(state.about.kind), plain(state.about.user), plain(state.about.key)),
+        to_bytes(state.about.to_json()),
     )
 
 
@@ -167,7 +168,7 @@ class MendingWriter(DerivedWriter):
         self._c.execute(
             "UPDATE threads SET root = ?, parent = ?, fork_seq = ?, fork_position = ?, fork_message = ?, head = ?, hash = ?, "
             "messages = ?, turns = ?, created_at = ?, updated_at = ?, updated_us = ?, forgotten = ?, project = ?, kind = ?, "
-            "about = ? WHERE no = ?",
+            "person = ?, own_key = ?, about = ? WHERE no = ?",
             (*thread_values(state), number),
         )
         self._hold(state)

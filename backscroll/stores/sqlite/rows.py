@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import islice
 from typing import Any, cast
 
 from backscroll.errors import StoreCorrupt
-from backscroll.record.about import about_from_bytes
 from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.record.history import Entry, Span
 from backscroll.record.order import at_end
-from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
+from backscroll.record.ports import Bounds, RawHit, Spoken, Wanted
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.accounts import AccountReader
 from backscroll.stores.sqlite.check import faults_found
 from backscroll.stores.sqlite.packing import unpacked
 from backscroll.stores.sqlite.scrubbing import noted
 from backscroll.stores.sqlite.signs import Signs
+from backscroll.stores.sqlite.thread_rows import ThreadRows, whole
 from backscroll.stores.sqlite.word_index import WAITING, filters, held_words, recipe, waiting, words_of
 from backscroll.vocab.event import Event, Kind
-from backscroll.vocab.fields import is_thread
-from backscroll.vocab.ids import LAST, Ref, parse_ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.ids import LAST, Ref
 
-_THREAD = (
-    "id, root, head, hash, about, created_at, updated_at, messages, turns, parent, fork_seq, fork_position, "
-    "fork_message, forgotten"
-)
 _EVENT = "key, kind, actor, at, target, head, body, salt, seal, hash, unpacked"
 _ENTRY = "e.position, e.since, e.message, e.revision, e.role, e.alternative, e.alternatives, e.flags"
 _SPOKEN = "v.body, v.digest, v.said, v.actor, v.unpacked"
@@ -44,7 +35,7 @@ class WordsWait(Exception):
     """Words that a search should find are not in the index yet."""
 
 
-class SqliteReader(AccountReader):
+class SqliteReader(ThreadRows):
     """Reads through one connection."""
 
     def __init__(
@@ -61,51 +52,12 @@ class SqliteReader(AccountReader):
         self._complete = complete  # a search may not leave out words that wait for the index
         self._another = another  # one more connection, for what may not disturb this one
 
-    # -- threads ---------------------------------------------------------------------------------------------
-
-    def thread(self, thread: str) -> ThreadState | None:
-        row = self._c.execute(f"SELECT {_THREAD} FROM threads WHERE id = ?", (thread,)).fetchone()
-        return None if row is None else _thread(row)
-
-    def threads(
-        self,
-        *,
-        project: str | None = None,
-        kind: str | None = None,
-        after: tuple[str, str] | None = None,
-        limit: int = 100,
-    ) -> list[ThreadState]:
-        where, values = ["1"], cast("list[object]", [])
-        if project is not None:
-            where.append("project = ?")
-            values.append(plain(project))
-        if kind is not None:
-            where.append("kind = ?")
-            values.append(plain(kind))
-        if after is not None:
-            where.append("(updated_us, id) < (?, ?)")
-            values += [microseconds(after[0]), after[1]]
-        sql = f"SELECT {_THREAD} FROM threads WHERE {' AND '.join(where)} ORDER BY updated_us DESC, id DESC"
-        return list(islice(_readable(self._c.execute(sql, values)), max(0, limit)))
-
-    def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
-        sql = "SELECT id FROM threads WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
-        return [row[0] for row in self._c.execute(sql, (prefix, prefix + "g", limit))]
-
-    def unreadable(self) -> list[str]:
-        rows = self._c.execute(f"SELECT {_THREAD} FROM threads ORDER BY no")
-        return [str(row[0]) for row in rows if not list(_readable([row]))]
-
-    def family(self, root: str) -> list[ThreadState]:
-        rows = self._c.execute(f"SELECT {_THREAD} FROM threads WHERE root = ? ORDER BY no", (root,))
-        return list(_readable(rows))
-
     # -- entries ---------------------------------------------------------------------------------------------
 
     def _entry(self, row: Sequence[Any]) -> Entry:
         position, since, message, revision, role, alternative, alternatives, flags = row[:8]
         try:
-            _whole(since, message, revision, alternative, alternatives, flags)
+            whole(since, message, revision, alternative, alternatives, flags)
             live = self._ref(revision)
             return Entry(self._ref(message), position, role, live, alternative, alternatives, flags, since)
         except DAMAGE as error:
@@ -380,64 +332,3 @@ _STATS = {
 def _spoken(row: Sequence[Any]) -> Spoken:
     body, digest, said, actor, size = row
     return Spoken(unpacked(body, size), digest, said, actor)
-
-
-def _whole(*numbers: object) -> None:
-    """A column of numbers holds whatever the file says, unless somebody looks."""
-    if not all(isinstance(number, int) for number in numbers):
-        raise TypeError("a number is none")
-
-
-def _thread(row: Sequence[Any]) -> ThreadState:
-    try:
-        return _state(row)
-    except (*DAMAGE, StoreCorrupt) as error:
-        raise damaged(f"the row of thread {str(row[0])[:8]}", error) from error
-
-
-def _readable(rows: Iterable[Sequence[Any]]) -> Iterator[ThreadState]:
-    """What can be read of some rows: one that is damaged must not hide the others. Verification names it."""
-    for row in rows:
-        with suppress(StoreCorrupt):
-            yield _thread(row)
-
-
-def _state(row: Sequence[Any]) -> ThreadState:
-    (
-        id_,
-        root,
-        head,
-        hash_,
-        about,
-        created,
-        updated,
-        messages,
-        turns,
-        parent,
-        seq,
-        position,
-        message,
-        forgotten,
-    ) = row
-    _whole(head, messages, turns, seq)
-    if not (is_thread(id_) and is_thread(root)) or (parent is not None and not is_thread(parent)):
-        raise ValueError("an id is none")
-    if not isinstance(position, bytes | None) or not isinstance(hash_, bytes):
-        raise TypeError("bytes are none")
-    microseconds(updated)  # a time that is none would be noticed only by the next who writes
-    return ThreadState(
-        id_,
-        root,
-        head,
-        hash_,
-        about_from_bytes(about),
-        created,
-        updated,
-        messages,
-        turns,
-        parent,
-        seq,
-        position,
-        None if message is None else parse_ref(message),
-        bool(forgotten),
-    )

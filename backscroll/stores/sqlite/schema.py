@@ -229,6 +229,14 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE words_alone RENAME TO words;
     CREATE INDEX events_waiting ON events (key) WHERE doc = 0;
     """,
+    # Whose thread it is, and what its caller calls it. No index holds a column that an append changes.
+    """
+    ALTER TABLE threads ADD COLUMN person TEXT NOT NULL DEFAULT '';
+    ALTER TABLE threads ADD COLUMN own_key TEXT NOT NULL DEFAULT '';
+    CREATE INDEX threads_person ON threads (person) WHERE person <> '';
+    CREATE INDEX threads_own_key ON threads (own_key) WHERE own_key <> '';
+    CREATE INDEX threads_project ON threads (project) WHERE project <> '';
+    """,
 )
 
 VERSION = len(MIGRATIONS)

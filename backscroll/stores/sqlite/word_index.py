@@ -171,12 +171,15 @@ def filters(wanted: Wanted, number: Callable[[str], int | None]) -> tuple[str, s
     joins, where, values = "", "", cast("list[object]", [])
     if wanted.roles or wanted.tool is not None or wanted.since_us is not None or wanted.until_us is not None:
         joins += " JOIN events v ON v.key = i.event"
-    if wanted.project is not None or wanted.kind is not None:
+    if wanted.project is not None or wanted.kind is not None or wanted.users is not None:
         joins += " JOIN threads t ON t.no = i.event >> 32"
     if wanted.threads is not None:
         numbers = [n for n in map(number, wanted.threads) if n is not None]
         where += f" AND i.event >> 32 IN ({','.join('?' * len(numbers))})"
         values += numbers
+    if wanted.users is not None:
+        where += f" AND t.person IN ({','.join('?' * len(wanted.users))})"
+        values += map(plain, wanted.users)
     if wanted.roles:
         where += f" AND v.role IN ({','.join('?' * len(wanted.roles))})"
         values += [checked_role(role) for role in wanted.roles]

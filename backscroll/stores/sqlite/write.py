@@ -56,6 +56,9 @@ class SqliteWriter(MendingWriter):
         state = self._held.get(thread) or self.thread(thread)
         return None if state is None else self._hold(state)
 
+    def lock_key(self, key: str) -> None:
+        """BEGIN IMMEDIATE already keeps every other writer out."""
+
     def _hold(self, state: ThreadState) -> ThreadState:
         if len(self._held) >= _HELD:
             self._held.clear()
@@ -65,7 +68,8 @@ class SqliteWriter(MendingWriter):
     def add_thread(self, state: ThreadState) -> None:
         cursor = self._c.execute(
             "INSERT INTO threads (id, root, parent, fork_seq, fork_position, fork_message, head, hash, messages, turns, "
-            "created_at, updated_at, updated_us, forgotten, project, kind, about) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "created_at, updated_at, updated_us, forgotten, project, kind, person, own_key, about) "
+            "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (state.id, *thread_values(state)),
         )
         if cursor.lastrowid is not None:
@@ -89,11 +93,13 @@ class SqliteWriter(MendingWriter):
         )
         if about_changed:
             self._c.execute(
-                "UPDATE threads SET about = ?, project = ?, kind = ?, forgotten = ? WHERE no = ?",
+                "UPDATE threads SET about = ?, project = ?, kind = ?, person = ?, own_key = ?, forgotten = ? WHERE no = ?",
                 (
                     to_bytes(state.about.to_json()),
                     plain(state.about.project),
                     plain(state.about.kind),
+                    plain(state.about.user),
+                    plain(state.about.key),
                     state.forgotten,
                     self._number(state.id),
                 ),

@@ -33,13 +33,16 @@ def folder(given: str | None) -> Path:
 
 def newest_of(engine: Engine, root: Path) -> ThreadInfo | None:
     """The thread of a folder that was last written to."""
-    return next((i for i in engine.threads(limit=_LOOKED) if of_folder(i, root) and not i.forgotten), None)
+    user = engine.settings.user or None
+    found = engine.threads(user=user, limit=_LOOKED)
+    return next((i for i in found if of_folder(i, root) and not i.forgotten), None)
 
 
 def new_thread(engine: Engine, root: Path, title: str = "") -> Thread:
     """A thread for a folder: the newest one where it is still empty, else a new one."""
     newest = newest_of(engine, root)
-    if newest is not None and not newest.messages and not newest.title and not title:
+    fresh = newest is not None and not newest.messages and not newest.title and not title
+    if newest is not None and fresh and newest.user == engine.settings.user:
         return engine.thread(newest.id)
     return engine.create(
         title, project=str(root), kind="agent", language=spoken(), metadata={"workspace": str(root)}

@@ -15,7 +15,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     ),
     "code": ("changes", "blame", "rewind", "commit"),
     "prompt": ("context", "prompt", "check", "expand", "crop", "uncrop", "compact", "work"),
-    "remember": ("graph", "task", "memory"),
+    "remember": ("graph", "task", "memory", "user"),
     "keep": ("verify", "backup", "restore-backup", "forget", "cost", "learned", "stats", "doctor"),
     "more": ("config", "models", "demo", "completion"),
 }  # fmt: skip
@@ -80,6 +80,7 @@ MODULES: Mapping[str, str] = {
     "graph": "graph",
     "task": "task",
     "memory": "memory",
+    "user": "user",
     "config": "configuring",
     "models": "models",
     "demo": "demo",

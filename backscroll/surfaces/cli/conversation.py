@@ -31,6 +31,7 @@ def heading(screen: Screen, info: ThreadInfo) -> Iterator[str]:
     facts = [
         info.id[:8],
         project_name(info.project),
+        *([t("words.of_user", user=one_line(info.user))] if info.user else []),
         kind_name(info.kind),
         count("words.messages", info.messages),
         count("words.turns", info.turns),

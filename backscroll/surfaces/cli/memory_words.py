@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.part import Json
     from backscroll.vocab.task import Memory
 
-SCOPES = ("thread", "project", "all")
+SCOPES = ("thread", "user", "project", "all")
 
 
 def memory_argument() -> click.Argument:

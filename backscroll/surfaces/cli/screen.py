@@ -40,6 +40,7 @@ _STYLES = {
     "section_operations": "93",
     "section_recalled": "91",
     "section_graph": "96",
+    "section_profile": "94",
     "section_around": "37",
     "section_reserve": "90",
 }

@@ -18,6 +18,8 @@ def of_thread(info: ThreadInfo) -> dict[str, Json]:
         "id": info.id,
         "title": info.title,
         "project": info.project,
+        "user": info.user,
+        "key": info.key,
         "kind": info.kind,
         "language": info.language,
         "tags": list(info.tags),

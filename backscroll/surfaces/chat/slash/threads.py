@@ -95,6 +95,7 @@ def new_slash(talk: Talk, rest: str) -> None:
     made = talk.engine.create(
         rest,
         project=info.project,
+        user=info.user,
         kind=info.kind,
         language=info.language,
         metadata=metadata,

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
-
 import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.arrivals import problem_lines, problem_shape
 from backscroll.surfaces.cli.command import command, flag, option
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.exported import say_export
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.i18n import count, t
-
-if TYPE_CHECKING:
-    from backscroll.engine.exporting import ExportReport
+from backscroll.surfaces.i18n import t
 
 
 @command(
@@ -45,35 +38,7 @@ def export_command(
     with session.engine() as engine:
         names = None if everything else [thread_named(engine, name).id for name in threads]
         report = engine.export(names, format, None if output in (None, "-") else output)
-    _say(session, report, format)
-
-
-def _say(session: Session, report: ExportReport, format: str) -> None:
-    screen = session.screen
-    if session.as_json:
-        screen.json(
-            {
-                "format": format,
-                "files": report.files,
-                "problems": [problem_shape(problem) for problem in report.problems],
-                "text": report.text,
-            }
-        )
-        return
-    if report.text is not None:
-        # To a file or a program the text goes as it is; a terminal must not obey what is in it.
-        if screen.terminal:
-            screen.raw(safe(report.text))
-        else:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(report.text.encode("utf-8", "replace"))
-            sys.stdout.buffer.flush()
-    for name in report.files:
-        screen.line(t("exporting.wrote", path=one_line(name)))
-    if report.problems:
-        screen.remark(count("exporting.unsaid", len(report.problems)), "warn")
-        for line in problem_lines(("", problem) for problem in report.problems):
-            screen.remark(f"  {line}")
+    say_export(session, report, format)
 
 
 def _list(session: Session) -> None:

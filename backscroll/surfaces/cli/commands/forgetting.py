@@ -8,18 +8,16 @@ from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import messages_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, messages_argument, thread_argument
 from backscroll.surfaces.cli.conversation import excerpt, role_name, title_of
+from backscroll.surfaces.cli.erasing import SHOWN, account_of_erasure, erasure_shape
 from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.i18n import count, t
-from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
     from backscroll.engine.forgetting import Erasure
     from backscroll.engine.thread import Thread
     from backscroll.surfaces.cli.screen import Screen
     from backscroll.vocab.ids import Ref
-
-_SHOWN = 10
 
 
 @command(
@@ -51,20 +49,9 @@ def forget_command(
                 return
         done = _forgotten(found, refs, keep_shared)
     if session.as_json:
-        screen.json(
-            {
-                "messages": done.messages,
-                "revisions": done.revisions,
-                "blobs": done.blobs,
-                "beside": done.beside,
-                "derived": done.derived,
-                "threads": list(done.threads),
-                "shared_with": [str(ref) for ref in done.shared_with],
-                "unreachable": [say(what) for what in done.unreachable],
-            }
-        )
+        screen.json(erasure_shape(done))
     else:
-        _account(screen, done)
+        account_of_erasure(screen, done)
 
 
 def _forgotten(found: Thread, refs: list[Ref], keep_shared: bool, *, dry_run: bool = False) -> Erasure:
@@ -87,15 +74,15 @@ def _preview(screen: Screen, found: Thread, refs: list[Ref], would: Erasure) -> 
         shown = found.recent(3)
     else:
         screen.line(screen.style(count("forgetting.messages", len(refs)), "warn"))
-        shown = [found.message(ref) for ref in refs[:_SHOWN]]
+        shown = [found.message(ref) for ref in refs[:SHOWN]]
     for message in shown:
         revisions = len(found.revisions(message.id))
         said = excerpt(message.content, screen.room(34))
         more = "" if revisions < 2 else f"  ({count('words.revisions', revisions)})"
         text = t("words.says", role=role_name(message.role), text=said)
         screen.line(f"  {message.id.short}  {text}{more}")
-    if len(refs) > _SHOWN:
-        screen.line("  " + t("importing.and_more", n=len(refs) - _SHOWN))
+    if len(refs) > SHOWN:
+        screen.line("  " + t("importing.and_more", n=len(refs) - SHOWN))
     screen.line(
         t(
             "forgetting.would",
@@ -105,27 +92,6 @@ def _preview(screen: Screen, found: Thread, refs: list[Ref], would: Erasure) -> 
         )
     )
     if would.shared_with:
-        names = ", ".join(ref.short for ref in would.shared_with[:_SHOWN])
+        names = ", ".join(ref.short for ref in would.shared_with[:SHOWN])
         screen.line(screen.style(t("forgetting.would_share", names=names), "warn"))
     screen.line(t("forgetting.everywhere"))
-
-
-def _account(screen: Screen, done: Erasure) -> None:
-    screen.line(
-        t(
-            "forgetting.done",
-            messages=count("words.messages", done.messages),
-            revisions=count("words.revisions", done.revisions),
-            blobs=count("words.attachments", done.blobs),
-            threads=count("words.threads", len(done.threads)),
-        )
-    )
-    if done.beside:
-        screen.line(count("forgetting.beside", done.beside))
-    if done.shared_with:
-        names = ", ".join(ref.short for ref in done.shared_with[:_SHOWN])
-        screen.remark(t("forgetting.shared", names=names), "warn")
-    if done.unreachable:
-        screen.line(t("forgetting.unreachable"))
-        for what in done.unreachable:
-            screen.line(f"  {one_line(say(what))}")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     "recall",
     click.Argument(["words"], metavar="[THREAD] QUESTION...", nargs=-1, required=True),
     option("--project", metavar="NAME"),
+    option("--user", metavar="NAME"),
     flag("--all", "everywhere"),
     option("--budget", metavar="TOKENS", type=int, default=2000),
     flag("--text", "as_text"),
@@ -38,6 +39,7 @@ def recall_command(
     session: Session,
     words: tuple[str, ...],
     project: str | None,
+    user: str | None,
     everywhere: bool,
     budget: int,
     as_text: bool,
@@ -46,12 +48,13 @@ def recall_command(
     """Recall what answers a question."""
     from backscroll.engine.recalling import recall_across
 
-    if everywhere and project is not None:
-        raise InvalidInput("give --project or --all, not both")
+    if [everywhere, project is not None, user is not None].count(True) > 1:
+        raise InvalidInput("give one of --project, --user and --all")
     most = limit or None
     with session.engine() as engine:
-        if everywhere or project is not None:
-            found = recall_across(engine, " ".join(words), budget, project=project, limit=most)
+        if everywhere or project is not None or user is not None:
+            question = " ".join(words)
+            found = recall_across(engine, question, budget, project=project, user=user, limit=most)
         else:
             if len(words) < 2:
                 raise InvalidInput(

@@ -151,7 +151,7 @@ def _language(words: str) -> str:
 
 def _last_in(engine: Engine, root: Path) -> Thread:
     """The conversation in this folder that changed last."""
-    for info in engine.threads(kind="agent"):
+    for info in engine.threads(kind="agent", user=engine.settings.user or None):
         if not info.forgotten and str(root) in (info.metadata.get("workspace"), info.project):
             return engine.thread(info.id)
     raise NotFound(t("run.nothing_here", path=root), hint=t("run.nothing_here_hint"))

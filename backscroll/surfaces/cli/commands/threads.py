@@ -24,12 +24,18 @@ if TYPE_CHECKING:
 @command(
     "threads",
     option("--project", metavar="NAME"),
+    option("--user", metavar="NAME"),
     option("--kind", metavar="KIND"),
     option("--tag", metavar="TAG", multiple=True),
     limit_option(30),
 )
 def threads_command(
-    session: Session, project: str | None, kind: str | None, tag: tuple[str, ...], limit: int
+    session: Session,
+    project: str | None,
+    user: str | None,
+    kind: str | None,
+    tag: tuple[str, ...],
+    limit: int,
 ) -> None:
     """List threads."""
     screen = session.screen
@@ -37,7 +43,7 @@ def threads_command(
         first_steps(session)
         return
     with session.engine() as engine:
-        wanted = _wanted(engine, project, kind, tag)
+        wanted = _wanted(engine, project, user, kind, tag)
         if screen.as_json:
             for info in islice(wanted, limit or None):
                 screen.json_line(shapes.of_thread(info))
@@ -47,7 +53,7 @@ def threads_command(
     if lost:
         screen.remark(count("threads.unreadable", len(lost)), "warn")
     if not found:
-        if project or kind or tag:
+        if project or user or kind or tag:
             screen.line(t("threads.none_fit"))
         else:
             first_steps(session)
@@ -59,9 +65,9 @@ def threads_command(
 
 
 def _wanted(
-    engine: Engine, project: str | None, kind: str | None, tags: tuple[str, ...]
+    engine: Engine, project: str | None, user: str | None, kind: str | None, tags: tuple[str, ...]
 ) -> Iterator[ThreadInfo]:
-    for info in engine.threads(project=project, kind=kind):
+    for info in engine.threads(project=project, user=user, kind=kind):
         if set(tags) <= set(info.tags):
             yield info
 

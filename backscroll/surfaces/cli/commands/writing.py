@@ -27,16 +27,30 @@ def _text() -> click.Argument:
     "new",
     click.Argument(["title"], metavar="[TITLE]", required=False, default=""),
     option("--project", metavar="NAME", default=""),
+    option("--user", metavar="NAME"),
+    option("--key", metavar="KEY"),
     option("--kind", metavar="KIND", default="chat", show_default=True),
     option("--language", metavar="CODE", default=""),
     option("--tag", metavar="TAG", multiple=True),
 )
 def new_command(
-    session: Session, title: str, project: str, kind: str, language: str, tag: tuple[str, ...]
+    session: Session,
+    title: str,
+    project: str,
+    user: str | None,
+    key: str | None,
+    kind: str,
+    language: str,
+    tag: tuple[str, ...],
 ) -> None:
-    """Begin a thread; prints its id."""
+    """Begin a thread, or find the one with this key; prints its id."""
     with session.engine(make=True) as engine:
-        made = engine.create(title, project=project, kind=kind, language=language, tags=tag)
+        if key is None:
+            made = engine.create(title, project=project, user=user, kind=kind, language=language, tags=tag)
+        else:
+            made = engine.thread_for(
+                key, title, project=project, user=user, kind=kind, language=language, tags=tag
+            )
         thread_done(session, made, made.id)
 
 

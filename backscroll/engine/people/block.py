@@ -1,0 +1,155 @@
+"""What a prompt tells from the other conversations of its user, or of its project.
+
+Lasting facts about the user and their preferences come first, the nearest to the question first where there is no room for all; then
+what is known of whom or what the question names. Nothing that the prompt shows anyway, nothing twice. Each text names the revisions
+that it rests on: when one is deleted, edited or forgotten in its own thread, the text is missing from the next prompt here. Waits for nothing:
+what is not analysed yet is read up to a fixed amount. Before: `engine/people/held`, `tasks/profile`. After: `engine/insertions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backscroll.engine.lineage import reach
+from backscroll.engine.people.held import HeldScope, held_scope
+from backscroll.engine.people.scope import scopes_of
+from backscroll.graph.view import NodeView
+from backscroll.tasks import profile
+from backscroll.tasks.memory_telling import line_of, told_as
+from backscroll.tasks.profile import Trait, around, chosen, person_in, quotes_of, traits_of, within
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Text
+from backscroll.vocab.prompt import Block, Level, Section
+from backscroll.vocab.task import MemoryKind
+
+if TYPE_CHECKING:
+    from backscroll.engine.composing import Composer
+
+LEAST = 30  # tokens below which nothing useful can be said
+_SAID = 4_000  # characters of the newest words that are looked through for names
+_TRAITS = 24  # facts about the user that are told at the most
+_PREFERENCES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What may be told, in order."""
+
+    traits: Sequence[Trait]
+    tells: dict[str, str]  # line: the memory that it tells
+
+
+def profile_block(
+    composer: Composer,
+    room: int,
+    question: Message | None,
+    shown: Collection[Ref],
+    told: Collection[str],
+) -> Block | None:
+    """What a prompt says from other conversations, within `room` tokens; `told` are lines that it has anyway."""
+    scopes = scopes_of(composer.about)
+    if not scopes or room < LEAST or composer.as_of is not None:
+        return None
+    words = "" if question is None else question.text[:_SAID]
+    known = _known(composer, words)
+    # What a thread of a project said itself, or shares as a fork, is for its own graph; a user's profile tells that too.
+    past = {} if composer.about.user else _past(composer)
+    news = [
+        trait
+        for trait in known.traits
+        if trait.line not in told
+        and trait.everywhere.isdisjoint(shown)
+        and not any(ref.seq <= past.get(ref.thread, 0) for ref in trait.everywhere)
+    ]
+    if not news:
+        return None
+    title = profile.words(composer.language)[scopes[0].kind]
+    count = composer.ask.tokenizer.count
+    frame = composer.meter.parts((Text(title),))
+    fitting = within(news, room - frame, count)
+    if not fitting:
+        return None
+    kept = {trait.line for trait in fitting}
+    text = "\n".join([title, *dict.fromkeys(trait.line for trait in known.traits if trait.line in kept)])
+    parts = (Text(text),)
+    return Block(
+        "user",
+        parts,
+        Section.PROFILE,
+        Level.GIST,
+        tuple(dict.fromkeys(source for trait in fitting for source in trait.sources)),
+        reason=f"known from other conversations of the {scopes[0].kind}",
+        tokens=composer.meter.parts(parts),
+        tells=tuple(dict.fromkeys(known.tells[line] for line in kept if line in known.tells)),
+    )
+
+
+def _past(composer: Composer) -> dict[str, int]:
+    """The thread and those that it is forked from, each with the last event that it shares."""
+    state = composer.state
+    if state.parent is None:
+        return {state.id: state.head}
+    return dict(composer.thread.store.read(lambda reader: reach(reader, state)))
+
+
+def _is_own(sources: Sequence[Ref], past: dict[str, int]) -> bool:
+    return any(ref.seq <= past.get(ref.thread, 0) for ref in sources)
+
+
+def _known(composer: Composer, words: str) -> _Known:
+    """Facts about the user, their preferences, then what the words name."""
+    thread, language = composer.thread, composer.language
+    about = composer.about
+    helds = [held_scope(thread.engine, scope, ready=True) for scope in scopes_of(about)]
+    own = traits_told(helds[0], language)
+    if len(own) > _TRAITS:
+        from backscroll.engine.remembering import encode_with
+
+        own = chosen(own, words, _TRAITS, encode_with(thread.engine))
+    said, tells = _said(composer)
+    others: list[Trait] = []
+    for held in helds:
+        person = person_of(held) if held is helds[0] else None
+        others += around(held.graph, person, words, language, held.claims)
+    # What a preference says in the user's own words is not said again.
+    quoted = "\n".join(trait.line for trait in said).casefold()
+    own = [trait for trait in own if not all(quote in quoted for quote in quotes_of(trait))]
+    return _Known([*own, *said, *others], tells)
+
+
+def person_of(held: HeldScope) -> NodeView | None:
+    """The node of the person who speaks in the threads of a scope."""
+    return person_in(held.graph, held.scope.name if held.scope.kind == "user" else "")
+
+
+def traits_told(held: HeldScope, language: str) -> list[Trait]:
+    """What is lastingly known about the person of a scope."""
+    person = person_of(held)
+    return [] if person is None else traits_of(held.graph, person, language)
+
+
+def _said(composer: Composer) -> tuple[list[Trait], dict[str, str]]:
+    """What the user prefers, and what people wrote down, in the other conversations."""
+    from backscroll.engine.remembering import in_telling_order
+    from backscroll.engine.remembering_reading import collect
+
+    thread, past = composer.thread, _past(composer)
+    out: list[Trait] = []
+    tells: dict[str, str] = {}
+    found = collect(thread, ready=True)
+    for memory in in_telling_order(found):
+        if (
+            memory.kind in (MemoryKind.PREFERENCE, MemoryKind.FACT)
+            and not _is_own(memory.sources, past)
+            and memory.thread != thread.id
+        ):
+            line = line_of(memory, thread.id, composer.language)
+            # Where a person put it into words, these go when that act is erased, whatever else they rest on.
+            acts = found.acts.get(memory.id, ()) if memory.by == "person" else ()
+            sources = (*memory.sources, *(act.id for act in acts if act.body is not None))
+            out.append(Trait(line, "", (), sources, frozenset(memory.sources)))
+            tells[line] = told_as(memory)
+    return out[:_PREFERENCES], tells

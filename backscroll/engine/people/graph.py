@@ -1,0 +1,118 @@
+"""The knowledge graph of a user or a project: what all of their threads say, with what people changed on top.
+
+Reading is that of a thread's graph. What is changed here holds for the whole: it is an event of a thread of its own, the profile
+thread, made with the first change, so undo, export and forget reach it as they reach any other. Before: `engine/people/held`,
+`engine/graphing`. After: `engine/people/user`, `Engine.graph`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from backscroll.engine.checking import in_valid_text
+from backscroll.engine.doors import doors
+from backscroll.engine.graph_acts import revisions_of
+from backscroll.engine.graphing import ThreadGraph
+from backscroll.engine.people.held import held_scope
+from backscroll.engine.people.scope import PROFILE, Scope
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.graph.fold import Graph
+from backscroll.graph.view import WorldEntry
+from backscroll.record.ports import Reader
+from backscroll.vocab.assertion import Change, Override
+from backscroll.vocab.ids import Ref
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.thread import Thread
+
+
+@doors
+class ScopeGraph(ThreadGraph):
+    """The knowledge graph over several threads: reading it, correcting it."""
+
+    def __init__(self, engine: Engine, scope: Scope) -> None:
+        if not scope.name:
+            raise InvalidInput(f"a {scope.kind} needs a name", hint='such as store.graph(user="ann")')
+        self.engine, self.scope = engine, scope
+
+    @property
+    def thread(self) -> Thread:
+        """The thread that holds what people changed about the whole; begun with the first change."""
+        scope = self.scope
+        user, project = (scope.name, "") if scope.kind == "user" else ("", scope.name)
+        return self.engine.thread_for(scope.key, scope.name, user=user, project=project, kind=PROFILE)
+
+    @property
+    def view(self) -> Graph:
+        """The graph as it stands now."""
+        return held_scope(self.engine, self.scope).graph
+
+    def numbers(self) -> Callable[[Ref], int]:
+        """Tells the number of a turn, in its own thread, by its opening; -1 where that is not in its history any more."""
+        known: dict[Ref, int] = {}
+
+        def number(opening: Ref) -> int:
+            if opening not in known:
+                known[opening] = _numbered(self.engine, opening)
+            return known[opening]
+
+        return number
+
+    def at(self, turn: int) -> Graph:
+        """Turns are numbered in each thread by itself."""
+        raise InvalidInput(
+            f"turn {turn} of which thread?",
+            hint="ask the graph of that thread: store.thread(id).graph.at(turn)",
+        )
+
+    @in_valid_text
+    def pin(self, node: str, predicate: str) -> Override:
+        """What is held now stays, whatever is said later. It is written down where it was said, and forgotten with it."""
+        facts = [f for f in self.why(node, self._predicate(predicate)) if f.current]
+        said = [source for fact in facts for source in revisions_of(fact)]
+        if not said:
+            raise NotFound(
+                f"{node} has no {predicate} that could be pinned",
+                hint="`backscroll user show` lists what is known",
+            )
+        bodies = [self._body(Change.PIN, node, f.predicate, f.value, other=f.object) for f in facts]
+        home = self.engine.thread(said[-1].thread).graph
+        return home.write_changes(bodies, [revisions_of(f) for f in facts])[0]
+
+    @in_valid_text
+    def split(self, node: str, turns: Sequence[int], name: str = "") -> Override:  # noqa: ARG002 - a thread's signature
+        """Turns are numbered in each thread by itself."""
+        raise InvalidInput(
+            f"{node} can be split in one thread only", hint="use the graph of the thread that speaks of both"
+        )
+
+    def overrides(self) -> list[Override]:
+        """The changes in force that people made in any of the threads, and then those about the whole."""
+        return list(held_scope(self.engine, self.scope).overrides)
+
+    def lift(self, override: Ref | int) -> None:
+        """A change holds no longer; what the text says counts again."""
+        found = [o for o in self.overrides() if o.id is not None and override in (o.id, o.id.seq)]
+        if len(found) != 1 or found[0].id is None:
+            raise NotFound(
+                f"no single override {override} is in force",
+                hint="`overrides()` lists them; give its full id",
+            )
+        self.engine.thread(found[0].id.thread).graph.lift(found[0].id.seq)
+
+    def world(self) -> list[WorldEntry]:
+        """The entries of the world descriptions in force, in any of the threads."""
+        return list(held_scope(self.engine, self.scope).world)
+
+
+def _numbered(engine: Engine, opening: Ref) -> int:
+    from backscroll.engine.graphing import number_in
+    from backscroll.engine.lineage import View
+
+    def work(reader: Reader) -> int:
+        state = reader.thread(opening.thread)
+        return -1 if state is None else number_in(View(reader, state), opening)
+
+    return engine.store.read(work)

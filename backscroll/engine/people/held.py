@@ -1,0 +1,306 @@
+"""The graph of a user or a project in memory: brought up to date when somebody looks, thread by thread.
+
+Owns the fold over threads: turns in the order in which they were said, the newest wins; a turn that a fork shares with its parent counts
+once; pronouns are settled inside each conversation; what people changed, in any of the threads or about the whole, stands on top. It
+equals a fold that was made anew. Every OS thread has its own, so that nobody changes what another one reads. Before:
+`engine/people/turns`, `graph/settled`, `graph/fold`. After: `engine/people/graph`, `engine/people/block`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import is_
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from backscroll.engine.graph_acts import overrides_in, world_in
+from backscroll.engine.lineage import View
+from backscroll.engine.people.scope import PROFILE, Scope
+from backscroll.engine.people.turns import Reading, ThreadTurns, turns_of
+from backscroll.errors import StoreError
+from backscroll.graph.fold import Graph, let_go
+from backscroll.graph.settled import REACH, has_pronouns, settled
+from backscroll.graph.view import Options, WorldEntry
+from backscroll.record.acts import acts_in_force
+from backscroll.record.derived import Made
+from backscroll.record.ports import Reader, ThreadState, Writer
+from backscroll.vocab.assertion import Assertion, Override, TurnClaims
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.moment import microseconds
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+_HELD = 16  # scopes in memory
+_PARTS = 1_000  # threads whose turns are in memory
+_ACTING = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})
+#: What one prompt may read of what nobody has read yet: messages, and turns to analyse. With a worker it comes later anyway.
+_BESIDE, _ALONE = (256, 8), (1_024, 40)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one thread gives to the graph."""
+
+    state: ThreadState
+    turns: ThreadTurns
+    told: tuple[TurnClaims, ...]  # with pronouns settled, placed among all threads
+    settled: Mapping[Ref, _Settled]
+    acts: tuple[Event, ...]
+    forgot: int  # the last event that erased words
+    token: object
+    since: _Since | None = None  # what changed, where it goes on from an earlier part
+
+
+class _Since(NamedTuple):
+    """How a part differs from the one before it."""
+
+    token: object  # of that one
+    same: int  # turns at the beginning that are the same
+    dropped: tuple[Ref, ...]  # openings of the others that it had
+
+
+class _Settled(NamedTuple):
+    """A turn whose pronouns were settled, and from which turns."""
+
+    turn: TurnClaims
+    before: tuple[TurnClaims, ...]
+    result: TurnClaims
+
+    def fits(self, turn: TurnClaims, before: Sequence[TurnClaims]) -> bool:
+        """True where it was made from these very turns."""
+        same = len(before) == len(self.before) and all(map(is_, before, self.before))
+        return turn is self.turn and same
+
+
+@dataclass
+class HeldScope:
+    """A graph over threads, and what it was made from."""
+
+    scope: Scope
+    options: Options
+    graph: Graph = field(init=False)
+    parts: dict[str, _Part] = field(default_factory=dict[str, _Part])  # by thread
+    families: dict[str, dict[Ref, TurnClaims]] = field(default_factory=dict[str, dict[Ref, TurnClaims]])
+    overrides: tuple[Override, ...] = ()
+    books: tuple[Ref, ...] = ()  # the events whose descriptions of the world are in it
+    world: tuple[WorldEntry, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.graph = Graph(options=self.options)
+
+    @property
+    def pending(self) -> bool:
+        """True where something is still to be read."""
+        return any(part.turns.unread or part.turns.unfound for part in self.parts.values())
+
+    def turns(self) -> Iterator[TurnClaims]:
+        """What is in it, in no order."""
+        return (turn for family in self.families.values() for turn in family.values())
+
+    def claims(self, opening: Ref) -> Sequence[Assertion]:
+        """What one turn says."""
+        found = (family[opening] for family in self.families.values() if opening in family)
+        return next((turn.claims for turn in found), ())
+
+    @property
+    def acted(self) -> bool:
+        """True where somebody ever changed something by hand."""
+        return any(part.acts for part in self.parts.values())
+
+
+def held_scope(engine: Engine, scope: Scope, *, ready: bool = False) -> HeldScope:
+    """The graph of a scope as it stands. `ready`: for a prompt, which reads no more than a fixed amount of what is new."""
+    shelf = engine.memo.shelf("scopes", _HELD)
+    name = (scope, threading.get_ident())
+    options = _options(engine, scope)
+    kept = cast("HeldScope | None", shelf.get(name))
+    held = kept if kept is not None and kept.options == options else HeldScope(scope, options)
+    reading = Reading()
+    if ready:
+        reading = Reading(*(_BESIDE if engine.at_work is not None else _ALONE))
+    held = engine.store.read(lambda reader: _refreshed(engine, reader, held, reading))
+    _keep(engine, reading.fresh)
+    shelf[name] = held
+    return held
+
+
+def _keep(engine: Engine, fresh: Sequence[Made]) -> None:
+    if not fresh:
+        return
+
+    def work(tx: Writer) -> None:
+        tx.make(fresh)
+
+    try:
+        engine.store.write(work)
+    except StoreError:
+        return  # best effort: a read-only store must not break recall
+
+
+def _options(engine: Engine, scope: Scope) -> Options:
+    settings = engine.settings
+    return Options(
+        preserve_user_edits=settings.conflict_resolution_preserve_user_edits,
+        auto_infer=settings.node_creation_auto_infer_attributes,
+        use_world=settings.node_creation_use_world_context,
+        min_attributes=settings.node_creation_min_attributes,
+        user=scope.name if scope.kind == "user" else "user",
+    )
+
+
+def _refreshed(engine: Engine, reader: Reader, held: HeldScope, reading: Reading) -> HeldScope:
+    """Bring a held graph up to date. Where words were erased, another one takes its place: this one may still keep them."""
+    states = {state.id: state for state in held.scope.threads(reader)}
+    parts: dict[str, _Part] = {}
+    for state in reversed(list(states.values())):  # the newest first: the allowance of whoever waits ends
+        parts[state.id] = _part(engine, reader, state, held.scope, reading)
+    gone = held.parts.keys() - states.keys()
+    if gone or any(name in parts and parts[name].forgot != old.forgot for name, old in held.parts.items()):
+        let_go()
+        held = HeldScope(held.scope, held.options)
+    changed = [name for name, part in parts.items() if held.parts.get(name) is not part]
+    if not changed:
+        return held
+    acted = any(parts[name].acts for name in changed)
+    before, held.parts = held.parts, parts
+    roots = dict.fromkeys(parts[name].state.root for name in changed)
+    for root in roots:
+        family = [parts[name] for name, state in states.items() if state.root == root]
+        _put(reader, held, root, family, before)
+    if acted:
+        _tell(held, [parts[name] for name in states])
+    return held
+
+
+def _put(
+    reader: Reader, held: HeldScope, root: str, family: Sequence[_Part], before: Mapping[str, _Part]
+) -> None:
+    """Bring what one family of threads says along; where a thread only grew, no more than its end is looked at."""
+    one = family[0]
+    last, since = before.get(one.state.id), one.since
+    if len(family) == 1 and since is not None and last is not None and last.token is since.token:
+        put = one.told[since.same :]
+        gone = set(since.dropped) - {turn.opening for turn in put}
+        held.graph.update(put, gone)
+        for opening in gone:
+            del held.families[root][opening]
+        held.families[root].update((turn.opening, turn) for turn in put)
+        return
+    old = held.families.get(root, {})
+    new = {turn.opening: turn for turn in one.told} if len(family) == 1 else _merged(reader, family)
+    news = [turn for opening, turn in new.items() if old.get(opening) != turn]
+    held.graph.update(news, [opening for opening in old if opening not in new])
+    held.families[root] = new
+
+
+def _part(engine: Engine, reader: Reader, state: ThreadState, scope: Scope, reading: Reading) -> _Part:
+    """What a thread gives; one to which nothing was added since is not looked at again."""
+    shelf = engine.memo.shelf("scope-threads", _PARTS)
+    # In a graph of a whole project "I" is somebody else in the threads of each user.
+    named = state.about.user if scope.everybody else ""
+    name = (state.id, named)
+    known = cast("_Part | None", shelf.get(name))
+    turns = turns_of(engine, reader, state, None if known is None else known.turns, reading)
+    if known is not None and known.turns is turns:
+        return known
+    news = View(reader, state).others(0 if known is None else known.turns.head)
+    forgot = max(
+        (e.seq for e in news if e.kind is Kind.FORGOTTEN), default=0 if known is None else known.forgot
+    )
+    if known is not None and forgot != known.forgot:
+        known, news = None, View(reader, state).others()
+    acts = (*(() if known is None else known.acts), *(e for e in news if e.kind in _ACTING))
+    if known is None:
+        told, kept = _placed(state, turns, 0, (), named, {})
+        shelf[name] = made = _Part(state, turns, tuple(told), kept, acts, forgot, object())
+        return made
+    low = min(len(known.turns.order), len(turns.order))
+    same = next((n for n in (low, low - 1) if n > 0 and turns.order[:n] == known.turns.order[:n]), 0)
+    told, kept = _placed(state, turns, same, known.told[:same], named, known.settled)
+    since = _Since(known.token, same, tuple(turn.opening for turn in known.told[same:]))
+    whole = (*known.told[:same], *told)
+    shelf[name] = made = _Part(state, turns, whole, kept, acts, forgot, object(), since)
+    return made
+
+
+def _placed(
+    state: ThreadState,
+    turns: ThreadTurns,
+    same: int,
+    told: Sequence[TurnClaims],
+    named: str,
+    known: Mapping[Ref, _Settled],
+) -> tuple[list[TurnClaims], dict[Ref, _Settled]]:
+    """The turns of a thread after the first ones, by when they were said; none comes before an earlier one of its thread."""
+    out: list[TurnClaims] = []
+    kept = dict(known)
+    latest = int.from_bytes(told[-1].position[:8]) if told else 0
+    for number in range(same, len(turns.order)):
+        turn = turns.order[number]
+        latest = max(latest, turns.times[turn.opening])
+        whole = turn
+        if has_pronouns(turn):
+            before = turns.order[max(0, number - REACH) : number]
+            held = known.get(turn.opening)
+            if held is None or not held.fits(turn, before):
+                held = _Settled(turn, tuple(before), settled(turn, before))
+            kept[turn.opening] = held
+            whole = held.result
+        claims = whole.claims if not named else tuple(_renamed(claim, named) for claim in whole.claims)
+        place = max(0, latest).to_bytes(8) + state.id.encode() + turn.position
+        out.append(TurnClaims(turn.opening, place, claims))
+    return out, kept
+
+
+def _renamed(claim: Assertion, user: str) -> Assertion:
+    """A claim of a user among others: what "I" say is said of them."""
+
+    def name(text: str) -> str:
+        return user if text == "user" else text
+
+    return replace(claim, subject=name(claim.subject), object=name(claim.object), speaker=name(claim.speaker))
+
+
+def _merged(reader: Reader, parts: Sequence[_Part]) -> dict[Ref, TurnClaims]:
+    """All turns by their openings. Of a turn that forks tell otherwise, the version with the newest words counts."""
+    out: dict[Ref, TurnClaims] = {}
+    sources: dict[Ref, tuple[Ref, ...]] = {}
+    for part in parts:
+        own = {turn.opening: turn.sources for turn in part.turns.turns}
+        for turn in part.told:
+            before = out.get(turn.opening)
+            if before is None or (
+                sources[turn.opening] != own[turn.opening]
+                and _said(reader, own[turn.opening]) > _said(reader, sources[turn.opening])
+            ):
+                out[turn.opening], sources[turn.opening] = turn, own[turn.opening]
+    return out
+
+
+def _said(reader: Reader, sources: Sequence[Ref]) -> tuple[int, Ref]:
+    """When the newest of some revisions was written."""
+    events = [event for event in map(reader.event, sources) if event is not None]
+    return max(((microseconds(event.at), event.id) for event in events), default=(0, Ref("", 0)))
+
+
+def _tell(held: HeldScope, parts: Sequence[_Part]) -> None:
+    """What people changed: in each thread, the oldest first; what was changed about the whole comes last."""
+    found: dict[Ref | None, tuple[bool, int, str, Override]] = {}
+    worlds: dict[Ref, None] = {}
+    for part in parts:
+        about = part.state.about
+        whole = about.kind == PROFILE and about.key == held.scope.key
+        for override in overrides_in(part.acts):
+            found[override.id] = (whole, microseconds(override.at), str(override.id), override)
+        worlds |= dict.fromkeys(event.id for event in acts_in_force(part.acts, {Kind.WORLD_TOLD}))
+    overrides = tuple(each[-1] for each in sorted(found.values(), key=lambda each: each[:3]))
+    if overrides != held.overrides:
+        held.overrides = overrides
+        held.graph.set_overrides(overrides)
+    if tuple(worlds) != held.books:
+        held.books = tuple(worlds)
+        held.world = tuple(entry for part in parts for entry in world_in(part.acts))
+        held.graph.set_world(held.world)

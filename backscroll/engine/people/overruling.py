@@ -1,0 +1,86 @@
+"""Overruling: lines about a user or a project that prompts tell, and that may not be told any more.
+
+A line goes when a person corrected what it says, when a correction that it tells was lifted, and when a thread that it rests on belongs to
+somebody else by now. Refuses: what later words supersede; the newer line is told behind it. Before: `engine/people/held`,
+`tasks/profile`. After: `engine/withdrawals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from backscroll.derive.ontology import predicate
+from backscroll.engine.people.block import person_of
+from backscroll.engine.people.held import HeldScope, held_scope
+from backscroll.engine.people.scope import is_near, scopes_of
+from backscroll.graph.fold import Graph
+from backscroll.graph.predicates import named
+from backscroll.record.ports import Reader
+from backscroll.tasks.profile import is_lasting, person_in, trait_of, traits_of, words
+from backscroll.vocab.assertion import TurnClaims
+from backscroll.vocab.prompt import Block
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+
+
+def overruled_in(thread: Thread) -> Callable[[Block], bool]:
+    """Says of a text in the prompts of a thread whether it tells what may not be told any more."""
+    state = thread.store.read(lambda reader: reader.thread(thread.id))
+    assert state is not None
+    about = state.about
+    marks = tuple(words(language)["by_person"] for language in ("en", "zh"))
+    gone: set[str] = set()
+    kept: set[str] = set()
+    for scope in scopes_of(about):
+        held = held_scope(thread.engine, scope, ready=True)
+        if held.acted:
+            gone |= _overruled(held)
+            kept |= _told(held)
+
+    def moved(reader: Reader, block: Block) -> bool:
+        for name in {source.thread for source in block.sources} - {thread.id}:
+            other = reader.thread(name)
+            if other is None or not is_near(about, other.about):
+                return True
+        return False
+
+    def is_overruled(block: Block) -> bool:
+        for line in block.text.split("\n"):
+            if line in gone or (line.endswith(marks) and line not in kept):
+                return True
+        return thread.store.read(lambda reader: moved(reader, block))
+
+    return is_overruled
+
+
+def _told(held: HeldScope) -> set[str]:
+    """The lines about the person that hold now, in every language."""
+    person = person_of(held)
+    if person is None:
+        return set()
+    return {trait.line for language in ("en", "zh") for trait in traits_of(held.graph, person, language)}
+
+
+def _overruled(held: HeldScope) -> set[str]:
+    """Lines that were true once, and that a person corrected."""
+    person = person_of(held)
+    if person is None:
+        return set()
+    members = {person.id, *held.graph.members(person.id)}
+    changed = {o.predicate for o in held.overrides if o.node in members and o.predicate}
+    # What was said of it, as if nobody had corrected anything; names come from the same sentences.
+    said = Graph((_only(turn, changed) for turn in held.turns()), options=held.options)
+    speaker = person_in(said, *members)
+    facts = [] if speaker is None else [f for f in said.history(speaker.id) if is_lasting(f)]
+    lines = (trait_of(said, fact, language) for fact in facts for language in ("en", "zh"))
+    return {trait.line for trait in lines if trait is not None} - _told(held)
+
+
+def _only(turn: TurnClaims, predicates: Collection[str]) -> TurnClaims:
+    """What a turn says with some predicates, in either direction, and by which names."""
+    names = {name for p in predicates for name in (p, predicate(p).inverse)} - {""}
+    claims = (c for c in turn.claims if not c.predicate or named(c.predicate) in names)
+    return replace(turn, claims=tuple(claims))

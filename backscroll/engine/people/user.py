@@ -1,0 +1,261 @@
+"""A user, as callers hold one: what is known over all of their conversations, corrected, exported and forgotten as a whole.
+
+Owns nothing: facts are read from the graph of the user, preferences from the memories, corrections are events of the profile thread.
+Before: `engine/people/graph`, `engine/remembering_reading`. After: `Engine.user`, `surfaces/cli`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from backscroll.engine import forgetting
+from backscroll.engine.doors import doors
+from backscroll.engine.people.block import person_of
+from backscroll.engine.people.graph import ScopeGraph
+from backscroll.engine.people.held import HeldScope, held_scope
+from backscroll.engine.people.scope import PROFILE, Scope
+from backscroll.engine.scrubbing import scrub
+from backscroll.errors import InvalidInput, NotFound
+from backscroll.graph.predicates import named
+from backscroll.graph.view import Contradiction, Fact
+from backscroll.record.ports import Reader
+from backscroll.tasks.preferences import Preference
+from backscroll.tasks.profile import is_lasting, said_in, traits_of
+from backscroll.vocab.assertion import Override
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.part import Json
+from backscroll.vocab.thread import ThreadInfo
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+    from backscroll.engine.exporting import ExportReport
+    from backscroll.engine.thread import Thread
+    from backscroll.vocab.task import Memory
+
+__all__ = ["FactSource", "Preference", "User", "UserFact"]
+
+
+@dataclass(frozen=True, slots=True)
+class FactSource:
+    """Where a fact was said."""
+
+    thread: str
+    message: Ref | None  # None: a person set it
+    revision: Ref
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserFact:
+    """One fact about a user: what is held, or was, and where it was said."""
+
+    predicate: str
+    value: str
+    sources: tuple[FactSource, ...]  # the oldest first
+    current: bool = True
+    by: str = "said"  # or person: set by hand
+    sure: float = 1.0
+
+
+@doors
+class User:
+    """Somebody whose threads these are."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        if not name.strip():
+            raise InvalidInput("a user needs a name", hint='such as store.user("ann")')
+        self.engine, self.name = engine, name
+        self._scope = Scope.of_user(name)
+
+    # -- threads ---------------------------------------------------------------------------------------------
+
+    def threads(self, *, project: str | None = None, limit: int | None = None) -> Iterator[ThreadInfo]:
+        """Their conversations, the most recently changed first."""
+        found = self.engine.threads(user=self.name, project=project)
+        for number, info in enumerate(info for info in found if info.kind != PROFILE):
+            if limit is not None and number >= limit:
+                return
+            yield info
+
+    def create(
+        self,
+        title: str = "",
+        *,
+        project: str = "",
+        kind: str = "chat",
+        language: str = "",
+        tags: Sequence[str] = (),
+        metadata: dict[str, Json] | None = None,
+    ) -> Thread:
+        """Begin a conversation of theirs."""
+        return self.engine.create(
+            title,
+            project=project,
+            user=self.name,
+            kind=kind,
+            language=language,
+            tags=tags,
+            metadata=metadata,
+        )
+
+    def thread_for(self, key: str, title: str = "", *, project: str = "", kind: str = "chat") -> Thread:
+        """Their thread that you call `key`; it is begun where there is none."""
+        return self.engine.thread_for(key, title, project=project, user=self.name, kind=kind)
+
+    # -- what is known ---------------------------------------------------------------------------------------
+
+    @property
+    def graph(self) -> ScopeGraph:
+        """The knowledge graph over all of their threads, and what was changed about it by hand."""
+        return ScopeGraph(self.engine, self._scope)
+
+    def facts(self, *, everything: bool = False) -> list[UserFact]:
+        """What is known about them, the weightiest first, each with where it was said; with `everything` passing things too."""
+        held = held_scope(self.engine, self._scope)
+        person = person_of(held)
+        if person is None:
+            return []
+        lasting = [fact for trait in traits_of(held.graph, person, "en") for fact in trait.facts]
+        seen = {id(fact) for fact in lasting}
+        every = (*person.attributes, *person.relations)
+        more = [f for f in every if id(f) not in seen and (everything or is_lasting(f)) and said_in(f)]
+        return self._told(held, [*lasting, *more])
+
+    def history(self, predicate: str = "") -> list[UserFact]:
+        """Every value that was ever held (of one predicate, such as `lives_in`), the oldest first."""
+        held = held_scope(self.engine, self._scope)
+        person = person_of(held)
+        return [] if person is None else self._told(held, held.graph.history(person.id, named(predicate)))
+
+    def conflicts(self) -> list[Contradiction]:
+        """What contradicts what about them, and which of the two is held."""
+        held = held_scope(self.engine, self._scope)
+        person = person_of(held)
+        return [] if person is None else [c for c in held.graph.conflicts() if c.node == person.id]
+
+    def preferences(self) -> list[Preference]:
+        """What they prefer, with all evidence; superseded and doubtful ones last."""
+        from backscroll.engine.remembering import preferences
+
+        home = self._newest()
+        return [] if home is None else preferences(home, scope="user")
+
+    def memories(self, text: str = "") -> list[Memory]:
+        """What is remembered over all of their threads; with `text` only what has to do with it."""
+        from backscroll.engine.remembering import memories
+
+        home = self._newest()
+        return [] if home is None else memories(home, scope="user", text=text)
+
+    def _newest(self) -> Thread | None:
+        info = next(iter(self.engine.threads(user=self.name, limit=1)), None)
+        return None if info is None else self.engine.thread(info.id)
+
+    def _told(self, held: HeldScope, facts: Sequence[Fact]) -> list[UserFact]:
+        def work(reader: Reader) -> list[UserFact]:
+            return [_user_fact(reader, held, fact) for fact in facts]
+
+        return self.engine.store.read(work)
+
+    # -- by hand ---------------------------------------------------------------------------------------------
+
+    def correct(self, predicate: str, value: str) -> Override:
+        """Something about them is so, whatever was said: `correct("lives_in", "Porto")`."""
+        graph = self._graph_of_somebody()
+        if self._is_between_nodes(predicate):
+            return graph.set(self._node(), predicate, other=value)
+        return graph.set(self._node(), predicate, value)
+
+    def reject(self, predicate: str, value: str | None = None) -> Override:
+        """Something about them is not so, whatever was said; without a value nothing of that kind is."""
+        graph = self._graph_of_somebody()
+        if value is not None and self._is_between_nodes(predicate):
+            return graph.forbid(self._node(), predicate, other=value)
+        return graph.forbid(self._node(), predicate, value)
+
+    def remember(self, text: str) -> Memory:
+        """Write a fact about them down."""
+        return self.graph.thread.memory.add(text)
+
+    def _graph_of_somebody(self) -> ScopeGraph:
+        graph = self.graph
+        if person_of(held_scope(self.engine, self._scope)) is None:
+            graph.add(self.name, "person")  # nothing was said about them yet
+        return graph
+
+    def _node(self) -> str:
+        person = person_of(held_scope(self.engine, self._scope))
+        assert person is not None
+        return person.id
+
+    def _is_between_nodes(self, predicate: str) -> bool:
+        from backscroll.derive.ontology import is_relation
+        from backscroll.engine.graph_acts import predicate_meant
+
+        return is_relation(predicate_meant(predicate))
+
+    # -- as a whole ------------------------------------------------------------------------------------------
+
+    def export(self, target: str | os.PathLike[str] | None = None, format: str = "native") -> ExportReport:
+        """Write all of their threads, what was corrected by hand included; `import_path` takes a native file in again."""
+        names = [info.id for info in self.engine.threads(user=self.name)]
+        if not names:
+            raise NotFound(f"no thread belongs to {self.name!r}", hint="`backscroll user list` shows users")
+        return self.engine.export(names, format, None if target is None else os.fspath(target))
+
+    def forget(self, *, dry_run: bool = False, keep_shared: bool = False) -> forgetting.Erasure:
+        """Erase all of their threads for good, and everything that was derived from them or told of them elsewhere."""
+        engine, actor = self.engine, self.engine.settings.actor
+        names = [info.id for info in engine.threads(user=self.name)]
+        if not names:
+            raise NotFound(f"no thread belongs to {self.name!r}", hint="`backscroll user list` shows users")
+        done: list[forgetting.Erasure] = []
+        from backscroll.engine.changing_forgetting import snapshots_left
+
+        left: dict[str, None] = {}
+        for name in names:
+            left |= dict.fromkeys(
+                engine.store.read(lambda reader, name=name: snapshots_left(reader, name, None))
+            )
+            done.append(
+                forgetting.erase_in(
+                    engine.store, engine.means, name, None, actor, keep_shared=keep_shared, dry_run=dry_run
+                )
+            )
+        threads = tuple(dict.fromkeys([*names, *(thread for one in done for thread in one.threads)]))
+        whole = replace(
+            done[0],
+            messages=sum(one.messages for one in done),
+            revisions=sum(one.revisions for one in done),
+            blobs=sum(one.blobs for one in done),
+            beside=sum(one.beside for one in done),
+            derived=sum(one.derived for one in done),
+            threads=threads,
+            shared_with=tuple(dict.fromkeys(ref for one in done for ref in one.shared_with)),
+            unreachable=tuple(left),
+        )
+        if dry_run:
+            return whole
+        return replace(whole, unreachable=(*scrub(engine, list(threads), actor), *left))
+
+
+def _user_fact(reader: Reader, held: HeldScope, fact: Fact) -> UserFact:
+    value = fact.value
+    if fact.object:
+        found = held.graph.find(fact.object)
+        value = held.graph.node(found).name if found is not None else fact.object
+    sources: list[FactSource] = []
+    for evidence in fact.evidence:
+        if evidence.override is not None and evidence.override.id is not None:
+            id = evidence.override.id
+            sources.append(FactSource(id.thread, None, id, ""))
+        elif evidence.assertion is not None and evidence.assertion.source is not None:
+            source = evidence.assertion.source
+            event = reader.event(source)
+            message = None if event is None else event.message
+            sources.append(FactSource(source.thread, message, source, evidence.assertion.quote))
+    by = "person" if fact.rank.value == "person" else "said"
+    return UserFact(fact.predicate, value, tuple(sources), fact.current, by, fact.sure)

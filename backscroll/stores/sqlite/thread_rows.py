@@ -1,0 +1,137 @@
+"""Reading the rows of threads in the SQLite store: by id, by the caller's key, by project and user, by family.
+
+Owns how a row becomes a `ThreadState`; one that is damaged hides no other. Before: `record/ports`. After:
+`stores/sqlite/rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any, cast
+
+from backscroll.errors import StoreCorrupt
+from backscroll.record.about import about_from_bytes
+from backscroll.record.chain import DAMAGE, damaged
+from backscroll.record.ports import ThreadState
+from backscroll.stores.columns import plain
+from backscroll.stores.sqlite.accounts import AccountReader
+from backscroll.vocab.fields import is_thread
+from backscroll.vocab.ids import parse_ref
+from backscroll.vocab.moment import microseconds
+
+_THREAD = (
+    "id, root, head, hash, about, created_at, updated_at, messages, turns, parent, fork_seq, fork_position, "
+    "fork_message, forgotten"
+)
+
+
+class ThreadRows(AccountReader):
+    """The part of a reader that finds threads."""
+
+    def thread(self, thread: str) -> ThreadState | None:
+        row = self._c.execute(f"SELECT {_THREAD} FROM threads WHERE id = ?", (thread,)).fetchone()
+        return None if row is None else _thread(row)
+
+    def threads(
+        self,
+        *,
+        project: str | None = None,
+        user: str | None = None,
+        kind: str | None = None,
+        after: tuple[str, str] | None = None,
+        limit: int = 100,
+    ) -> list[ThreadState]:
+        where, values = ["1"], cast("list[object]", [])
+        if project is not None:
+            where.append("project = ?" + (" AND project <> ''" if plain(project) else ""))
+            values.append(plain(project))
+        if user is not None:
+            where.append("person = ?" + (" AND person <> ''" if plain(user) else ""))
+            values.append(plain(user))
+        if kind is not None:
+            where.append("kind = ?")
+            values.append(plain(kind))
+        if after is not None:
+            where.append("(updated_us, id) < (?, ?)")
+            values += [microseconds(after[0]), after[1]]
+        sql = f"SELECT {_THREAD} FROM threads WHERE {' AND '.join(where)} ORDER BY updated_us DESC, id DESC"
+        return list(islice(_readable(self._c.execute(sql, values)), max(0, limit)))
+
+    def keyed(self, key: str) -> ThreadState | None:
+        sql = f"SELECT {_THREAD} FROM threads WHERE own_key = ? AND own_key <> '' ORDER BY created_at, id"
+        return next(iter(_readable(self._c.execute(sql, (plain(key),)))), None)
+
+    def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
+        sql = "SELECT id FROM threads WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+        return [row[0] for row in self._c.execute(sql, (prefix, prefix + "g", limit))]
+
+    def unreadable(self) -> list[str]:
+        rows = self._c.execute(f"SELECT {_THREAD} FROM threads ORDER BY no")
+        return [str(row[0]) for row in rows if not list(_readable([row]))]
+
+    def family(self, root: str) -> list[ThreadState]:
+        rows = self._c.execute(f"SELECT {_THREAD} FROM threads WHERE root = ? ORDER BY no", (root,))
+        return list(_readable(rows))
+
+
+def whole(*numbers: object) -> None:
+    """A column of numbers holds whatever the file says, unless somebody looks."""
+    if not all(isinstance(number, int) for number in numbers):
+        raise TypeError("a number is none")
+
+
+def _thread(row: Sequence[Any]) -> ThreadState:
+    try:
+        return _state(row)
+    except (*DAMAGE, StoreCorrupt) as error:
+        raise damaged(f"the row of thread {str(row[0])[:8]}", error) from error
+
+
+def _readable(rows: Iterable[Sequence[Any]]) -> Iterator[ThreadState]:
+    """What can be read of some rows: one that is damaged must not hide the others. Verification names it."""
+    for row in rows:
+        with suppress(StoreCorrupt):
+            yield _thread(row)
+
+
+def _state(row: Sequence[Any]) -> ThreadState:
+    (
+        id_,
+        root,
+        head,
+        hash_,
+        about,
+        created,
+        updated,
+        messages,
+        turns,
+        parent,
+        seq,
+        position,
+        message,
+        forgotten,
+    ) = row
+    whole(head, messages, turns, seq)
+    if not (is_thread(id_) and is_thread(root)) or (parent is not None and not is_thread(parent)):
+        raise ValueError("an id is none")
+    if not isinstance(position, bytes | None) or not isinstance(hash_, bytes):
+        raise TypeError("bytes are none")
+    microseconds(updated)  # a time that is none would be noticed only by the next who writes
+    return ThreadState(
+        id_,
+        root,
+        head,
+        hash_,
+        about_from_bytes(about),
+        created,
+        updated,
+        messages,
+        turns,
+        parent,
+        seq,
+        position,
+        None if message is None else parse_ref(message),
+        bool(forgotten),
+    )

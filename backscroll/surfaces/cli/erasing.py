@@ -1,0 +1,52 @@
+"""What a forget did, in words and as JSON; shared by every command that erases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.i18n.said import say
+
+if TYPE_CHECKING:
+    from backscroll.engine.forgetting import Erasure
+    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.vocab.part import Json
+
+SHOWN = 10  # names that are listed
+
+
+def erasure_shape(done: Erasure) -> dict[str, Json]:
+    """What was erased, with stable keys."""
+    return {
+        "messages": done.messages,
+        "revisions": done.revisions,
+        "blobs": done.blobs,
+        "beside": done.beside,
+        "derived": done.derived,
+        "threads": list(done.threads),
+        "shared_with": [str(ref) for ref in done.shared_with],
+        "unreachable": [say(what) for what in done.unreachable],
+    }
+
+
+def account_of_erasure(screen: Screen, done: Erasure) -> None:
+    """Say what was erased, and what cannot be reached."""
+    screen.line(
+        t(
+            "forgetting.done",
+            messages=count("words.messages", done.messages),
+            revisions=count("words.revisions", done.revisions),
+            blobs=count("words.attachments", done.blobs),
+            threads=count("words.threads", len(done.threads)),
+        )
+    )
+    if done.beside:
+        screen.line(count("forgetting.beside", done.beside))
+    if done.shared_with:
+        names = ", ".join(ref.short for ref in done.shared_with[:SHOWN])
+        screen.remark(t("forgetting.shared", names=names), "warn")
+    if done.unreachable:
+        screen.line(t("forgetting.unreachable"))
+        for what in done.unreachable:
+            screen.line(f"  {one_line(say(what))}")

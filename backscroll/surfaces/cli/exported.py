@@ -1,0 +1,43 @@
+"""What an export wrote, in words, as JSON, or the text itself; shared by every command that exports."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from backscroll.surfaces.cli.arrivals import problem_lines, problem_shape
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.exporting import ExportReport
+    from backscroll.surfaces.cli.session import Session
+
+
+def say_export(session: Session, report: ExportReport, format: str) -> None:
+    """Print what was exported, or say where it went."""
+    screen = session.screen
+    if session.as_json:
+        screen.json(
+            {
+                "format": format,
+                "files": report.files,
+                "problems": [problem_shape(problem) for problem in report.problems],
+                "text": report.text,
+            }
+        )
+        return
+    if report.text is not None:
+        # To a file or a program the text goes as it is; a terminal must not obey what is in it.
+        if screen.terminal:
+            screen.raw(safe(report.text))
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(report.text.encode("utf-8", "replace"))
+            sys.stdout.buffer.flush()
+    for name in report.files:
+        screen.line(t("exporting.wrote", path=one_line(name)))
+    if report.problems:
+        screen.remark(count("exporting.unsaid", len(report.problems)), "warn")
+        for line in problem_lines(("", problem) for problem in report.problems):
+            screen.remark(f"  {line}")

@@ -1,0 +1,100 @@
+"""`user correct`, `reject`, `remember`, `export`, `forget`: changing what is known about users, and taking it out or away."""
+
+from __future__ import annotations
+
+import click
+
+from backscroll.errors import InvalidInput
+from backscroll.surfaces.cli.command import command, flag, option
+from backscroll.surfaces.cli.erasing import account_of_erasure, erasure_shape
+from backscroll.surfaces.cli.exported import say_export
+from backscroll.surfaces.cli.graph_words import predicate_words
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.user_reading import user_argument
+from backscroll.surfaces.cli.words import given
+from backscroll.surfaces.i18n import count, spoken, t
+
+
+def _fact() -> click.Argument:
+    return click.Argument(["predicate"], metavar="FACT")
+
+
+@command("user-correct", user_argument(), _fact(), click.Argument(["value"], metavar="VALUE"))
+def correct(session: Session, user: str, predicate: str, value: str) -> None:
+    """Say what is so, whatever was said."""
+    with session.engine() as engine:
+        done = engine.user(user).correct(predicate, value)
+    label = predicate_words(done.predicate, spoken())
+    _done(session, t("user.corrected", label=label, value=one_line(value)), str(done.id))
+
+
+@command(
+    "user-reject", user_argument(), _fact(), click.Argument(["value"], metavar="[VALUE]", required=False)
+)
+def reject(session: Session, user: str, predicate: str, value: str | None) -> None:
+    """Say what is not so, whatever was said."""
+    with session.engine() as engine:
+        done = engine.user(user).reject(predicate, value)
+    label = predicate_words(done.predicate, spoken())
+    text = t("user.rejected_all", label=label)
+    if value is not None:
+        text = t("user.rejected", label=label, value=one_line(value))
+    _done(session, text, str(done.id))
+
+
+@command("user-remember", user_argument(), click.Argument(["text"], metavar="[TEXT]", required=False))
+def remember(session: Session, user: str, text: str | None) -> None:
+    """Write a fact about a user down."""
+    words = given(text)
+    with session.engine() as engine:
+        made = engine.user(user).remember(words)
+    _done(session, t("memory.added", memory=made.id), made.id)
+
+
+def _done(session: Session, text: str, id: str) -> None:
+    if session.as_json:
+        session.screen.json({"id": id})
+    else:
+        session.screen.line(text)
+
+
+@command(
+    "user-export",
+    user_argument(),
+    option("--format", metavar="NAME", default="native", show_default=True),
+    option("-o", "--output", metavar="FILE"),
+)
+def export(session: Session, user: str, format: str, output: str | None) -> None:
+    """Take everything of a user out."""
+    with session.engine() as engine:
+        report = engine.user(user).export(None if output in (None, "-") else output, format)
+    say_export(session, report, format)
+
+
+@command("user-forget", user_argument(), flag("--yes", "-y"), flag("--keep-shared"))
+def forget(session: Session, user: str, yes: bool, keep_shared: bool) -> None:
+    """Erase everything of a user for good."""
+    screen = session.screen
+    with session.engine() as engine:
+        somebody = engine.user(user)
+        if not yes:
+            if not screen.can_ask:
+                raise InvalidInput(t("forgetting.not_asked"), hint=t("forgetting.not_asked_hint"))
+            would = somebody.forget(dry_run=True, keep_shared=keep_shared)
+            threads, messages = (
+                count("words.threads", len(would.threads)),
+                count("words.messages", would.messages),
+            )
+            screen.line(
+                screen.style(t("user.would", user=one_line(user), threads=threads, messages=messages), "warn")
+            )
+            screen.line(t("forgetting.everywhere"))
+            if not screen.asks(t("forgetting.sure")):
+                screen.line(t("forgetting.kept"))
+                return
+        done = somebody.forget(keep_shared=keep_shared)
+    if session.as_json:
+        screen.json(erasure_shape(done))
+    else:
+        account_of_erasure(screen, done)
