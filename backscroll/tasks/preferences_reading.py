@@ -41,6 +41,11 @@ _CHAT = late(
     r"|please (?:keep|bear) in mind(?: that)?|(?:keep|bear) in mind(?: that)?|please note(?: that)?|note that"
     r"|好的|好|可以了?|谢谢|嗯|行|请?(?:你|帮我)?(?:记住|记一下|记着|记下来?|别忘了))(?:[\s,，:：!！.。]+|(?<=[\u3400-\u9fff])))+"
 )
+_ASKING = late(
+    r"(?is)(?P<said>.{8,}?[,，;；])\s*(?:(?:so|but|and|now|then|please|那么?|所以|请问)[,，]?\s*)?"
+    r"(?:(?:can|could|would|will|do|does|did|how|what|why|where|which|when|who|is|are|should|shall|may|any)\b[^,，;；]*(?:[,，][^,，;；]*)*[?？]"
+    r"|[^,，;；?？]{1,40}(?:[吗呢么][。？?！!]?|[?？]))\s*$"
+)
 _COURTESY = late(r"\b(?:please|so|and|thanks|thank you|just|for me)\b|请|麻烦你?|你|也")
 _EDGE = " \t\u3000,，.。;；:：!！\"'“”‘’`*()（）"
 
@@ -107,18 +112,25 @@ def read_text(text: str) -> list[Read]:
         if piece.sentence.shape not in ("prose", "item") or len(piece.text) > _LONG:
             before = ""
             continue
-        if piece.text.lstrip().startswith((">", "|")) or "question" in piece.cues:
+        text = _declared(piece.text) if "question" in piece.cues else piece.text
+        if not text or text.lstrip().startswith((">", "|")):
             before = ""
             continue
         found: dict[tuple[str, str, str, int], Read] = {}
-        for language in ("en", "zh") if HAN.search(piece.text) else ("en",):
-            for read in _sentence(piece.text, language, before):
+        for language in ("en", "zh") if HAN.search(text) else ("en",):
+            for read in _sentence(text, language, before):
                 key = (read.aspect, read.topic or read.matter, read.value, read.sign)
                 if key not in found or read.strength > found[key].strength:
                     found[key] = read
         out += _without_shadows(list(found.values()))[:_MANY]
-        before = piece.text
+        before = text
     return out
+
+
+def _declared(question: str) -> str:
+    """What a question states before it asks: "I prefer short sessions, can you plan my week?"; empty where it only asks."""
+    hit = _ASKING.match(question)
+    return "" if hit is None else hit["said"].rstrip(_EDGE)
 
 
 def _without_shadows(found: list[Read]) -> list[Read]:

@@ -101,6 +101,11 @@ def test_what_is_no_preference(text: str) -> None:
         ),
         ("The export is done, by the way we always pin exact versions", "we always pin exact versions"),
         ("Our office closes at six. Please keep that in mind.", "Our office closes at six."),
+        (
+            "I prefer short sessions to long ones, can you plan my week?",
+            "I prefer short sessions to long ones",
+        ),
+        ("我不吃辣，有什么推荐的餐馆吗？", "我不吃辣"),
         ("分支名里都要带工单号。", "分支名里都要带工单号。"),
         ("I don't drink coffee, so suggest tea places.", "I don't drink coffee, so suggest tea places."),
     ],
