@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument(
         "--sets", default="chats-en,chats-zh", help="comma-separated; all: every set there is"
     )
-    parser.add_argument("--half", choices=("seen", "sealed"), default="seen")
+    parser.add_argument("--half", choices=("seen", "sealed", "late"), default="seen")
     parser.add_argument("--most", type=int, default=0, help="dialogues of each set; 0: all")
     parser.add_argument("--mtbench", type=Path, help="the file mtbench101.jsonl of MT-Bench-101")
     options = parser.parse_args()

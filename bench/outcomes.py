@@ -47,7 +47,7 @@ def measure(half: str, folder: Path, *, show: bool) -> dict[str, dict[str, int]]
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.outcomes", description=__doc__)
-    parser.add_argument("--half", choices=("seen", "sealed"), default="seen")
+    parser.add_argument("--half", choices=("seen", "sealed", "late"), default="seen")
     parser.add_argument("--show", action="store_true", help="print every memory")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="backscroll-bench-") as folder:

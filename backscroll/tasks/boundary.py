@@ -16,7 +16,7 @@ from backscroll.errors import InvalidInput
 from backscroll.tasks.boundary_behaviour import Behaviour
 from backscroll.tasks.boundary_features import Course
 from backscroll.tasks.boundary_model import Model, shipped
-from backscroll.tasks.boundary_reasons import Reason, reasons_of
+from backscroll.tasks.boundary_reasons import Reason, evidence_of, reasons_of
 from backscroll.tasks.boundary_signals import Signal, placed_signals, signals_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -25,6 +25,7 @@ __all__ = ["THRESHOLD", "Boundary", "Detector", "Reason", "Score", "Signal", "si
 
 #: From here on a message is called a boundary; the weights are shifted so that this is the middle.
 THRESHOLD = 0.5
+UNSURE = 0.3  # where the score is high and nothing speaks of another subject
 _SURE = 30.0
 
 
@@ -77,6 +78,8 @@ class Detector:
             return Score(0.0, (), explicit, ends)
         total = max(-_SURE, min(_SURE, learned + sum(r.weight for r in behaved.reasons)))
         value = min(behaved.most, 1 / (1 + exp(-total)))
+        if value > THRESHOLD and evidence_of(self._model.names, parts) < behaved.evidence:
+            value = UNSURE  # how something is said never decides alone
         reasons = reasons_of(self._model.names, parts, said, behaved.reasons)
         if explicit == "start" and value < behaved.sure:
             lift = log(behaved.sure / (1 - behaved.sure)) - total

@@ -13,6 +13,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from math import inf
 from typing import NamedTuple
 
 from backscroll.tasks.boundary_features import Said
@@ -31,7 +32,8 @@ class Behaved(NamedTuple):
     reasons: tuple[Reason, ...]
     never: bool  # in an agent's thread only the person starts a task
     sure: float  # how sure explicit words make it
-    most: float = 1.0  # how sure it can be without explicit words
+    most: float = 1.0  # how sure it can be without explicit words …
+    evidence: float = -inf  # … and without so much that speaks of another subject
 
 
 @cache
@@ -84,7 +86,8 @@ class Behaviour:
         if said.bare and not (said.peers and said.fresh):
             reasons.append(Reason("nothing_new", 0.0))
             most = numbers["subject"]["bare"]
-        return Behaved(tuple(reasons), False, numbers["explicit"]["start"], most)
+        needs = numbers["subject"]["evidence"] if signal.role == "user" and not said.peers else -inf
+        return Behaved(tuple(reasons), False, numbers["explicit"]["start"], most, needs)
 
     def _works(self, signal: Signal) -> bool:
         """Tools are called, or the other side writes code: work, not talk."""

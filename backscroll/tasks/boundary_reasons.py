@@ -69,6 +69,28 @@ def reasons_of(
     return tuple(sorted(found, key=lambda r: (-abs(r.weight), r.name))[:_MOST])
 
 
+#: What a subject is told by; and phrases that open or close one, which count where they speak for a beginning.
+_SUBJECT = frozenset({"shared_words", "new_words", "new_names", "known_names"})
+_PHRASES = frozenset(
+    {
+        "says_start", "opens_subject", "asks_more", "greeting", "was_asked_what_next", "was_settled", "says_end", "thanked",
+        "thanks", "parted", "parts", "asks_for_something",
+    }
+)  # fmt: skip
+
+
+def evidence_of(names: Sequence[str], parts: Sequence[float]) -> float:
+    """How much of a score speaks of another subject: the rest is how something is said, and who says it."""
+    out = 0.0
+    for name, part in zip(names, parts, strict=True):
+        group = _group(name)
+        if group in _SUBJECT:
+            out += part
+        elif part > 0 and group in _PHRASES:
+            out += part
+    return out
+
+
 def _detail(group: str, said: Said) -> str:
     if group == "says_start":
         return said.read.starts
