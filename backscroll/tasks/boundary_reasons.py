@@ -84,9 +84,7 @@ def evidence_of(names: Sequence[str], parts: Sequence[float]) -> float:
     out = 0.0
     for name, part in zip(names, parts, strict=True):
         group = _group(name)
-        if group in _SUBJECT:
-            out += part
-        elif part > 0 and group in _PHRASES:
+        if group in _SUBJECT or (part > 0 and group in _PHRASES):
             out += part
     return out
 

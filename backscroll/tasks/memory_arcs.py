@@ -24,8 +24,11 @@ from backscroll.vocab.pattern import late
 MOST = 3  # arcs of one task, the last ones
 _WIDE = 20_000
 _LONG = 400  # characters of a sentence that is read
-_SHOWN = 140  # characters of each part
+_SHOWN = 200  # characters of each part
 _CAUSE, _FIX, _EVIDENCE = 1.2, 1.4, 1.3  # from which weight a sentence tells one
+_TALK = 30  # messages of a talk that is read by places too
+_HINTED = 1.0  # … and from which it is evidence where nothing better follows a fix
+_STRONG = 1.0  # weight of words that show something by themselves: numbers and "now" alone do not
 _SHORT = 8  # weight in letters from which a sentence says something; a Chinese character counts twice
 _HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
 _MARKS = late(r"^(?:[-*+•]\s+|\d{1,2}[.)]\s+)+|\*\*|^#+\s+|^[✅✔]\s*")
@@ -118,7 +121,7 @@ def _tables() -> Mapping[str, Mapping[str, Sequence[tuple[re.Pattern[str], float
 def arcs_of(said: Sequence[Message]) -> list[Arc]:
     """The arcs that messages tell, in order; each has a fix, or a cause with evidence."""
     told = _weighed(said)
-    causes = _chosen_causes(told)
+    causes = _chosen_causes(said, told) or _by_place(said, told)
     if not causes:
         arc = _arc(said, told, None, 0, len(told))
         return [] if arc is None or arc.evidence is None else [arc]
@@ -152,11 +155,46 @@ def says_something(text: str) -> bool:
     return bool(_plain(text.strip())) and _PLAN.match(text.strip()) is None
 
 
-def _chosen_causes(told: Sequence[_Weighed]) -> list[_Weighed]:
+def _by_place(said: Sequence[Message], told: Sequence[_Weighed]) -> list[_Weighed]:
+    """Where no words tell a cause: what the assistant found between the user's trouble and what was done about it.
+
+    Only where the user's last words tell how it went: a talk that goes on has found nothing yet.
+    """
+    first = next((m for m in said if m.role == "user"), None)
+    if not _short_talk(said):
+        return []
+    spoken = [s for s in told if said[s.place].role == "user"]
+    if first is None or not _troubled(first.text) or not spoken:
+        return []
+    answers = [s for s in told if said[s.place].role == "assistant" and s.place < spoken[-1].place]
+    places = sorted({s.place for s in answers if not _PLAN.match(s.text)})
+    if len(places) < 2:
+        return []  # one answer alone is the fix
+    found = [s for s in answers if s.place == places[-2] and s.fix < _FIX and s.evidence < _EVIDENCE]
+    best = max(found, key=lambda s: (s.cause, -s.number), default=None)
+    return [] if best is None else [best]
+
+
+def _short_talk(said: Sequence[Message]) -> bool:
+    """True where people talk and no tools are called: only there does the place of a sentence say what it is."""
+    return len(said) <= _TALK and all(m.role in ("user", "assistant") for m in said)
+
+
+def _troubled(text: str) -> bool:
+    low = lowered(text[:_PASTED])
+    rows = _tables()["zh" if _HAN.search(text) else "en"]["trouble"]
+    return any(pattern.search(low) for pattern, _ in rows)
+
+
+def _chosen_causes(said: Sequence[Message], told: Sequence[_Weighed]) -> list[_Weighed]:
     """Sentences that say why; of those with nothing done between them the weightiest."""
     out: list[_Weighed] = []
+    last = max(
+        (s.place for s in told if said[s.place].role == "assistant" and not _PLAN.match(s.text)), default=0
+    )
     for one in told:
-        if one.cause < _CAUSE or one.cause < one.fix:
+        later = one.place < last  # what follows it is the fix, though this names a change as well
+        if one.cause < _CAUSE or (one.cause < one.fix and not later):
             continue
         done = out and any(s.fix >= _FIX and s.fix > s.cause for s in told[out[-1].number + 1 : one.number])
         if not out or done:
@@ -172,14 +210,30 @@ def _arc(
     """The best fix behind a cause, and the best evidence behind the fix."""
     fixes = [s for s in told[low:high] if s.fix >= _FIX and s.fix >= s.evidence]
     fix = max(fixes, key=lambda s: (s.fix, -s.number), default=None)
+    talk = _short_talk(said)
+    if fix is None and cause is not None and talk:
+        # What the assistant says next is what was done about it, whatever its words.
+        later = [s for s in told[low:high] if said[s.place].role == "assistant" and s.place > cause.place]
+        fix = next((s for s in later if s.evidence < _EVIDENCE and not _PLAN.match(s.text)), None)
     behind = low if fix is None else fix.number + 1
     shown = [s for s in told[behind:high] if s.evidence >= _EVIDENCE and s.evidence > s.cause]
     evidence = max(shown, key=lambda s: (s.evidence, s.number), default=None)
+    if evidence is None and fix is not None and talk:
+        # Nobody praises it, but the user tells how it went.
+        hinted = [s for s in told[behind:high] if said[s.place].role == "user"]
+        evidence = hinted[-1] if hinted and (cause is not None or hinted[-1].evidence >= _HINTED) else None
     if fix is None and (cause is None or evidence is None):
         return None
-    texts = [None if s is None else Told(s.text, said[s.place]) for s in (fix, evidence)]
+    done = None if fix is None else Told(_whole(fix, told), said[fix.place])
+    shows = None if evidence is None else Told(evidence.text, said[evidence.place])
     why = None if cause is None else Told(_with_before(cause), said[cause.place])
-    return Arc(why, *texts)
+    return Arc(why, done, shows)
+
+
+def _whole(fix: _Weighed, told: Sequence[_Weighed]) -> str:
+    """A fix together with the rest of a short message: what was done is often told in two sentences."""
+    every = " ".join(s.text for s in told if s.place == fix.place)
+    return every if len(every) <= _SHOWN else fix.text
 
 
 def _with_before(cause: _Weighed) -> str:
@@ -189,9 +243,11 @@ def _with_before(cause: _Weighed) -> str:
 
 def _weighed(said: Sequence[Message]) -> list[_Weighed]:
     out: list[_Weighed] = []
+    looked = False
     for place, message in enumerate(said):
         if message.role not in ("user", "assistant"):
             continue
+        looked = looked or message.role == "assistant"
         before = cut = ""
         for piece in marked(message.text[:_WIDE]):
             text = _MARKS.sub("", f"{cut} {piece.text.strip()}".strip())
@@ -204,11 +260,13 @@ def _weighed(said: Sequence[Message]) -> list[_Weighed]:
                 before = ""
                 continue
             plain = _plain(text)
-            if "question" in piece.cues or not plain or plain.endswith((":", "：")):
+            if "question" in piece.cues or not plain or plain.endswith((":", "：")) or plain[0] in "<#":
                 before = ""
                 continue
             pasted = message.role == "user" and len(message.text) > _PASTED
-            weights = (0.0, 0.0, 0.0) if pasted else _weigh(plain, message.role, "success" in piece.cues)
+            cause, fix, evidence = _weigh(plain, message.role, "success" in piece.cues)
+            # What is told before anybody looked is the trouble, not its cause.
+            weights = (0.0, 0.0, 0.0) if pasted else (cause if looked else 0.0, fix, evidence)
             out.append(_Weighed(place, len(out), plain, before, *weights))
             before = plain
     return out
@@ -228,7 +286,12 @@ def _weigh(text: str, role: str, success: bool) -> tuple[float, float, float]:
     sums = {"cause": 0.0, "fix": 0.0, "evidence": 0.0}
     for language in ("en", "zh") if _HAN.search(text) else ("en",):
         for what, rows in _tables()[language].items():
-            sums[what] += sum(weight for pattern, weight in rows if pattern.search(low))
+            if what not in sums:
+                continue
+            found = [weight for pattern, weight in rows if pattern.search(low)]
+            if what == "evidence" and role == "assistant" and max(found, default=0.0) < _STRONG:
+                continue
+            sums[what] += sum(found)
     if _PLAN.match(text):  # what somebody is about to do shows nothing yet
         return 0.0, 0.0, 0.0
     if role == "user":

@@ -42,7 +42,7 @@ _CHAT = late(
     r"|好的|好|可以了?|谢谢|嗯|行|请?(?:你|帮我)?(?:记住|记一下|记着|记下来?|别忘了))(?:[\s,，:：!！.。]+|(?<=[\u3400-\u9fff])))+"
 )
 _ASKING = late(
-    r"(?is)(?P<said>.{8,}?[,，;；])\s*(?:(?:so|but|and|now|then|please|那么?|所以|请问)[,，]?\s*)?"
+    r"(?is)(?P<said>.{4,}?[,，;；])\s*(?:(?:so|but|and|now|then|please|那么?|所以|请问)[,，]?\s*)?"
     r"(?:(?:can|could|would|will|do|does|did|how|what|why|where|which|when|who|is|are|should|shall|may|any)\b[^,，;；]*(?:[,，][^,，;；]*)*[?？]"
     r"|[^,，;；?？]{1,40}(?:[吗呢么][。？?！!]?|[?？]))\s*$"
 )

@@ -47,7 +47,7 @@ def talked(says: tuple[str, ...]) -> Talk:
     [
         (
             BANK,
-            "the bank re-sends the last hour, so references repeat → I changed the importer so that payments are keyed by reference → No payment is doubled, and all 14 tests pass",
+            "the bank re-sends the last hour, so references repeat → I changed the importer so that payments are keyed by reference. I also added two tests → No payment is doubled, and all 14 tests pass",
         ),
         (
             ZH,
