@@ -49,8 +49,8 @@ _PLAN = late(
 #: What only announces a part.
 _LEAD = late(
     r"(?i)^(?:found (?:it|the (?:cause|problem|bug))|(?:so )?(?:the |that's the )?(?:root |real )?(?:cause|reason|problem|issue|culprit)(?: (?:is|was))?"
-    r"|it (?:turned|turns) out|fixed|done|that fits|(?:找|查)到了?(?:原因)?(?:了)?|(?:根本)?原因(?:找到了|是|在于)|问题(?:出)?在于?)"
-    r"(?:\s*[:：,，.]\s*|\s+that\s+|\s+(?=[a-z]))|^(?:(?:根本)?原因是|问题(?:出在|在于))\s*"
+    r"|it (?:turned|turns) out|fixed|done|that fits|(?:找|查)到了?(?:原因)?(?:了)?|(?:根本)?原因(?:找到了|是|在于)|问题(?:是|(?:出)?在于?))"
+    r"(?:\s*[:：,，.]\s*|\s+that\s+|\s+(?=[a-z]))|^(?:(?:根本)?原因是|问题(?:是|出在|在于))\s*"
 )
 #: What points back at the sentence before it.
 _BACK = late(
@@ -224,7 +224,7 @@ def _arc(
         evidence = hinted[-1] if hinted and (cause is not None or hinted[-1].evidence >= _HINTED) else None
     if fix is None and (cause is None or evidence is None):
         return None
-    done = None if fix is None else Told(_whole(fix, told), said[fix.place])
+    done = None if fix is None else Told(_whole(fix, told[low:]), said[fix.place])
     shows = None if evidence is None else Told(evidence.text, said[evidence.place])
     why = None if cause is None else Told(_with_before(cause), said[cause.place])
     return Arc(why, done, shows)
