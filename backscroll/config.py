@@ -124,6 +124,8 @@ class Settings:
     share_graph: float = 0.05  # of the budget, for what is known about what is being talked about
     share_profile: float = 0.05  # … for what other threads of the user, or of the project, tell
     share_task: float = 0.05  # … for the task at hand: plan, feedback, reminders
+    share_lore: float = 0.25  # … for entries of lorebooks
+    lore_depth: int = 2  # newest messages that are looked through for the keys of lorebooks
     task_boundaries: str = "suggest"  # off, suggest or act: when a new task seems to begin
     # The agent: how far it may go, and what it is told.
     agent_approval: str = "ask"  # ask before every effect; strict: before every command too; edits: files may be changed unasked; all: everything may

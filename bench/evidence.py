@@ -1,8 +1,8 @@
-"""Evidence recall at a token budget: the adapter by which the shared retrieval benchmark asks this package.
+"""Evidence recall at a token budget, part, not product: the adapter by which the shared retrieval benchmark asks the ranking behind recall.
 
     cd ../shared/bench/retrieval && PYTHONPATH=<this repository> python run.py --system bench.evidence:Recall
 
-The same pure modules as in the product: `recall/candidate`, `recall/index`, `recall/clues`, `recall/fuse`, `recall/choose`. The benchmark packs
+The product's own row is `bench.evidence_product` (`--system bench.evidence_product:Product`). The same pure modules as there: `recall/candidate`, `recall/index`, `recall/clues`, `recall/fuse`, `recall/choose`. The benchmark packs
 the turns itself, in the order given; `now` is the day of the last turn, because nobody tells when a question is asked.
 """
 

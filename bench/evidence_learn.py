@@ -1,10 +1,11 @@
 """Learn the weighing of recall anew: clues of every question of the development sets in, `fusion.json` out.
 
-    .venv/bin/python -m bench.evidence_learn OUT.json [--words] [--check folds|sets]
+    .venv/bin/python -m bench.evidence_learn OUT.json [--words] [--check folds|sets|product]
 
-Reads the shared retrieval data beside the repository; needs lightgbm, which is no dependency of the package (the trees are written down and
-asked by `recall/fuse`). `--check folds` learns five times, each time without a fifth of the conversations, and scores on those;
-`--check sets` leaves out one whole set at a time, which shows what to expect of conversations of another kind.
+Part, not product: reads the pure modules of recall. Needs the shared retrieval data beside the repository, and lightgbm, which is no dependency of the
+package (the trees are written down and asked by `recall/fuse`). `--check folds` learns five times, each time without a fifth of the
+conversations, and scores on those; `--check sets` leaves out one whole set at a time, which shows what to expect of conversations of another kind;
+`--check product` does the same through `thread.recall` (`bench.evidence_product`).
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from typing import Any
 import numpy as np
 
 from backscroll.llm.encoder import encoder_of
+from backscroll.recall import fuse
 from backscroll.recall.candidate import prepare
 from backscroll.recall.choose import in_order
 from backscroll.recall.clues import measure
-from backscroll.recall.fuse import TIMED
 from backscroll.recall.index import Index
 from backscroll.recall.understand import understand
 from bench.evidence import candidate_of
+from bench.evidence_product import asked, harness, print_set
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "bench" / "retrieval"
-ROUNDS = 140
+ROUNDS = 130
 HOW = {
     "objective": "binary",
     "learning_rate": 0.08,
@@ -46,7 +47,9 @@ HOW = {
 }
 #: Clues that rest on vectors; without an encoder they say nothing.
 BY_VECTORS = ("near", "apart", "piece", "sentence", "like_best")
-NEGATIVES = 60  # best wrong texts by each of some orders; of the others 40 by lot
+#: Clues that are measured and not learned from: what is a standing wish of the user is not an answer for that, and what is only a nod never is one.
+BY_HAND = frozenset({"standing", "idle"})
+NEGATIVES = 28  # best wrong texts by each of some orders; of the others 40 by lot
 
 
 @dataclass
@@ -77,7 +80,11 @@ def rows_of(run: Any, encoder: str) -> tuple[list[str], list[Row]]:
             packer = run.Packer(conversation.turns)
             for question in (q for q in conversation.questions if q.main):
                 clues = measure(index, understand(question.text, max(days, default=None)))
-                names = [n for n in clues if found is not None or not any(part in n for part in BY_VECTORS)]
+                names = [
+                    n
+                    for n in clues
+                    if n not in BY_HAND and (found is not None or not any(part in n for part in BY_VECTORS))
+                ]
                 gold = np.isin(ids, question.gold)
                 prices = np.asarray([text.price for text in index.texts])
                 matrix = np.stack([clues[n] for n in names], axis=1).astype(np.float32)
@@ -159,7 +166,7 @@ def checked(run: Any, names: list[str], rows: list[Row], by: str) -> None:
     for group in dict.fromkeys(groups):
         model = learned(names, [row for row, mine in zip(rows, groups, strict=True) if mine != group])
         for row in (row for row, mine in zip(rows, groups, strict=True) if mine == group):
-            scores = model.predict(row.clues, raw_score=True) + TIMED * row.inside
+            scores = model.predict(row.clues, raw_score=True) + fuse.TIMED * row.inside
             order = [row.ids[number] for number in in_order(scores, row.prices)]
             gold = {row.ids[number] for number in np.flatnonzero(row.gold)}
             kept = [row.packer.pack(order, budget) for budget in run.SETS[row.name]]
@@ -170,19 +177,40 @@ def checked(run: Any, names: list[str], rows: list[Row], by: str) -> None:
     print(f"average {np.mean([cells.mean() for cells in means.values()]):.4f}")
 
 
+def _always(made: fuse.Fusion) -> Any:
+    def fusion(*, vectors: bool = True) -> fuse.Fusion:
+        del vectors
+        return made
+
+    return fusion
+
+
+def through_the_product(run: Any, names: list[str], rows: list[Row]) -> None:
+    """Put the questions of each set to `thread.recall`, with trees that never saw the set."""
+    known, over = fuse.fusion, list[float]()
+    try:
+        for name, budgets in run.SETS.items():
+            data = written(learned(names, [row for row in rows if row.name != name]), names)
+            weighing = fuse.laid_out(data["clues"], data["trees"])
+            fuse.fusion = _always(weighing)
+            over.append(print_set(name, asked(run.load(name), budgets, run), budgets, cats=False))
+    finally:
+        fuse.fusion = known
+    print(f"mean over the best baseline per cell {np.mean(over):+.4f}")
+
+
 def main() -> None:
     """Learn, and say how well it does."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out")
     parser.add_argument("--words", action="store_true", help="without vectors")
-    parser.add_argument("--check", choices=["folds", "sets"])
+    parser.add_argument("--check", choices=["folds", "sets", "product"])
     given = parser.parse_args()
-    if not SHARED.is_dir():
-        sys.exit(f"the retrieval benchmark is not there: {SHARED}")
-    sys.path.insert(0, str(SHARED))
-    run = importlib.import_module("run")
+    run = harness()
     names, rows = rows_of(run, "none" if given.words else "wordllama")
-    if given.check:
+    if given.check == "product":
+        through_the_product(run, names, rows)
+    elif given.check:
         checked(run, names, rows, given.check)
     data = written(learned(names, rows), names)
     trees = ",\n".join("  " + json.dumps(tree, separators=(",", ":")) for tree in data.pop("trees"))

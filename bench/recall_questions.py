@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
-from backscroll.engine.engine import Engine
-from backscroll.engine.thread import Thread
+from backscroll import Engine, Thread
 from backscroll.vocab.prompt import Section
 
 BUDGET = 8_000

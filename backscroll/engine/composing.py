@@ -28,6 +28,7 @@ from backscroll.engine.asking import Ask, meter_of
 from backscroll.engine.compaction_body import Frozen, known_frozen
 from backscroll.engine.dead_sources import dead_sources
 from backscroll.engine.lineage import View
+from backscroll.engine.lore.books import Books, books_of, is_lore
 from backscroll.engine.memo import Answers
 from backscroll.engine.placement import Placement, standing_placements
 from backscroll.engine.prefixes import marks_in
@@ -106,7 +107,10 @@ class Composer:
             tuple[Ref, ...], Placement
         ] = {}  # what prompts added in place of what had not come yet
         self._is_withdrawn: Callable[[Block], bool] | None = None
-        self.withdrew = False  # a placed text is left out because a memory that it tells was taken back
+        self.withdrew = (
+            ""  # "memory" or "world": a placed text is left out because what it tells was taken back
+        )
+        self._books: Books | None = None
         self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
         known = engine.memo.shelf("placed", _PLACED)
         memo: MutableMapping[object, Any] = known if as_of is None else {}
@@ -180,14 +184,25 @@ class Composer:
         return out
 
     def _withdrawn(self, block: Block) -> bool:
-        """True where what a placed text tells was taken back since."""
+        """True where a memory or an entry of a lorebook that a placed text tells was taken back since."""
+        if is_lore(block.tells):
+            gone = not self.books.holds(block.tells)
+            self.withdrew = "world" if gone else self.withdrew
+            return gone
         if self.as_of is not None:
             return False
         if self._is_withdrawn is None:
             self._is_withdrawn = withdrawn(self.thread)
         gone = self._is_withdrawn(block)
-        self.withdrew = self.withdrew or gone
+        self.withdrew = "memory" if gone else self.withdrew
         return gone
+
+    @property
+    def books(self) -> Books:
+        """The lorebooks in force."""
+        if self._books is None:
+            self._books = books_of(self.thread, self.sheet, self.as_of)
+        return self._books
 
     def asks_to_go_on(self, message: Message) -> bool:
         """True where a prompt asked to continue this reply, and that was written down."""

@@ -126,10 +126,10 @@ class FileSource:
                 break
         return "".join(out)[:characters]
 
-    def data(self) -> bytes:
-        """The raw bytes."""
+    def data(self, most: int = -1) -> bytes:
+        """The raw bytes; no more than `most` where that is not negative."""
         with self._opened() as file:
-            return file.read()
+            return file.read(most)
 
     def child(self, name: str) -> Source | None:
         """Something inside this folder, or beside this file; never outside of it by way of an absolute path."""

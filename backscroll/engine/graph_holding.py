@@ -21,6 +21,7 @@ from backscroll.derive.window import window_of
 from backscroll.engine.analysing import Step, catch_up, progress_name, rebuild
 from backscroll.engine.graph_acts import overrides_in, world_in
 from backscroll.engine.lineage import View
+from backscroll.engine.lore.books import card_name
 from backscroll.engine.model_world import implied_entries
 from backscroll.engine.models_used import ASSERTIONS, models_used
 from backscroll.graph.fold import Graph, let_go
@@ -382,11 +383,12 @@ def _tell(reader: Reader, thread: Thread, held: Held) -> None:
 
 def options_of(thread: Thread) -> Options:
     """What the settings say about folding."""
-    settings = thread.engine.settings
+    settings, info = thread.engine.settings, thread.legible.info
     return Options(
         preserve_user_edits=settings.conflict_resolution_preserve_user_edits,
         auto_infer=settings.node_creation_auto_infer_attributes,
         use_world=settings.node_creation_use_world_context,
         min_attributes=settings.node_creation_min_attributes,
-        language="zh" if thread.legible.info.language.startswith("zh") else "en",
+        language="zh" if info.language.startswith("zh") else "en",
+        character=card_name(info.metadata),
     )

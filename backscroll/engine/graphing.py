@@ -278,19 +278,14 @@ class ThreadGraph:
     # -- the world -------------------------------------------------------------------------------------------
 
     @in_valid_text
-    def tell_world(self, name: str, text: str) -> list[WorldEntry]:
-        """Describe the world: a lorebook (SillyTavern, character card, NovelAI), Markdown, or plain text."""
-        from backscroll.formats.lorebook import read_lorebook
-        from backscroll.graph.world import to_json, world_entries
+    def tell_world(self, name: str, text: str | bytes) -> list[WorldEntry]:
+        """Describe the world: a lorebook (SillyTavern, NovelAI), a character card (JSON, the bytes of a PNG or CHARX), Markdown, or plain text.
 
-        entries = world_entries(read_lorebook(text, name))
-        if not entries:
-            raise InvalidInput(
-                f"{name} says nothing about the world", hint="give a lorebook, Markdown or plain text"
-            )
-        body: Json = {"name": name, "entries": to_json(entries)}
-        self.thread.stroke(lambda pen: pen.write(Kind.WORLD_TOLD, body=body))
-        return entries
+        Entries of lorebooks and cards are put into prompts when the conversation wakes them (`thread.lore`).
+        """
+        from backscroll.engine.lore.telling import tell_book
+
+        return tell_book(self.thread, name, text)
 
     def world(self) -> list[WorldEntry]:
         """The entries of the world descriptions in force."""

@@ -99,6 +99,10 @@ def _taken_in(
     engine: Engine, thread: ForeignThread, source: FileSource, dry_run: bool, again: bool, project: str | None
 ) -> ImportReport:
     report = ImportReport(thread.format, source.path, thread.title, dry_run=dry_run)
+    if thread.world:
+        from backscroll.engine.lore.telling import with_user
+
+        thread = with_user(engine, thread)
     if is_deeper(dict(thread.metadata), DEEPEST - _AROUND):
         report.problems.append(
             Problem("what the file says about the conversation is nested too deeply: left out")
@@ -109,6 +113,10 @@ def _taken_in(
     )
     arrival.receive(_watched(thread.items, report))
     report.thread, report.new = arrival.thread, arrival.new
+    if thread.world and not dry_run and arrival.thread is not None:
+        from backscroll.engine.lore.telling import tell_arrived
+
+        report.counts["lore"] = tell_arrived(engine, arrival.thread, arrival.actor, thread.world)
     return report
 
 

@@ -45,14 +45,15 @@ def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool,
     """What is to be said now. `stable` is what the prompt shows already; `anew`: the past was condensed just now."""
 
     found = _Finding(composer, stable, anew=anew)
-    blocks = [*found.pins(), *found.memories()]
+    pins, lore = found.pins(), found.lore()
+    blocks = [*pins, *found.memories()]
     blocks += [*found.profile(blocks), *found.task(), *found.operations()]
     why = "recall is off"
     if recall and composer.as_of is None:
         recalled, why = found.recalled()
         blocks += recalled
         blocks += found.graph()
-    return Insertions(tuple(blocks), why)
+    return Insertions((*blocks, *lore), why)
 
 
 class _Finding:
@@ -119,6 +120,16 @@ class _Finding:
         found = self.composer.pinned_since(self.stable)
         self.room -= sum(block.tokens for block in found)
         return found
+
+    def lore(self) -> list[Block]:
+        """Entries of lorebooks that the newest messages wake and that this prompt does not show."""
+        composer = self.composer
+        if composer.as_of is not None or not composer.books.entries:
+            return []
+        from backscroll.engine.lore.placing import look_at_lore
+
+        look = look_at_lore(composer, composer.books, self.stable, self.room, anew=self.anew)
+        return [taken for block in look.blocks for taken in self._taken(block)]
 
     def memories(self) -> list[Block]:
         """What is remembered from earlier work, and not to be read in this prompt."""

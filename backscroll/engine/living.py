@@ -1,7 +1,7 @@
 """The living memory of a thread: its graph, the window of turns that may still change, tasks, what is remembered of them, and
 the folder it works in.
 
-Owns nothing: each is a room of its own that holds the thread, made when it is asked for. Before: `engine/graphing`,
+Owns nothing: each is a room of its own that holds the thread, made when it is asked for. Before: `engine/graphing`, `engine/lore`,
 `engine/turn_states`, `engine/tasking`, `engine/remembering`, `engine/changing`. After: `engine/thread`.
 """
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from backscroll.engine.changing import Workroom
     from backscroll.engine.committing import Committed
     from backscroll.engine.graphing import ThreadGraph
+    from backscroll.engine.lore.thread_lore import ThreadLore
     from backscroll.engine.remembering_thread import ThreadMemory
     from backscroll.engine.tasking import Tasks
     from backscroll.engine.thread import Thread
@@ -33,6 +34,13 @@ class Living:
         from backscroll.engine.graphing import ThreadGraph
 
         return ThreadGraph(cast("Thread", self))
+
+    @property
+    def lore(self) -> ThreadLore:
+        """Lorebooks and cards: what they put into prompts, and what wakes each entry."""
+        from backscroll.engine.lore.thread_lore import ThreadLore
+
+        return ThreadLore(cast("Thread", self))
 
     @property
     def window(self) -> ThreadWindow:

@@ -197,7 +197,7 @@ def why_broken(
     if cut or last.cut:
         return {"cause": "no room", **facts}
     if composer.withdrew:
-        return {"cause": "memory", **facts}
+        return {"cause": composer.withdrew, **facts}
     if any(
         i.reason == "far past" for i in last.items[same : same + 1]
     ):  # another process had made less, or more, of them

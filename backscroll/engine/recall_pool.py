@@ -1,35 +1,32 @@
-"""From the store to an index that can be asked: the texts among which recall looks.
+"""From the store to an index that can be asked: threads that are held in memory as a whole.
 
-Owns the two ways. *Exact*: a thread of up to `recalling.EXACT` messages is held in memory as a whole; a new message is added to what is held,
-any other change makes the index anew (texts that did not change are prepared already). *Pool*: of a longer thread, or of several
-threads, what the store's index finds by words and by vectors, with its neighbours, among some messages from all over for
-comparison. Both give the same kind of index, so one weighing serves both. Before: `engine/reading`. After: `engine/recalling`.
+Owns what is done once per text, and the index of a thread or of several: a new message is added to what is held, any other change makes the index anew
+(texts that did not change are prepared already). Up to `EXACT` messages it is made when somebody asks; up to `LARGEST` it is made
+behind the questions, a stretch at a time, and until then `engine/recall_gathering` serves. Both give the same kind of index, so one weighing serves
+both. Before: `engine/reading`. After: `engine/recalling`.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from backscroll.engine.lineage import View, ancestors, kin_of
+from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
-from backscroll.errors import InvalidInput
 from backscroll.llm.encoder import Encoder, encoder_of
 from backscroll.recall.candidate import Candidate, Prepared, prepare
+from backscroll.recall.growing import Growing
 from backscroll.recall.index import Index, vectors_of
-from backscroll.recall.query import Phrase, Query, Term, parse_query
-from backscroll.recall.understand import Asked
 from backscroll.record.history import HIDDEN, Entry
-from backscroll.record.order import at_end
-from backscroll.record.ports import Reader, Spoken, ThreadState, Wanted
+from backscroll.record.ports import Reader, Spoken, ThreadState
 from backscroll.vocab.event import BESIDE, Kind
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message, checked_role
+from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Media, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -38,8 +35,15 @@ if TYPE_CHECKING:
 
     from backscroll.engine.engine import Engine
 
+#: Messages up to which threads are looked through as a whole, whatever it takes; up to which, once their index is made.
+EXACT, LARGEST = 3_000, 20_000
 _HELD = 8  # threads whose index is kept in memory
+_LARGE = 2  # … of more than `EXACT` messages
+_CHARACTERS = 4_000_000  # of texts in one index: above, it takes too much memory
+_STRETCH = 300_000  # characters that are taken in behind one question
 _PAGE = 512
+_VOCABULARY = 60_000  # words whose vectors are remembered
+_WORD = 40  # characters of the longest
 _SITTING = timedelta(hours=2)  # after a longer silence a new session begins
 #: What adds a message at the end and touches no other.
 _GROWS = frozenset(
@@ -55,22 +59,6 @@ _GROWS = frozenset(
         *BESIDE,
     }
 )
-
-
-class Reach(NamedTuple):
-    """How much of a long history is gathered for a question."""
-
-    hits: int  # by words, and as many by vectors
-    neighbours: int  # best hits whose neighbours are looked at too
-    beside: int  # neighbours on either side
-    samples: int  # places of the history for comparison
-    sample: int  # messages from each
-    vectors: bool = True  # whether texts are compared by meaning too
-
-
-WIDE = Reach(150, 60, 3, 16, 32)
-#: … of one that a background worker has still to read, for a prompt, which does not wait.
-HASTY = Reach(40, 10, 2, 8, 12, vectors=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,35 +79,48 @@ class Pool:
 
     index: Index
     places: list[Place] = field(default_factory=list[Place])
-    head: int = 0
-    edge: bytes | None = None  # position of the last message
+    called: dict[int, int | None] = field(
+        default_factory=dict[int, "int | None"]
+    )  # results -> who called for them
+    call: int | None = None  # the last message, where it was the assistant's
+    heads: dict[str, int] = field(default_factory=dict[str, int])  # of the threads that are in it
+    thread: int = 0  # the number of the one that was read last
+    edge: bytes | None = None  # position of its last message
+    seen: set[Ref] = field(
+        default_factory=set[Ref]
+    )  # revisions that a fork shows and their own thread does not
+    whole: bool = False  # True where nothing is missing
+    characters: int = 0
     last: datetime | None = None
     session: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def add(self, rows: Sequence[tuple[str, Message]], engine: Engine) -> None:
+    def add(self, rows: Iterable[tuple[str, Entry, Spoken]], engine: Engine) -> None:
         """Take in messages in their order; those that say nothing are passed over."""
         texts: list[Prepared] = []
-        for thread, message in rows:
-            text = spoken_text(message)
-            moment = datetime.fromisoformat(message.at) if message.at else None
+        sessions: list[Hashable] = []
+        for thread, entry, spoken in rows:
+            if not entry.live or spoken.body is None:
+                continue
+            known = _known(engine, entry, spoken)
+            moment = known.moment
             if self.last is not None and moment is not None and abs(moment - self.last) > _SITTING:
                 self.session += 1
             self.last = moment or self.last
-            if message.hidden or message.role == "system" or not text.strip():
+            if entry.flags & HIDDEN or known.text is None:
                 continue
-            speaker = message.author or message.role
-            candidate = Candidate(
-                message.revision,
-                text,
-                message.author or "",
-                message.role != "user",
-                None if moment is None else moment.date(),
-                (thread, self.session),
+            texts.append(known.text)
+            sessions.append((thread, self.session))
+            number = len(self.places)
+            if entry.role == "tool":
+                self.called[number] = self.call
+            else:
+                self.call = number if entry.role == "assistant" else None
+            self.characters += len(known.text.candidate.text)
+            self.places.append(
+                Place(thread, entry.message, entry.revision, entry.role, known.speaker, spoken.said)
             )
-            texts.append(_prepared(engine, candidate))
-            self.places.append(Place(thread, message.id, message.revision, message.role, speaker, message.at))
-        self.index.extend(texts, None if self.index.encode is None else _vectors(engine, texts))
+        self.index.extend(texts, None if self.index.encode is None else _vectors(engine, texts), sessions)
 
     def opens(self) -> None:
         """What comes next belongs to another stretch of the history."""
@@ -163,13 +164,30 @@ def encoder_for(engine: Engine) -> Encoder | None:
     return encoder_of(engine.settings.encoder)
 
 
-def _prepared(engine: Engine, candidate: Candidate) -> Prepared:
-    shelf = engine.memo.shelf("recall-texts", 8_000)
-    found = cast("Prepared | None", shelf.get(candidate.key))
-    if found is not None:  # a revision never changes its words; where it stands may be told differently
-        return found if found.candidate == candidate else replace(found, candidate=candidate)
-    made = prepare(candidate)
-    shelf[candidate.key] = made
+class _Known(NamedTuple):
+    """What is known of a revision, whose words never change."""
+
+    speaker: str
+    moment: datetime | None
+    text: Prepared | None  # None where it says nothing
+
+
+def _known(engine: Engine, entry: Entry, spoken: Spoken) -> _Known:
+    shelf = engine.memo.shelf("recall-texts", 12_000)
+    found = cast("_Known | None", shelf.get(entry.revision))
+    if found is not None:
+        return found
+    message = message_of(entry, spoken)
+    text = spoken_text(message)
+    moment = datetime.fromisoformat(message.at) if message.at else None
+    prepared = None
+    if message.role != "system" and text.strip():
+        day = None if moment is None else moment.date()
+        prepared = prepare(
+            Candidate(message.revision, text, message.author or "", message.role != "user", day)
+        )
+    made = _Known(message.author or message.role, moment, prepared)
+    shelf[entry.revision] = made
     return made
 
 
@@ -178,7 +196,7 @@ def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[np.float
     encoder = encoder_for(engine)
     if encoder is None:
         return None
-    shelf = engine.memo.shelf("recall-vectors", 8_000)
+    shelf = engine.memo.shelf("recall-vectors", 12_000)
     names = [(encoder.name, text.candidate.key) for text in texts]
     out: dict[Any, NDArray[np.float16]] = {
         name: held for name in names if (held := shelf.get(name)) is not None
@@ -191,67 +209,115 @@ def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[np.float
     return [out[name] for name in names]
 
 
+class _Words:
+    """Vectors of words, in one matrix: vocabularies of conversations overlap."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._lock = threading.Lock()
+        self._places: dict[str, int] = {}
+        self._rows = Growing(np.float16, encoder.dim)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[float32]:
+        """One row for each text; those of words are remembered."""
+        with self._lock:
+            if len(self._places) > _VOCABULARY:
+                self._places, self._rows = {}, Growing(np.float16, self._encoder.dim)
+            fresh = [text for text in dict.fromkeys(texts) if text not in self._places]
+            words = [text for text in fresh if len(text) <= _WORD]
+            others = [text for text in fresh if len(text) > _WORD]
+            made: NDArray[np.float16] = self._encoder.encode([*words, *others]).astype(np.float16)
+            self._places |= {word: self._rows.size + number for number, word in enumerate(words)}
+            self._rows.extend(made[: len(words)])
+            held = [self._places.get(text, 0) for text in texts]
+            out = np.zeros((len(texts), self._encoder.dim), np.float32)
+            if self._rows.size:
+                out[:] = self._rows.view[held]
+        beside = {text: made[len(words) + number] for number, text in enumerate(others)}
+        for number, text in enumerate(texts) if beside else ():
+            if text in beside:
+                out[number] = beside[text]
+        return out
+
+
 def _encode(engine: Engine) -> Any:
-    """An encoder that remembers words: vocabularies of conversations overlap."""
+    """An encoder that remembers words."""
     encoder = encoder_for(engine)
     if encoder is None:
         return None
-    shelf = engine.memo.shelf(f"recall-words-{encoder.name}", 20_000)
-
-    def encode(texts: Sequence[str]) -> NDArray[float32]:
-        out = np.zeros((len(texts), encoder.dim), np.float32)
-        fresh: list[int] = []
-        for number, text in enumerate(texts):
-            held = shelf.get(text)
-            if held is None:
-                fresh.append(number)
-            else:
-                out[number] = held
-        if fresh:
-            made = encoder.encode([texts[number] for number in fresh])
-            for number, row in zip(fresh, made, strict=True):
-                half = row.astype(np.float16)
-                out[number] = half
-                if len(texts[number]) <= 40:
-                    shelf[texts[number]] = half
-        return out
-
-    return encode
+    shelf = engine.memo.shelf("recall-words", 2)
+    held = cast("_Words | None", shelf.get(encoder.name))
+    if held is None:
+        held = shelf[encoder.name] = _Words(encoder)
+    return held.encode
 
 
-# -- exact -------------------------------------------------------------------------------------------------------
+def new_pool(engine: Engine, *, vectors: bool = True) -> Pool:
+    """An empty pool; with `vectors` texts are compared by meaning too, where there is an encoder."""
+    return Pool(Index(_encode(engine) if vectors else None))
 
 
-def exact_pool(engine: Engine, reader: Reader, state: ThreadState, before: bytes | None = None) -> Pool:
-    """A whole thread, or what stands before a position of it; kept in memory and brought up to date."""
-    shelf = engine.memo.shelf("recall-index", _HELD)
+# -- whole threads -----------------------------------------------------------------------------------------------
+
+
+def whole_pool(
+    engine: Engine,
+    reader: Reader,
+    states: Sequence[ThreadState],
+    before: bytes | None = None,
+    *,
+    behind: bool = False,
+) -> Pool | None:
+    """All texts of some threads, or (of one thread) what stands before a position; kept in memory and brought up to date.
+
+    The last thread may grow; a change to any other makes the index anew. None where it is too large to be made while somebody waits: then a later
+    question finds it, once `behind` (a worker, or the question before) has made it.
+    """
+    many = sum(state.messages for state in states)
+    if many > LARGEST or not states:
+        return None
+    large = many > EXACT
+    shelf = (
+        engine.memo.shelf("recall-index-large", _LARGE) if large else engine.memo.shelf("recall-index", _HELD)
+    )
     encoder = encoder_for(engine)
-    name = (state.id, None if encoder is None else encoder.name, before is None)
+    name = (tuple(s.id for s in states), None if encoder is None else encoder.name, before is None)
     pool = cast("Pool | None", shelf.get(name))
-    view = View(reader, state)
-    if pool is not None:
-        with pool.lock:
-            reaches = before is None or pool.edge is None or pool.edge < before
-            if reaches and (pool.head == state.head or _only_grew(reader, state, pool.head)):
-                _fill(engine, view, pool, before)
-                pool.head = state.head
-                return pool
-    pool = Pool(Index(_encode(engine)))
-    _fill(engine, view, pool, before)
-    pool.head = state.head
-    shelf[name] = pool
-    return pool
+    if pool is not None and not _holds(reader, states, pool, before):
+        pool = None
+    if pool is None:
+        pool = new_pool(engine)
+        shelf[name] = pool
+        if large and not behind:
+            return None  # a process that asks once does not wait for an index that serves the next question
+    with pool.lock:
+        most = _CHARACTERS if behind or not large or pool.whole else pool.characters + _STRETCH
+        _fill(engine, reader, states, pool, before, most)
+        pool.heads = {state.id: state.head for state in states}
+        return pool if pool.whole else None
+
+
+def _holds(reader: Reader, states: Sequence[ThreadState], pool: Pool, before: bytes | None) -> bool:
+    """True where what is in a pool still stands, and only the end of its last thread may be missing."""
+    with pool.lock:
+        last = states[-1]
+        at_last = pool.thread == len(states) - 1
+        if before is not None and at_last and pool.edge is not None and pool.edge >= before:
+            return False
+        if any(pool.heads.get(state.id, -1) != state.head for state in states[:-1]):
+            return not pool.heads
+        seen = pool.heads.get(last.id)
+        return seen is None or seen == last.head or _only_grew(reader, last, seen)
 
 
 def pool_without(engine: Engine, reader: Reader, state: ThreadState, exclude: Collection[Ref]) -> Pool:
     """A whole thread but for some revisions, made for one question: what is left is weighed as if they had never been there."""
-    pool, edge, view = Pool(Index(_encode(engine))), None, View(reader, state)
+    pool, edge, view = new_pool(engine), None, View(reader, state)
     while rows := view.page(_PAGE, after=edge):
-        pool.add([(state.id, m) for m in _messages(rows) if m.revision not in exclude], engine)
+        pool.add([(state.id, *row) for row in rows if row[0].revision not in exclude], engine)
         edge = rows[-1][0].position
         if len(rows) < _PAGE:
             break
-    pool.head = state.head
     return pool
 
 
@@ -262,164 +328,43 @@ def _only_grew(reader: Reader, state: ThreadState, seen: int) -> bool:
     return all(event.kind in _GROWS and not event.head.get("position") for event in events)
 
 
-def _fill(engine: Engine, view: View, pool: Pool, before: bytes | None) -> None:
-    while rows := view.page(_PAGE, after=pool.edge, before=before):
-        pool.add([(view.state.id, m) for m in _messages(rows)], engine)
-        pool.edge = rows[-1][0].position
-        if len(rows) < _PAGE:
-            break
-
-
-def _messages(rows: Iterable[tuple[Entry, Spoken]]) -> list[Message]:
-    return [message_of(entry, spoken) for entry, spoken in rows if entry.live and spoken.body is not None]
-
-
-# -- pool --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Gathered:
-    """Messages by thread and position, each once."""
-
-    rows: dict[str, dict[bytes, Message]] = field(default_factory=dict[str, dict[bytes, Message]])
-    views: dict[str, View] = field(default_factory=dict[str, View])
-    seen: set[Ref] = field(default_factory=set[Ref])
-
-    def take(self, thread: str, entry: Entry, spoken: Spoken) -> None:
-        """Add a message, unless some thread gave the same words already."""
-        if entry.live and spoken.body is not None and entry.revision not in self.seen:
-            self.seen.add(entry.revision)
-            self.rows.setdefault(thread, {})[entry.position] = message_of(entry, spoken)
-
-
-def gathered_pool(
+def _fill(
     engine: Engine,
     reader: Reader,
-    asked: Asked,
-    wanted: Wanted,
-    scope: ThreadState | None,
-    question: Ref | None = None,
-    exclude: Collection[Ref] = (),
-    reach: Reach = WIDE,
-) -> Pool:
-    """What the store finds for a question, with its neighbours and some messages for comparison; never the question itself.
-
-    With `scope` only what that thread shows; else each hit in the thread where it was said, or in a fork that shows it.
-    """
-    found = _Gathered(seen={*exclude} if question is None else {question, *exclude})
-    hits = _hits(engine, reader, asked, wanted, reach)
-    for number, (message, revision, role) in enumerate(hits):
-        state = scope if scope is not None else _home(reader, message, revision, role, wanted)
-        if state is None:
-            continue
-        view = found.views.setdefault(state.id, View(reader, state))
-        entry = view.entry(message)
-        if entry is None or not entry.live or entry.revision != revision or entry.flags & HIDDEN:
-            continue
-        found.take(state.id, entry, reader.spoken([revision])[revision])
-        if number < reach.neighbours:
-            here = entry.position
-            before = view.page(reach.beside, before=here, newest_first=True)
-            for row in (*before, *view.page(reach.beside, after=here)):
-                found.take(state.id, *row)
-    _sample(reader, found, wanted, scope, reach)
-    return _laid_out(engine, found, vectors=reach.vectors)
-
-
-def _hits(
-    engine: Engine, reader: Reader, asked: Asked, wanted: Wanted, reach: Reach
-) -> list[tuple[Ref, Ref, str]]:
-    """Message, revision and role of what fits by letter, by words, by vector; what is found by several ways stands first."""
-    points: dict[tuple[Ref, Ref, str], float] = {}
-    most = reach.hits
-    for query in _queries(asked):
-        expression = query.to_fts5() if engine.store.dialect == "fts5" else query.to_tsquery()
-        for rank, hit in enumerate(reader.search(expression, wanted, most)):
-            name = (hit.message, hit.revision, hit.role)
-            points[name] = points.get(name, 0.0) + 1 / (20 + rank)
-    encoder = encoder_for(engine) if reach.vectors else None
-    if encoder is not None:
-        vector = encoder.encode([asked.text])[0]
-        near = (
-            reader.nearest(vector.astype("<f2").tobytes(), encoder.name, wanted, most) if vector.any() else []
-        )
-        for rank, (revision, _) in enumerate(near):
-            event = reader.event(revision)
-            message = None if event is None else event.message
-            if event is None or message is None:
-                continue
-            first = event if message == revision else reader.event(message)
-            role = "" if first is None else str(first.head.get("role", ""))
-            if role:
-                name = (message, revision, role)
-                points[name] = points.get(name, 0.0) + 1 / (20 + rank)
-    return sorted(points, key=lambda name: (-points[name], name[1]))
-
-
-def _queries(asked: Asked) -> Iterable[Query]:
-    for exact in asked.exact[:8]:
-        try:
-            yield parse_query(f'"{exact.replace(chr(34), " ")}"')
-        except InvalidInput:
-            continue  # nothing but punctuation between the quotes
-    from backscroll.recall.passages import counterpart_terms
-
-    for words in (asked.pairs, counterpart_terms(asked)):
-        terms = [Term(word, (Phrase((word,)),), (Phrase((word,)),)) for word in words[:60]]
-        if terms:
-            yield Query(asked.text, (tuple(terms),))
-
-
-def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: Wanted) -> ThreadState | None:
-    """The thread to show a hit in: where it was said, else a fork that still shows it; never one of another project or user."""
-    home = reader.thread(revision.thread)
-    if home is None:
-        return None
-    entry = Entry(message, b"", checked_role(role), revision)
-    for state in [home, *(kin for kin in kin_of(reader, home.root) if kin.id != home.id)]:
-        if _fits(wanted, state) and View(reader, state).sees(entry):
-            return state
-    return None
-
-
-def _fits(wanted: Wanted, state: ThreadState) -> bool:
-    project = wanted.project is None or state.about.project == wanted.project
-    return project and (wanted.users is None or state.about.user in wanted.users)
-
-
-def threads_wanted(reader: Reader, wanted: Wanted, limit: int) -> list[ThreadState]:
-    """The threads that are looked through, the most recently changed first."""
-    if wanted.users is None:
-        return reader.threads(project=wanted.project, limit=limit)
-    found = [
-        s for user in wanted.users for s in reader.threads(project=wanted.project, user=user, limit=limit)
-    ]
-    return sorted(found, key=lambda s: (s.updated_at, s.id), reverse=True)[:limit]
-
-
-def _sample(
-    reader: Reader, found: _Gathered, wanted: Wanted, scope: ThreadState | None, reach: Reach
+    states: Sequence[ThreadState],
+    pool: Pool,
+    before: bytes | None,
+    most: int,
 ) -> None:
-    """Some messages from all over, so that the question's words can be seen to be rare or common."""
-    states = [scope] if scope is not None else threads_wanted(reader, wanted, reach.samples)
-    for state in states:
-        view = found.views.setdefault(state.id, View(reader, state))
-        places = max(1, reach.samples // len(states))
-        for number in range(places):
-            start = at_end(1 + number * state.head // places)
-            for row in view.page(reach.sample, after=start):
-                found.take(state.id, *row)
+    """Take in what is missing, up to so many characters; what several threads show is taken once, where it was said."""
+    scope = {state.id: View(reader, state) for state in states}
+    pool.whole = False
+    while pool.thread < len(states):
+        view = scope[states[pool.thread].id]
+        end = before if pool.thread == len(states) - 1 else None
+        while rows := view.page(_PAGE, after=pool.edge, before=end):
+            here = view.state.id
+            pool.add([(here, *row) for row in rows if _belongs(row[0], here, scope, pool.seen)], engine)
+            pool.edge = rows[-1][0].position
+            if len(rows) < _PAGE:
+                break
+            if pool.characters > most:
+                return
+        if pool.thread == len(states) - 1:
+            break
+        pool.thread += 1
+        pool.edge = None
+        pool.opens()
+    pool.whole = pool.characters <= _CHARACTERS or sum(state.messages for state in states) <= EXACT
 
 
-def _laid_out(engine: Engine, found: _Gathered, *, vectors: bool) -> Pool:
-    pool = Pool(Index(_encode(engine) if vectors else None))
-    rows: list[tuple[str, Message]] = []
-    for thread in sorted(found.rows):
-        rows += [(thread, found.rows[thread][position]) for position in sorted(found.rows[thread])]
-    pool.add(rows, engine)
-    return pool
-
-
-def lineage(reader: Reader, state: ThreadState) -> tuple[str, ...]:
-    """A thread and its ancestors: the logs in which its words may lie."""
-    return (state.id, *(parent.id for _, parent in ancestors(reader, state)))
+def _belongs(entry: Entry, thread: str, scope: Mapping[str, View], seen: set[Ref]) -> bool:
+    """True for a message that is shown in this thread of several, and not in another one."""
+    if len(scope) == 1:
+        return True
+    origin = entry.revision.thread
+    if origin != thread:
+        if entry.revision in seen or (origin in scope and scope[origin].sees(entry)):
+            return False
+        seen.add(entry.revision)
+    return True

@@ -39,6 +39,7 @@ def formats() -> tuple[Format, ...]:
         openai_responses,
         sillytavern,
     )
+    from backscroll.formats.cards import importing as character_card
 
     return (
         native.FORMAT,
@@ -47,6 +48,7 @@ def formats() -> tuple[Format, ...]:
         gemini_cli.FORMAT,
         cline.FORMAT,
         sillytavern.FORMAT,
+        character_card.FORMAT,
         chatgpt.FORMAT,
         claude_ai.FORMAT,
         grok.FORMAT,
@@ -115,6 +117,8 @@ def _text_seen(head: str, name: str) -> tuple[str, str]:
         return f"plain text that begins with {line!r}", named
     found = [piece for piece in islice(pieces_of(iter([head]), name), _SHOWN + 1) if not _is_problem(piece)]
     keys = [piece.key for piece in found if isinstance(piece, Member)]
+    if "entries" in keys:
+        return "a lorebook", "add it to a thread with `backscroll lore THREAD FILE`"
     if keys:
         return f"a JSON object with the keys {_listed(keys)}", named
     if found and isinstance(found[0], Element):

@@ -59,7 +59,7 @@ def read_lorebook(text: str, name: str = "") -> list[LoreEntry]:
     if text.count("\x00") > 8 or text.startswith("\ufffdPNG"):
         raise FormatError(
             "the world description is a binary file",
-            hint="a character card that is a picture must be saved as JSON first",
+            hint="hand the bytes of a picture over as they are",
         )
     value = parsed(text)
     if (table := as_object(value)) is not None:

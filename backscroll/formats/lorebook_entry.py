@@ -1,11 +1,13 @@
 """One entry of a lorebook, in a shape of our own, whatever program wrote the book.
 
-A noun and nothing else. Before: nothing. After: `lorebook_json` and `lorebook_text` make them, `graph/world` reads what they say.
+A noun and nothing else. Before: `lorebook_rule`. After: `lorebook_json` and `lorebook_text` make them, `graph/world` reads what they say.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from backscroll.formats.lorebook_rule import WakeRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +25,5 @@ class LoreEntry:
     source: str = ""  # name of the book or file
     category: str = ""  # what the book files it under: "character", "places"
     rest: str = ""  # SillyTavern's other fields as JSON, for the way back
+    rule: WakeRule | None = None  # what wakes it; None: it only describes the world
+    in_card: bool = False  # a part of a character card, which stands in front of the conversation

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from backscroll.errors import FormatError
+from backscroll.formats.cards.card import CharacterCard, card_of
 from backscroll.formats.json_text import dumps
 from backscroll.formats.lorebook_entry import LoreEntry
+from backscroll.formats.lorebook_rule import WakeRule, rule_of
 from backscroll.formats.rows import as_array, as_object, as_text, short_title, without
 from backscroll.vocab.part import Json
 
@@ -24,14 +26,15 @@ _ALWAYS = ("constant", "alwaysActive", "always_active", "forceActivation")
 _ORDERS = ("order", "insertion_order", "insertorder", "priority")
 _FILED = ("category", "folder", "type", "group")
 _SPLIT = re.compile(r"[,，、;；\n]")
+#: The category of entries that speak to the model, and say nothing about the world.
+TOLD = "instructions"
+_SPEAKS = re.compile(r"^\s*\{\{(?:user|char)\}\}\s*[:：]", re.MULTILINE | re.IGNORECASE)
 _CHAR = re.compile(r"\{\{char\}\}|<BOT>|<char>", re.IGNORECASE)
 #: What SillyTavern has in an entry and we have a place for.
 _OWN = {
     *("uid", "key", "keysecondary", "comment", "content", "constant", "order", "disable", "displayIndex"),
     *("name", "category"),
 }
-#: Parts of a card that say something about its character, with the label under which they are kept.
-_CARD = (("description", ""), ("personality", "Personality"))
 _DEEPEST = 8
 
 
@@ -39,7 +42,7 @@ def entries_of(value: dict[str, Json] | list[Json], source: str) -> list[LoreEnt
     """The entries of a parsed book."""
     if isinstance(value, list):
         return _some(_listed(value, source))
-    card = _card_data(value)
+    card = card_of(value)
     if card is not None:
         return _of_card(card, source)
     for inner in ("lorebook", "character_book", "worldInfo", "world_info"):
@@ -61,12 +64,12 @@ def _of_book(book: Mapping[str, Json], source: str) -> list[LoreEntry]:
     rows = book["entries"]
     named = _categories(book)
     if (listed := as_array(rows)) is not None:
-        out = _listed(listed, source)
+        out = _listed(listed, source, book)
     else:
         table = as_object(rows) or {}
-        if not all(key.isdigit() for key in table):  # a plain table of names
+        if not all(key.isdecimal() for key in table):  # a plain table of names
             return _of_plain(table, source)
-        out = _listed([table[key] for key in sorted(table, key=int)], source)
+        out = _listed([table[key] for key in sorted(table, key=int)], source, book)
     return [replace(e, category=named.get(e.category, e.category)) for e in out] if named else out
 
 
@@ -81,11 +84,11 @@ def _without_folders(rows: Sequence[Json]) -> list[Json]:
     return [row for row in rows if (as_object(row) or {}).get("mode") != "folder"]
 
 
-def _listed(rows: Sequence[Json], source: str) -> list[LoreEntry]:
+def _listed(rows: Sequence[Json], source: str, book: Mapping[str, Json] | None = None) -> list[LoreEntry]:
     out: list[LoreEntry] = []
     for number, row in enumerate(rows):
         if (fields := as_object(row)) is not None:
-            out.append(_entry(fields, "", source, number))
+            out.append(_entry(fields, "", source, number, book))
         elif isinstance(row, str):
             out.append(LoreEntry(short_title(row), text=row, source=source))
         else:
@@ -104,15 +107,20 @@ def _of_plain(table: Mapping[str, Json], source: str) -> list[LoreEntry]:
             if _is_entry(fields):
                 out.append(_entry(fields, name, source))
             else:
-                out.append(LoreEntry(name, (name,), text=_lines(fields), source=source))
+                out.append(_by_name(name, _lines(fields), source))
         elif isinstance(value, str | int | float | list):
-            out.append(LoreEntry(name, (name,), text=_words(value), source=source))
+            out.append(_by_name(name, _words(value), source))
         elif value is not None:
             raise FormatError(
                 f"the world description says nothing readable about {name}",
                 hint="write text, a list, or a table of facts",
             )
     return _some(out)
+
+
+def _by_name(name: str, text: str, source: str) -> LoreEntry:
+    """An entry that its name wakes."""
+    return LoreEntry(name, (name,), text=text, source=source, rule=WakeRule((name,)))
 
 
 def _some(entries: list[LoreEntry]) -> list[LoreEntry]:
@@ -129,7 +137,13 @@ def _is_entry(fields: Mapping[str, Json]) -> bool:
     )
 
 
-def _entry(fields: Mapping[str, Json], name: str, source: str, number: int = 0) -> LoreEntry:
+def _entry(
+    fields: Mapping[str, Json],
+    name: str,
+    source: str,
+    number: int = 0,
+    book: Mapping[str, Json] | None = None,
+) -> LoreEntry:
     text_field = next((n for n in _TEXTS if isinstance(fields.get(n), str)), "")
     text = as_text(fields.get(text_field))
     keys = _strings(_first(fields, _KEYS))
@@ -137,18 +151,22 @@ def _entry(fields: Mapping[str, Json], name: str, source: str, number: int = 0) 
     name = said or name or next(iter(keys), "") or short_title(text) or f"{source} {number + 1}".strip()
     if not text_field and (facts := without(fields, *_NAMES, *_KEYS, *_SECONDARY, *_ALWAYS, *_ORDERS)):
         text = _lines({k: v for k, v in facts.items() if k not in {"enabled", "disable", "id", "uid"}})
+    secondary, order = _strings(_first(fields, _SECONDARY)), _order(fields)
+    constant = any(fields.get(n) is True for n in _ALWAYS)
+    keyed = any(n in fields for n in _KEYS)  # else somebody wrote it by hand: its name wakes it
     return LoreEntry(
         name,
         keys,
-        _strings(_first(fields, _SECONDARY)),
+        secondary,
         text,
         as_text(fields.get("comment")),
-        any(fields.get(n) is True for n in _ALWAYS),
+        constant,
         fields.get("enabled", True) is not False and not (fields.get("disable") or fields.get("disabled")),
-        _order(fields),
+        order,
         source,
         as_text(_first(fields, _FILED)),
         _rest(fields),
+        rule_of(fields, keys if keyed else (name,), secondary, constant=constant, order=order, book=book),
     )
 
 
@@ -179,47 +197,61 @@ def _strings(value: Json) -> tuple[str, ...]:
     return tuple(dict.fromkeys(piece.strip() for piece in pieces if piece.strip()))
 
 
-def _card_data(value: Mapping[str, Json]) -> Mapping[str, Json] | None:
-    """The character of a card, where the object is one."""
-    data = as_object(value.get("data"))
-    if str(value.get("spec", "")).startswith("chara_card") and data is not None:
-        return data
-    told = ("first_mes", "character_book", "personality")
-    if data is not None and isinstance(data.get("name"), str) and any(name in data for name in told):
-        return data
-    if isinstance(value.get("name"), str) and any(
-        n in value for n in ("first_mes", "personality", "char_persona")
-    ):
-        return value
-    return None
-
-
-def _of_card(card: Mapping[str, Json], source: str) -> list[LoreEntry]:
-    """The character itself, the scene, and the book inside the card."""
-    name = as_text(card.get("name")).strip() or source
-    nickname = as_text(card.get("nickname")).strip()
-    said = [
-        f"{label}: {words}" if label else words
-        for field, label in _CARD
-        if (words := as_text(card.get(field)).strip())
-    ] or [as_text(card.get("char_persona")).strip()]
-    if nickname:
-        said.append(f"Nickname: {nickname}")
+def _of_card(card: CharacterCard, source: str) -> list[LoreEntry]:
+    """The character itself, the scene, what is told to the model, and the book inside the card."""
+    name = card.name or source
+    source = source or name
     out: list[LoreEntry] = []
+    keys = tuple(dict.fromkeys(k for k in (name, card.nickname) if k))
+    said = [card.description, f"Personality: {card.personality}" if card.personality else ""]
+    said.append(f"Nickname: {card.nickname}" if card.nickname else "")
     if any(said):
-        keys = tuple(dict.fromkeys(k for k in (name, nickname) if k))
-        out.append(LoreEntry(name, keys, text="\n".join(said), source=source or name, category="character"))
-    if scene := as_text(card.get("scenario")).strip():
-        out.append(LoreEntry(f"{name}: scenario", (), text=scene, constant=True, source=source or name))
-    book = as_object(card.get("character_book"))
-    if book is not None and isinstance(book.get("entries"), list | dict):
-        out += _of_book(book, source or name)
+        own = WakeRule(keys, constant=True, order=0, ignore_budget=True)
+        text = "\n".join(words for words in said if words)
+        out.append(
+            LoreEntry(name, keys, text=text, source=source, category="character", rule=own, in_card=True)
+        )
+    if card.scenario:
+        scene = WakeRule(constant=True, order=1, ignore_budget=True)
+        out.append(
+            LoreEntry(
+                f"{name}: scenario",
+                text=card.scenario,
+                constant=True,
+                source=source,
+                rule=scene,
+                in_card=True,
+            )
+        )
+    if card.book:
+        out += _of_book(card.book, source)
     if not out:
         raise FormatError(
             "the character card says nothing about its character",
             hint="a card needs a description, a personality or a book",
         )
-    return [replace(e, name=_CHAR.sub(name, e.name), text=_CHAR.sub(lambda _: name, e.text)) for e in out]
+    return [_named(entry, name) for entry in [*out, *_told_to_model(card, name, source)]]
+
+
+def _told_to_model(card: CharacterCard, name: str, source: str) -> Iterable[LoreEntry]:
+    """What a card says to the model; it says nothing about the world."""
+    for what, text, position, order, shown in (
+        ("system prompt", card.system_prompt, "before", -1, True),
+        ("examples", card.examples, "examples_top", 100, True),
+        ("note", card.depth_prompt, "depth", 100, False),
+        ("post-history instructions", card.post_history, "history", 100, False),
+    ):
+        if text:
+            rule = WakeRule(constant=True, order=order, position=position, ignore_budget=True)
+            yield LoreEntry(
+                f"{name}: {what}", text=text, source=source, category=TOLD, rule=rule, in_card=shown
+            )
+
+
+def _named(entry: LoreEntry, char: str) -> LoreEntry:
+    """The entry with the character's name in its title; in an interview the macros stay, because they say who speaks."""
+    text = entry.text if _SPEAKS.search(entry.text) else _CHAR.sub(lambda _: char, entry.text)
+    return replace(entry, name=_CHAR.sub(lambda _: char, entry.name), text=text)
 
 
 def _lines(fields: Mapping[str, Json]) -> str:

@@ -64,8 +64,8 @@ class Source(Protocol):
         """The first characters of the file."""
         ...
 
-    def data(self) -> bytes:
-        """The raw bytes, for attachments."""
+    def data(self, most: int = -1) -> bytes:
+        """The raw bytes, for attachments and packed files; no more than `most` where that is not negative."""
         ...
 
     def child(self, name: str) -> Source | None:

@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 from backscroll.derive.ontology import is_relation, predicate, types
 from backscroll.graph.names import key_of
 from backscroll.graph.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
-from backscroll.graph.world_words import covers, is_han, is_kind, kind_words, plain
+from backscroll.graph.world_words import covers, form_of, is_han, is_kind, kind_words, plain
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
@@ -43,6 +43,12 @@ class WorldIndex:
         str, tuple[tuple[str, tuple[_Source, ...]], ...]
     ]  # by how they end, the most telling first
     types: Mapping[str, str]
+    forms: Mapping[str, str]  # names in the singular → plain names, where only one is meant
+
+    def named(self, name: str) -> str:
+        """The plain name under which the world speaks of something; itself where it does not."""
+        key = plain(name)
+        return key if key in self.by_name else self.forms.get(form_of(name), key)
 
     def about_kind(self, value: str) -> Iterator[_Source]:
         """What is stated about kinds that cover a value, the nearest kind first."""
@@ -94,7 +100,15 @@ def world_index(world: Sequence[WorldEntry]) -> WorldIndex:
         {key: tuple(sources) for key, sources in by_name.items()},
         {key: tuple(rows) for key, rows in ends.items()},
         known,
+        _forms(by_name),
     )
+
+
+def _forms(names: Iterable[str]) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(form_of(name), []).append(name)
+    return {form: keys[0] for form, keys in found.items() if len(keys) == 1}
 
 
 def _ending(kind: str) -> str:
@@ -145,7 +159,7 @@ def completed(
     kind = node.type
     if options.use_world and world:
         index = _index(world)
-        kind = kind or next((t for n in _called(node) if (t := index.types.get(plain(n)))), "")
+        kind = kind or next((t for n in _called(node) if (t := index.types.get(index.named(n)))), "")
         for source, how in _stated(node, index):
             fact = _of_world(node, source, how, attributes, relations)
             if fact is not None and not (refused and refused(fact)):
@@ -175,7 +189,7 @@ def _called(node: NodeView) -> Iterator[str]:
 
 def _stated(node: NodeView, index: WorldIndex) -> Iterator[tuple[_Source, str]]:
     """What the world states that holds for a node, the nearest first, and why it does."""
-    own = [source for name in _called(node) for source in index.by_name.get(plain(name), ())]
+    own = [source for name in _called(node) for source in index.by_name.get(index.named(name), ())]
     for source in dict.fromkeys(own):
         yield source, ""
     facts = [(fact.predicate, fact.value) for fact in node.attributes]

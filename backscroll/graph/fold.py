@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph import complete, names
+from backscroll.graph import world_nodes as nodes_of_world
 from backscroll.graph.conflicts import conflicts
 from backscroll.graph.group import Group
 from backscroll.graph.identity import owned
@@ -31,6 +32,8 @@ from backscroll.graph.view import (
     WorldEntry,
 )
 from backscroll.graph.weave import Weave
+from backscroll.graph.world_nodes import world_node, world_nodes
+from backscroll.graph.world_words import form_of
 from backscroll.vocab.assertion import Override, TurnClaims
 from backscroll.vocab.ids import Ref
 
@@ -48,7 +51,8 @@ class Graph:
         self._options = options
         self._world = tuple(world)
         self._overrides = tuple(overrides)
-        self._weave = Weave(self._overrides if options.preserve_user_edits else (), options.user)
+        layer = self._overrides if options.preserve_user_edits else ()
+        self._weave = Weave(layer, options.user, options.character)
         self._lookup = Lookup(self._weave)
         self._conflicts: list[Contradiction] | None = None
         self._suggestions: list[Suggestion] | None = None
@@ -124,7 +128,16 @@ class Graph:
 
     def node(self, name: str) -> NodeView:
         """A node by its id, readable id, name or alias."""
-        return self._view(self._one(name))
+        try:
+            return self._view(self._one(name))
+        except NotFound:
+            if (told := world_node(self._world, self._options, name)) is None or self._hides(told):
+                raise
+            return told
+
+    def _hides(self, told: NodeView) -> bool:
+        """True for a node of the world that a person deleted, or that the conversation calls by another name."""
+        return self._weave.layer.hides((told.id,)) or self._lookup.exact(told.name) is not None
 
     def ids(self) -> list[str]:
         """Ids of all nodes, in order of first appearance."""
@@ -142,7 +155,27 @@ class Graph:
             view = self._view(group)
             if not wanted or any(wanted in word.casefold() for word in _words(view)):
                 out.append(view)
-        return out
+        return [*out, *self._of_world(type, wanted, None if limit is None else limit - len(out))]
+
+    def _of_world(self, type: str, wanted: str, most: int | None) -> list[NodeView]:
+        """Nodes that the world alone speaks of."""
+        told = world_nodes(self._world, self._options)
+        if not told or most == 0:
+            return []
+        known = {
+            form_of(name)
+            for g in self._weave.groups()
+            for name in (self._view(g).name, *self._view(g).aliases)
+        }
+        fresh = [
+            node
+            for node in told.values()
+            if (not type or node.type == type)
+            and known.isdisjoint(map(form_of, (node.name, *node.aliases)))
+            and not self._weave.layer.hides((node.id,))
+            and (not wanted or any(wanted in word.casefold() for word in _words(node)))
+        ]
+        return fresh[:most]
 
     def mentioned(self, text: str) -> list[str]:
         """Ids of nodes whose names occur in a text, in its order; of several names at one place the longest counts."""
@@ -237,6 +270,7 @@ def let_go() -> None:
     """Drop words that are kept in memory beside any graph; whoever forgets words calls this."""
     names.let_go()
     complete.let_go()
+    nodes_of_world.let_go()
     owned.cache_clear()
     direction.cache_clear()
     named.cache_clear()

@@ -70,6 +70,8 @@ def _refused(weave: Weave, group: Group, told: Fact) -> bool:
 
 def _name(weave: Weave, group: Group, options: Options) -> str:
     name = called(weave, group)
+    if options.character and name.casefold() == "assistant" and "assistant" in group.members:
+        return options.character
     return options.user if name.casefold() == "user" and "user" in group.members else name
 
 

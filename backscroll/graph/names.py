@@ -18,6 +18,8 @@ from backscroll.vocab.pattern import late
 
 #: Roles that speak without a name of their own.
 ROLES = frozenset({"user", "assistant", "system", "tool"})
+#: Roles that are nobody by themselves: a node of one is not shown before it has a name.
+NAMELESS = ROLES - {"user"}
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
 _IDEOGRAPH = late(f"[{CJK}]")
 _SPACE = late(r"\s+")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from backscroll.formats.lorebook_rule import WakeRule
 from backscroll.vocab.assertion import Assertion, Override
 from backscroll.vocab.ids import Ref
 
@@ -130,6 +131,7 @@ class WorldEntry:
     enabled: bool = True
     also: tuple[tuple[str, str, str], ...] = ()  # said in passing: of whom (a name, a kind), predicate, value
     names: tuple[str, ...] = ()  # of what it is about; a key may be any word that calls for the entry
+    rule: WakeRule | None = None  # what puts its words into prompts; None: nothing does
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,4 +143,5 @@ class Options:
     use_world: bool = True
     min_attributes: int = 3
     user: str = "user"  # what "I" of the user is called where nobody signs
+    character: str = ""  # what "I" of the assistant is called where it plays somebody
     language: str = "en"

@@ -17,7 +17,7 @@ from heapq import heappop, heappush
 from backscroll.graph.group import NOWHERE, Group, Place
 from backscroll.graph.identity import ByRule, Links, Tie
 from backscroll.graph.index import SURE, Index, Line, Order, Profile, Said, elected, read
-from backscroll.graph.names import ROLES, key_of
+from backscroll.graph.names import NAMELESS, ROLES, key_of
 from backscroll.graph.overrides import Layer, layer_of
 from backscroll.graph.predicates import direction, rules
 from backscroll.graph.pronouns import REACH, settle
@@ -40,7 +40,7 @@ class _Work:
 class Weave:
     """Turns in order, their lines, and groups of names; see the module."""
 
-    def __init__(self, overrides: Sequence[Override], user: str) -> None:
+    def __init__(self, overrides: Sequence[Override], user: str, character: str = "") -> None:
         self.turns: dict[Ref, Said] = {}
         self.places: list[Place] = []
         self.index = Index()
@@ -54,6 +54,8 @@ class Weave:
         self.renamed: set[str] | None = None
         self.user = key_of(user)
         self.links.tie("user", self.user, Tie.STATED, 1)
+        if character := key_of(character):
+            self.links.tie("assistant", character, Tie.STATED, 1)
         self.override(overrides)
 
     # Changes.
@@ -369,6 +371,11 @@ class Weave:
         """True for a node that is there and that no person deleted."""
         return any(self.lives(key) for key in group.members) and not self.layer.hides(group.members)
 
+    def _is_listed(self, group: Group) -> bool:
+        """False for an assistant without a name: what it says of itself is kept, and listed once it is called something."""
+        named = not NAMELESS.issuperset(group.members)
+        return self.visible(group) and (named or any(key in self.layer.about for key in group.members))
+
     def groups(self) -> list[Group]:
         """Every visible node, in order of appearance."""
         seen: set[int] = set()
@@ -377,7 +384,7 @@ class Weave:
             group = self.group(key)
             if id(group) not in seen:
                 seen.add(id(group))
-                if self.visible(group):
+                if self._is_listed(group):
                     out.append(group)
         return sorted(out, key=self.first)
 

@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from backscroll.errors import InvalidInput
 from backscroll.formats.lorebook_entry import LoreEntry
+from backscroll.formats.lorebook_json import TOLD
+from backscroll.formats.lorebook_rule import rule_from_json
 from backscroll.graph.view import WorldEntry
+from backscroll.graph.world_dialogue import read_dialogue, unseen_before
 from backscroll.graph.world_en import read_english
 from backscroll.graph.world_fields import read_fields
 from backscroll.graph.world_words import (
@@ -39,27 +42,41 @@ _MINDLESS = frozenset(
 )
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SHE = re.compile(r"(?:^|[.!?]\s+)(?:She|He)\b|(?:^|[。！？，；\n])[她他](?![们的])")
-_INTERVIEW = re.compile(
-    r"^\{\{(user|char)\}\}[:：]([^\n]*(?:\n(?!\{\{)[^\n]*)*)", re.MULTILINE | re.IGNORECASE
+_OF_STORY = frozenset(
+    {"genre", "genres", "tag", "tags", "scenario", "setting", "tone", "类型", "标签", "场景"}
 )
-_ACTED = re.compile(r"\*[^*\n]{1,800}\*")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def world_entries(entries: Sequence[LoreEntry]) -> list[WorldEntry]:
-    """What a world description says, entry by entry; nothing is left out, switched-off entries included."""
-    return [_entry(entry) for entry in entries]
+def world_entries(entries: Sequence[LoreEntry], char: str = "") -> list[WorldEntry]:
+    """What a world description says, entry by entry; nothing is left out, switched-off entries included.
+
+    `char`: who `{{char}}` is in entries that are written as a dialogue; by default the character of the card among them.
+    """
+    char = char or next(
+        (entry.name for entry in entries if entry.in_card and entry.category == "character"), ""
+    )
+    return [_entry(entry, char) for entry in entries]
 
 
-def _entry(entry: LoreEntry) -> WorldEntry:
+def _entry(entry: LoreEntry, char: str = "") -> WorldEntry:
+    if entry.category == TOLD:
+        text = _SURROGATE.sub("\ufffd", entry.text)
+        return WorldEntry(entry.name, (), text, source=entry.source, enabled=entry.enabled, rule=entry.rule)
     text = _DECORATOR.sub("", entry.text) if entry.text.startswith("@@") else entry.text
     text = _SURROGATE.sub("\ufffd", text)
-    fields = read_fields(_told(_FENCED.sub("", text[:_READ])))
+    own = entry.name if entry.category == "character" else char
+    spoken = read_dialogue(_FENCED.sub("", text[:_READ]), own)
+    fields = read_fields(spoken.rest)
     name = tidy(_SURROGATE.sub("\ufffd", entry.name)) or next(iter(fields.names), "")
     keys = _keys([*([name] if _is_name(name) else ()), *entry.keys, *fields.names])
     names = _names(name, keys, fields.names, text)
     known = frozenset(plain(each) for each in names)
     said = [*fields.said, *read_english(fields.rest, known), *read_chinese(fields.rest, known)]
+    if entry.category == "character":  # a card says there too what the story is about
+        said = [s for s in said if s.predicate not in _OF_STORY]
+    own_words = [s._replace(subject="") if plain(s.subject) in known else s for s in spoken.said]
+    said += unseen_before(said, own_words)
     aliases = [s.value for s in said if not s.subject and s.predicate == "alias" and len(s.value) <= 40]
     keys, names = _keys([*keys, *aliases]), _keys([*names, *aliases])
     kind = _type(entry, fields.type, name, said)
@@ -84,15 +101,8 @@ def _entry(entry: LoreEntry) -> WorldEntry:
         entry.enabled,
         tuple(dict.fromkeys(also)),
         names,
+        entry.rule,
     )
-
-
-def _told(text: str) -> str:
-    """The words of a description. Some are written as an interview of the character: then its answers, without the acting."""
-    if not _INTERVIEW.search(text):
-        return text
-    answers = [line[2] for line in _INTERVIEW.finditer(text) if line[1].lower() == "char"]
-    return re.sub(r"[\"“”]", "", _ACTED.sub(" ", "\n".join(answers)))
 
 
 def _is_name(text: str) -> bool:
@@ -223,6 +233,8 @@ def to_json(entries: Sequence[WorldEntry]) -> list[dict[str, Json]]:
             row["constant"] = True
         if not entry.enabled:
             row["enabled"] = False
+        if entry.rule is not None:
+            row["wakes"] = entry.rule.to_json()
         out.append(row)
     return out
 
@@ -242,6 +254,7 @@ def _from_row(number: int, row: Mapping[str, Json]) -> WorldEntry:
         triples = tuple((s, p, v) for s, p, v in strings("also", 3))
         keys, names = (tuple(str(key) for key in row.get(field, ())) for field in ("keys", "names"))
         constant, enabled = bool(row.get("constant", False)), bool(row.get("enabled", True))
+        rule = None if row.get("wakes") is None else rule_from_json(row["wakes"])
     except (TypeError, AttributeError, ValueError) as error:
         raise InvalidInput(
             f"entry {number} of the world description is not in the shape of one",
@@ -258,4 +271,5 @@ def _from_row(number: int, row: Mapping[str, Json]) -> WorldEntry:
         enabled,
         triples,
         names,
+        rule,
     )

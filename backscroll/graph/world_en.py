@@ -46,7 +46,7 @@ _ALL = re.compile(r"^(?:all|every|each|most|any|many)(?:\s+of)?(?:\s+the)?\s+", 
 _AGE = re.compile(r"(?:about |around |over )?(\d{1,5}|[a-z-]{3,20})[ -]years?[ -]old\b", re.IGNORECASE)
 _KIN = re.compile(r"(?:the\s+)?([A-Z][\w'’-]*(?:\s[A-Z][\w'’-]*){0,3})['’]s\s+(\w+)\b")
 _PLACED = re.compile(
-    r"(?:in|at|on|under|by|to|for|of|with|from|about|as|near|being|been|going)\b", re.IGNORECASE
+    r"(?:in|at|on|under|by|to|for|of|with|from|about|as|near|being|been|going|here|there)\b", re.IGNORECASE
 )
 _LOOK = re.compile(r"^(?:(?:old|young|ancient|tall|small|large|little|big)\s+)+(?=\S)", re.IGNORECASE)
 _FEELINGS = frozenset({"likes", "dislikes", "hates", "fears", "loves", "wants"})
@@ -63,6 +63,9 @@ _DONE_TO = re.compile(
 _PROPER = re.compile(r"(?:[Tt]he\s+)?[A-Z][\w'’.-]*(?:\s+(?:of|the|de|von|van|and|al|[A-Z][\w'’.-]*)){0,5}")
 _SMALL = frozenset("of the and what about it does do how why to in for with on at is are".split())
 _LONGEST_SUBJECT = 60
+_MANY_OF = re.compile(r"(?:[a-z-]+\s){0,2}[a-z]{3,}s\s+of\s+[a-z]")
+#: What "beasts of darkness" are is said by all of these words.
+_OF_WHAT = frozenset({"creature", "animal", "thing", "concept"})
 
 
 def _any(phrases: Iterable[str]) -> str:
@@ -305,12 +308,14 @@ def _is(subject: str, rest: str) -> Iterator[Said]:
         yield from _kin(subject, kin[1], kin[2])
     elif re.match(r"(?:an?|the|one of)\s", rest, re.IGNORECASE) or noun_of(_phrase(rest)) is not None:
         yield from _is_a(subject, rest)
+    elif _MANY_OF.match(rest):  # "moths of ash", whatever a moth is
+        yield Said(subject, "kind", tidy(_phrase(rest))[:80])
     else:
         yield from _is_how(subject, rest)
 
 
 def _phrase(text: str) -> str:
-    return re.split(r"[,;.(]|\s(?:and|but|that|who|which|where)\s", text, maxsplit=1)[0].strip()
+    return re.split(r"[,;.(—]|\s[-–]\s|\s(?:and|but|that|who|which|where)\s", text, maxsplit=1)[0].strip()
 
 
 def _kin(subject: str, name: str, noun: str) -> Iterator[Said]:
@@ -332,7 +337,8 @@ def _is_a(subject: str, rest: str) -> Iterator[Said]:
     if noun is not None:
         yield Said(subject, "type", noun.type)
         if noun.type != noun.predicate and not (noun.predicate == "kind" and noun.type == "person"):
-            yield Said(subject, noun.predicate, _LOOK.sub("", before) if noun.type == "person" else before)
+            whole = head if joint == "of" and noun.type in _OF_WHAT else before
+            yield Said(subject, noun.predicate, _LOOK.sub("", before) if noun.type == "person" else whole)
         if noun.type == "person" and plain(before).split()[-1] in {
             "woman",
             "girl",

@@ -120,7 +120,10 @@ def _field(label: str, value: str, said: list[Said], names: list[str]) -> bool:
     predicate = predicate_of(label)
     if not is_field(label) and (len(label.split()) > 2 or (is_han(label) and len(label) > 6)):
         return False
-    if predicate in _WHOLE or _SENTENCE.search(value):
+    quoted = _QUOTED.findall(value) if value[:1] in '"“' else []
+    if len(quoted) > 1:  # "caring", "gentle", …
+        values = [tidy(piece) for piece in quoted]
+    elif predicate in _WHOLE or _SENTENCE.search(value):
         values = [tidy(value)]
     else:
         values = [tidy(piece) for piece in _SEVERAL.split(value)]

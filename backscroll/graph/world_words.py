@@ -114,6 +114,12 @@ def singular(word: str) -> str:
     return word
 
 
+def form_of(name: str) -> str:
+    """A name for comparing, in the singular: the Shadowfangs and a shadowfang are called alike."""
+    said = plain(name).split()
+    return " ".join([*said[:-1], singular(said[-1])]) if said else ""
+
+
 @cache
 def _fields() -> dict[str, str]:
     out = dict(labels())

@@ -241,7 +241,9 @@ def _how(subject: str, clause: str) -> Iterator[Said]:
         return
     if (hit := adjectives().get(value) or adjectives().get(short)) is not None:
         yield Said(subject, *hit)
-    elif _how_word(value):
+    elif _how_word(value) or (
+        bare != clause.strip() and len(short) <= 8
+    ):  # 性格孤傲: it says itself what it is about
         yield Said(subject, "disposition", short)
     elif any(word in value for word in words("appearance")["words"] if is_han(word)):
         yield Said(subject, "appearance", re.sub(r"^(?:有着?|拥有|一头|长着|留着)", "", value) or value)

@@ -123,8 +123,9 @@ def gloss(word: str) -> str:
     dictionary = _dictionary()
     entries = [] if dictionary is None else dictionary.entries(word)
     if not entries:
-        if len(word) > 2:  # a compound that the dictionary lacks: by its halves
-            return " ".join(filter(None, (gloss(word[:2]), gloss(word[2:]))))
+        if len(word) > 1:  # a compound that the dictionary lacks: by its halves
+            half = 2 if len(word) > 2 else 1
+            return " ".join(filter(None, (gloss(word[:half]), gloss(word[half:]))))
         return ""
     senses = list(dict.fromkeys(sense for entry in entries for sense in _senses(entry)))
     return " ".join(senses[:_SENSES] if len(word) > 1 else senses[:1])

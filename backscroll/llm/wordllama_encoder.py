@@ -39,7 +39,7 @@ def _folder() -> Path:
 class WordLlamaEncoder:
     """The base encoder: 256 dimensions."""
 
-    name = "wordllama-256-1"
+    name = "wordllama-256-2"
     dim = 256
 
     def __init__(self) -> None:
@@ -74,7 +74,8 @@ def _readable(text: str) -> str:
         text = text.encode("utf-8", "replace").decode("utf-8", "replace")
         if any(is_unspaced(c) for c in text):
             text = glossed(text)
-    return text
+    # White space has a vector, too: all words that the dictionary lacks would mean the same.
+    return text if text.strip() else ""
 
 
 def _tensor(file: Path) -> NDArray[np.float16 | float32]:

@@ -11,11 +11,17 @@ from dataclasses import dataclass
 from datetime import date
 
 from backscroll.recall.cut import terms_of
-from backscroll.recall.understand import cues_in
+from backscroll.recall.understand import cues_in, without_cue
 from backscroll.vocab.pattern import late
 
 _SENTENCE = late(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
 _QUESTION = late(r"[?？]")
+_LETTER = late(r"[^\W_]")
+#: A name after a greeting, or set off by a comma at the end of a sentence.
+_CALLED = late(
+    r"\b(?i:hi|hey|hello|hiya|thanks|thank you|good morning|good evening|good night|morning|bye|dear|congrats|congratulations)[ ,]+([A-Z][a-z]{1,14})\b(?=\s*[,.!?:;\n-]|\s*$)|,\s([A-Z][a-z]{1,14})(?=[.!?]|\s*$)"
+)
+_IDLE = 60  # characters up to which a text may say nothing
 _SHORT = 160  # characters up to which a text is one piece
 _PIECE = 220
 _MOST_PIECES = 24
@@ -44,11 +50,14 @@ class Prepared:
     pairs: tuple[str, ...]
     names: tuple[str, ...]  # terms of the speaker's name
     pieces: tuple[str, ...]
+    piece_words: tuple[tuple[str, ...], ...]  # terms of each piece; none where there is one piece
     asks: bool
     numbers: int
     times: int
     standing: int  # wishes that are meant to last
     personal: int  # words about the speaker
+    addressed: tuple[str, ...]  # terms of the names by which it calls somebody
+    idle: bool  # a greeting, thanks or a nod: says nothing
     price: float  # about how many tokens it costs
 
 
@@ -81,20 +90,34 @@ def _sentences(text: str) -> Iterator[str]:
 def prepare(candidate: Candidate) -> Prepared:
     """Look at a text once."""
     words, pairs = terms_of(candidate.text)
-    kept = tuple(words)
+    kept, pieces = tuple(words), pieces_of(candidate.text)
     return Prepared(
         candidate,
         kept,
         kept if pairs is words else tuple(pairs),
         tuple(terms_of(candidate.speaker)[0]),
-        pieces_of(candidate.text),
+        pieces,
+        tuple(tuple(terms_of(piece)[0]) for piece in pieces) if len(pieces) > 1 else (),
         _QUESTION.search(candidate.text[-40:]) is not None,
         cues_in("number", candidate.text[:_LOOKED_AT]),
         cues_in("time", candidate.text[:_LOOKED_AT]),
         cues_in("standing", candidate.text[:_LOOKED_AT]),
         cues_in("first_person", candidate.text[:_LOOKED_AT]),
+        addressed_in(candidate.text),
+        is_idle(candidate.text),
         price_of(candidate.text) + _FRAME,
     )
+
+
+def addressed_in(text: str) -> tuple[str, ...]:
+    """Terms of the names by which a text calls somebody: "Hey Kate, …", "Thanks, Kate!"."""
+    names = [found[1] or found[2] for found in _CALLED.finditer(text[:_LOOKED_AT])]
+    return tuple(dict.fromkeys(term for name in names for term in terms_of(name)[0]))
+
+
+def is_idle(text: str) -> bool:
+    """True for a greeting, thanks or a nod ("Yeah .", "嗯嗯，好的"): nothing is left when such words are taken away."""
+    return len(text) <= _IDLE and not _LETTER.search(without_cue("idle", text))
 
 
 def price_of(text: str) -> float:

@@ -6,15 +6,17 @@ so that one weighing fits short chats, long answers and meetings alike. Before: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from backscroll.recall.index import Index
-from backscroll.recall.lexical import K1, Matched, match, match_softly
+from backscroll.recall.lexical import K1, Across, Matched, match, match_softly
+from backscroll.recall.passages import texts_across
 from backscroll.recall.understand import Asked
-from backscroll.recall.vectors import along, beside, products, ranks, ranks_among, share, smoothed, standard
+from backscroll.recall.vectors import along, beside, products, ranks, share, smoothed, standard
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -32,13 +34,51 @@ _BY_VECTORS = (
     "session_near",
 )
 _LONG = 40  # days
+#: Of more texts than this only the best by each of some simple orders are weighed.
+_ALL, _BEST = 1_000, 150
+_FIRST = ("first", "near", "soft", "first_around", "passage_held")
 _SENTENCES = 8  # of a long question, the last ones
+_TOLD, _STEPS = 200, 8  # terms of a text that was found first, and those of them by which is looked further
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The clues of the texts that may answer: all of a short conversation, of a long one the best by some simple orders."""
+
+    rows: NDArray[np.intp]  # the numbers of these texts, in order
+    clues: dict[str, NDArray[float64]]  # one number for each of them
 
 
 def measure(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     """All clues by name, one number for each text of a (not empty) index."""
+    return _detailed(index, asked, _surveyed(index, asked), np.arange(len(index)))
+
+
+def measure_best(index: Index, asked: Asked, others: Collection[int] = ()) -> Measured:
+    """The clues of those texts of a (not empty) index that are worth weighing, and of some others."""
+    clues = _surveyed(index, asked)
+    rows = np.arange(len(index))
+    if len(index) > _ALL:
+        best = [_highest(clues[name], _BEST) for name in _FIRST]
+        best.append(np.asarray(list(others), np.intp))
+        inside = np.flatnonzero(clues["inside"])
+        if len(inside):
+            best.append(inside[_highest(clues["first"][inside], _BEST)])
+        rows = np.unique(np.concatenate(best))
+    return Measured(rows, _detailed(index, asked, clues, rows))
+
+
+def _highest(values: NDArray[float64], most: int) -> NDArray[np.intp]:
+    if len(values) <= most:
+        return np.arange(len(values))
+    return np.argpartition(-values, most)[:most]
+
+
+def _surveyed(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
+    """What has to be known of all texts, because each is compared with the others."""
     about = [term for term in asked.words if term not in index.names]
-    clues = _words(index, asked, about)
+    across = texts_across(index, asked)
+    clues = _words(index, asked, about, across)
     clues |= _meaning(index, asked)
     clues |= _time(index, asked)
     clues["first"] = (
@@ -48,25 +88,33 @@ def measure(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
         + 0.4 * clues["inside"]
     )
     clues |= _around(index, clues)
-    clues |= _session(index, clues, about)
-    clues |= _speaker(index, asked)
-    clues |= _form(index, asked)
-    clues |= _kind(index, asked, about, clues)
+    clues |= _session(index, clues, about, across)
     return clues
 
 
-def _words(index: Index, asked: Asked, about: Sequence[str]) -> dict[str, NDArray[float64]]:
+def _detailed(
+    index: Index, asked: Asked, all_clues: dict[str, NDArray[float64]], rows: NDArray[np.intp]
+) -> dict[str, NDArray[float64]]:
+    """All clues of some texts."""
+    clues = {name: values[rows] for name, values in all_clues.items()}
+    clues |= _beside(index, all_clues, rows)
+    clues |= _speaker(index, asked, rows)
+    clues |= _form(index, asked, rows)
+    clues |= _kind(index, asked, all_clues, rows)
+    return clues
+
+
+def _words(index: Index, asked: Asked, about: Sequence[str], across: Across) -> dict[str, NDArray[float64]]:
     shape, space = index.shape, index.space
-    words = match(index.words, about, shape.words, 0.75)
-    loose = match(index.words, about, shape.words, 0.3)
+    words = match(index.words, about, shape.words, 0.75, across)
+    loose = match(index.words, about, shape.words, 0.3, across)
     same = index.pairs is index.words and asked.pairs == asked.words
     named = [term for term in asked.pairs if term not in index.names]
     pairs = words if same else match(index.pairs, named, shape.pairs, 0.6)
-    likeness = None
-    if space is not None and index.encode is not None and about:
-        likeness = products(space.terms, index.encode(list(about)))
-    soft = match_softly(index.words, about, shape.words, () if space is None else space.vocabulary, likeness)
+    kin = space.kin(about) if space is not None and about else ()
+    soft = match_softly(index.words, about, shape.words, kin, across)
     return {
+        **_pieces(index, about, words),
         "words": words.score / (words.best * (K1 + 1)),
         "words_share": share(words.score),
         "words_loose": share(loose.score),
@@ -77,6 +125,20 @@ def _words(index: Index, asked: Asked, about: Sequence[str]) -> dict[str, NDArra
         "soft_share": share(soft),
         "last_words": _last(index, asked, words),
     }
+
+
+def _pieces(index: Index, about: Sequence[str], whole: Matched) -> dict[str, NDArray[float64]]:
+    """How much of the question stands in one piece of a text: a long one holds a bit of everything."""
+    held, score = whole.held / whole.best, whole.score
+    texts = index.shape.piece_of
+    if len(texts):
+        found = match(index.by_piece, about, index.shape.piece_words, 0.75)
+        held, score = held.copy(), score.copy()
+        held[texts] = score[texts] = 0
+        # The rarity of a term in pieces is another than in texts: shares of what could be reached are alike.
+        np.maximum.at(held, texts, found.held / found.best)
+        np.maximum.at(score, texts, found.score * (whole.best / found.best))
+    return {"passage_held": held, "passage_words": share(score)}
 
 
 def _last(index: Index, asked: Asked, whole: Matched) -> NDArray[float64]:
@@ -97,11 +159,15 @@ def _meaning(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     rows = index.encode([asked.text, *sentences] if len(sentences) > 1 else [asked.text]) - space.centre
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
     question = rows[0]
-    near = along(space.texts, question)
     peculiar = question - (themes := space.themes).T @ (themes @ question)
-    apart = along(space.apart, peculiar / max(float(np.linalg.norm(peculiar)), 1e-6))
-    piece = np.maximum.reduceat(along(space.pieces, question), space.first_piece)
-    by_sentence = products(space.texts, rows[1:]).astype(float) if len(rows) > 1 else near[:, None]
+    peculiar /= max(float(np.linalg.norm(peculiar)), 1e-6)
+    found = products(space.texts, np.concatenate([rows, peculiar[None, :]])).astype(float)
+    near, apart = found[:, 0], found[:, -1] / space.peculiar
+    by_sentence = found[:, 1:-1] if len(rows) > 1 else found[:, :1]
+    piece = near
+    if len(space.parted):
+        piece = near.copy()
+        piece[space.parted] = np.maximum.reduceat(along(space.pieces, question), space.first_piece)
     return {
         "near": near,
         "near_z": standard(near),
@@ -115,36 +181,51 @@ def _meaning(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     }
 
 
+_SHARED = ("words_share", "soft", "near", "first")  # clues that a text shares with those around it
+
+
 def _around(index: Index, clues: dict[str, NDArray[float64]]) -> dict[str, NDArray[float64]]:
     """What stands around a text: a short answer has its words in the question before it, a meeting speaks of one thing for long."""
-    sessions = index.shape.sessions
+    shape = index.shape
     out: dict[str, NDArray[float64]] = {}
-    names = ("words_share", "soft", "near", "first")
-    rows = np.stack([clues[name] for name in names])
-    for name, values in zip(names, rows, strict=True):
-        for steps, where in ((1, "before"), (2, "before2"), (-1, "after")):
-            out[f"{name}_{where}"] = beside(values, sessions, steps)
-    for width, where, some in ((1.5, "by", slice(4)), (5, "around", slice(4)), (12, "wide", slice(2, 4))):
-        for name, values in zip(names[some], smoothed(rows[some], sessions, width), strict=True):
-            out[f"{name}_{where}"] = values
+    rows = np.stack([clues[name] for name in _SHARED])
+    for reach, where, some in ((2, "by", slice(4)), (6, "around", slice(4)), (14, "wide", slice(2, 4))):
+        found = smoothed(rows[some], shape.starts, shape.ends, reach)
+        out |= {f"{name}_{where}": values for name, values in zip(_SHARED[some], found, strict=True)}
     for name in ("near_around", "first_around", "soft_around", "first_wide", "near_wide"):
         out[f"{name}_z"] = standard(out[name])
     return out
 
 
+def _beside(
+    index: Index, clues: dict[str, NDArray[float64]], rows: NDArray[np.intp]
+) -> dict[str, NDArray[float64]]:
+    """The texts next to a text."""
+    sessions = index.shape.sessions
+    values = {name: clues[name] for name in _SHARED}
+    out = {
+        f"{name}_{where}": beside(found, sessions, steps, rows)
+        for name, found in values.items()
+        for steps, where in ((1, "before"), (2, "before2"), (-1, "after"))
+    }
+    out["asked_before"] = beside(index.shape.asks, sessions, 1, rows)
+    return out
+
+
 def _session(
-    index: Index, clues: dict[str, NDArray[float64]], about: Sequence[str]
+    index: Index, clues: dict[str, NDArray[float64]], about: Sequence[str], across: Across
 ) -> dict[str, NDArray[float64]]:
     """A session that matches as a whole lifts its texts."""
     shape = index.shape
-    found = match(index.by_session, about, shape.session_words, 0.75)
+    found = match(index.words, about, shape.session_words, 0.75, across, shape.sessions)
     best = np.maximum.reduceat(clues["first"], np.cumsum(shape.session_sizes) - shape.session_sizes)
-    order = np.argsort(-clues["first"], kind="stable")[:3]
+    order = np.sort(_highest(clues["first"], 3))
     out = {
         "session_words": share(found.score)[shape.sessions],
         "session_held": (found.held / found.best)[shape.sessions],
         "session_best": best[shape.sessions],
         "like_best": np.zeros(len(index)),
+        "hop": _hop(index, about, order),
     }
     space = index.space
     if space is not None:  # near to what was found first: says the same in other words
@@ -153,13 +234,28 @@ def _session(
     return out
 
 
-def _speaker(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
+def _hop(index: Index, about: Sequence[str], best: NDArray[np.intp]) -> NDArray[float64]:
+    """Words that what was found first brings in (a name, a place), and that only some texts hold: a second step from there."""
+    most = max(4, len(index) // 25)
+    told: dict[str, None] = {}
+    for number in best:
+        told |= dict.fromkeys(index.texts[int(number)].words[:_TOLD])
+    rare = [term for term in told if term not in about and 2 <= len(index.words.held[term]) <= most]
+    rare.sort(key=lambda term: (len(index.words.held[term]), term))
+    return share(match(index.words, rare[:_STEPS], index.shape.words, 0.75).score)
+
+
+def _speaker(index: Index, asked: Asked, rows: NDArray[np.intp]) -> dict[str, NDArray[float64]]:
     """Who said it, where the question says whose words it wants."""
+    meant = {number for term in asked.words if (number := index.speaker_called(term)) is not None}
     named = {term for term in asked.words if term in index.names}
-    spoke = np.zeros(len(index))
-    if named:
-        spoke = np.asarray([-1.0 if named.isdisjoint(text.names) else 1.0 for text in index.texts])
-    return {"spoke": spoke, "assistant": index.shape.assistant}
+    meant |= {number for names, number in index.speakers.items() if not named.isdisjoint(names)}
+    spoke = np.zeros(len(rows))
+    if meant:
+        by_speaker = np.full(len(index.speakers), -1.0)
+        by_speaker[sorted(meant)] = 1.0
+        spoke = by_speaker[index.shape.speakers[rows]]
+    return {"spoke": spoke, "assistant": index.shape.assistant[rows]}
 
 
 def _time(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
@@ -176,32 +272,33 @@ def _time(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     return {"inside": inside, "close": close}
 
 
-def _form(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
+def _form(index: Index, asked: Asked, rows: NDArray[np.intp]) -> dict[str, NDArray[float64]]:
     """The look of a text, and whether it tells what is asked for."""
     shape = index.shape
+    letters, numbers, times = shape.letters[rows], shape.numbers[rows], shape.times[rows]
     return {
-        "letters": shape.letters,
-        "letters_z": shape.letters - shape.letters.mean(),
-        "asks": shape.asks,
-        "asked_before": beside(shape.asks, shape.sessions, 1),
-        "tells_numbers": shape.numbers,
-        "tells_times": shape.times,
-        "standing": shape.standing,
-        "personal": shape.personal,
-        "numbers": shape.numbers * asked.asks_number,
-        "times": shape.times * asked.asks_time,
+        "letters": letters,
+        "letters_z": letters - shape.letters.mean(),
+        "asks": shape.asks[rows],
+        "tells_numbers": numbers,
+        "tells_times": times,
+        "standing": shape.standing[rows],
+        "personal": shape.personal[rows],
+        "idle": shape.idle[rows],
+        "numbers": numbers * asked.asks_number,
+        "times": times * asked.asks_time,
     }
 
 
 def _kind(
-    index: Index, asked: Asked, about: Sequence[str], clues: dict[str, NDArray[float64]]
+    index: Index, asked: Asked, clues: dict[str, NDArray[float64]], rows: NDArray[np.intp]
 ) -> dict[str, NDArray[float64]]:
     """What kind of question and conversation this is: the same for all texts, it decides how much the others count."""
     shape = index.shape
-    size = len(index)
+    about = sum(term not in index.names for term in asked.words)
     top = np.sort(clues["words_share"])[-5:]
     facts = {
-        "q_terms": float(len(about)),
+        "q_terms": float(about),
         "q_letters": float(np.log1p(len(asked.text))),
         "q_second_person": float(asked.second_person),
         "c_letters": float(shape.letters.mean()),
@@ -213,13 +310,27 @@ def _kind(
         "top_even": float(top.mean()),
         "top_near_z": float(np.sort(clues["near_z"])[-3:].mean()),
     }
-    out = {name: np.full(size, value) for name, value in facts.items()}
-    out["session_size"] = np.log1p(shape.session_sizes)[shape.sessions]
-    out["rank_words"] = ranks(clues["words_share"] + clues["pairs_share"])
-    out["rank_near"] = ranks(clues["near"])
-    out["rank_apart"] = ranks(clues["apart"])
-    out["role_near"] = ranks_among(clues["near"], shape.assistant)
-    out["role_first"] = ranks_among(clues["first"], shape.assistant)
-    out["rank_soft"] = ranks(clues["soft"])
-    out["rank_first"] = ranks(clues["first"])
+    out = {name: np.full(len(rows), value) for name, value in facts.items()}
+    out["session_size"] = np.log1p(shape.session_sizes)[shape.sessions[rows]]
+    for name, values in (
+        ("rank_words", clues["words_share"] + clues["pairs_share"]),
+        ("rank_near", clues["near"]),
+        ("rank_apart", clues["apart"]),
+        ("rank_soft", clues["soft"]),
+        ("rank_first", clues["first"]),
+    ):
+        out[name] = ranks(values[rows], values)
+    out["role_near"] = _ranks_by_role(shape.assistant, clues["near"], rows)
+    out["role_first"] = _ranks_by_role(shape.assistant, clues["first"], rows)
+    return out
+
+
+def _ranks_by_role(
+    kinds: NDArray[float64], values: NDArray[float64], rows: NDArray[np.intp]
+) -> NDArray[float64]:
+    """The same, each among those of its own role."""
+    out = np.empty(len(rows))
+    for kind in (0.0, 1.0):
+        mine = kinds[rows] == kind
+        out[mine] = ranks(values[rows][mine], values[kinds == kind])
     return out

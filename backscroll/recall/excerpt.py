@@ -1,31 +1,58 @@
-"""Excerpts: the pieces of a long text that answer, in their order, within so many tokens.
+"""Excerpts: the sentences of a long text that answer, in their order, within so many tokens.
 
-Owns cutting and choosing; a text that fits is left as it is. What is left out is marked, so that nobody takes an excerpt for the
-whole. Before: `recall/choose`. Refuses to cut inside a line unless one line alone is too long.
+Owns cutting and choosing; a text that fits is left as it is. Sentences end as each script ends them (`。` needs no white space after it); one that is
+longer than the room is cut at its clauses, else between words, else anywhere. What is left out is marked, so that nobody takes an
+excerpt for the whole. Before: `recall/choose`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from backscroll.recall.cut import terms_of
 from backscroll.vocab.pattern import late
 
 _GAP = "…"
-_LONG_LINE = 400  # characters; a longer line is cut at its sentences, or hard
-_LOOKED_AT = 200_000
-_SENTENCE = late(r"(?<=[.!?;。！？；])\s+")
+_LOOKED_AT = 200_000  # characters
+_LONGEST = 400  # characters of a sentence; a longer one is cut at its clauses, or hard
+_WANTED = 40  # sentences that match and are tried
+_NEAR = 0.6  # of the weight of the best words: a sentence that only means what is asked for
+#: Where a sentence ends: a line break, a stop of a script that has no spaces, else a stop and white space.
+_SENTENCE = late(
+    r"\n+|[。！？；｡…؟۔।॥።။។]+[”’」』）】》\"')\]]*|[.!?;]+[\"'”’)\]]*(?=\s)",
+)
+_CLAUSE = late(r"[，、：]|[,:](?=\s)|\s+[-–—]\s+")
 
 
-def _lines(text: str) -> list[str]:
+def sentences_of(text: str) -> list[str]:
+    """A text in its sentences; put together again they are the text."""
     out: list[str] = []
-    for line in text[:_LOOKED_AT].split("\n"):
-        if len(line) <= _LONG_LINE:
-            out.append(line)
-            continue
-        for sentence in _SENTENCE.split(line):
-            out += [sentence[i : i + _LONG_LINE] for i in range(0, len(sentence), _LONG_LINE)]
-    return [line for line in out if line.strip()]
+    start = 0
+    for seam in _SENTENCE.finditer(text):
+        end = seam.end()
+        while end < len(text) and text[end].isspace():  # the gap belongs to what stands before it
+            end += 1
+        if end > start:
+            out += _clauses(text[start:end])
+            start = end
+    if start < len(text):
+        out += _clauses(text[start:])
+    return out
+
+
+def _clauses(sentence: str) -> list[str]:
+    if len(sentence) <= _LONGEST:
+        return [sentence]
+    out: list[str] = []
+    start = 0
+    ends = [seam.end() for seam in _CLAUSE.finditer(sentence)]
+    ends.append(len(sentence))
+    for before, end in zip([0, *ends], ends, strict=False):
+        if end - start > _LONGEST and before > start:
+            out.append(sentence[start:before])
+            start = before
+    out.append(sentence[start:])
+    return [piece[i : i + _LONGEST] for piece in out for i in range(0, len(piece), _LONGEST)]
 
 
 def excerpt(
@@ -34,42 +61,85 @@ def excerpt(
     rarity: Callable[[str], float],
     count: Callable[[str], int],
     room: int,
+    near: Callable[[Sequence[str]], Sequence[float]] | None = None,
 ) -> str:
-    """The best lines of a text for these terms, each with the one before and after it as far as there is room.
+    """The best sentences of a text for these terms, each with the one before and after it as far as there is room.
 
-    Without any of the terms in it, its beginning. Empty where not even a line fits.
+    `near` says how close each of some sentences is to the question in meaning (0 to 1), for those that share no word with it. Where nothing matches, its
+    beginning. Empty where not even a few words fit.
     """
-    if count(text) <= room:
+    if len(text) <= _LOOKED_AT and count(text) <= room:
         return text
-    lines = _lines(text)
-    scores = [sum(rarity(term) for term in set(terms_of(line)[0]) if term in terms) for line in lines]
-    best = sorted(range(len(lines)), key=lambda i: (-scores[i], i))
-    wanted = [i for i in best if scores[i] > 0] or list(range(len(lines)))
-    costs = [count(line) + 2 for line in lines]
-    taken: list[int] = []  # what matters most first
-    left = room - 4
-    for steps in (0, 1, 2):  # first what matches, then what stands beside it
-        for middle in wanted[:40]:
-            for i in (middle - steps, middle + steps):
-                if 0 <= i < len(lines) and i not in taken and costs[i] <= left:
-                    taken.append(i)
+    pieces = sentences_of(text[:_LOOKED_AT])
+    cut = len(text) > _LOOKED_AT
+    scores = [sum(rarity(term) for term in set(terms_of(piece)[0]) if term in terms) for piece in pieces]
+    if near is not None and pieces:
+        top = max(scores) or 1.0
+        scores = [
+            score + _NEAR * top * max(nearness, 0.0)
+            for score, nearness in zip(scores, near(pieces), strict=True)
+        ]
+    best = sorted(range(len(pieces)), key=lambda i: (-scores[i], i))
+    wanted = [i for i in best if scores[i] > 0 and pieces[i].strip()][:_WANTED] or list(range(len(pieces)))[
+        :_WANTED
+    ]
+    taken = _fitting(pieces, wanted, count, room)
+    if wanted and wanted[0] not in taken:  # what answers best is cut rather than left out
+        return _shortened(pieces[wanted[0]].strip(), terms, count, room)
+    return _joined(pieces, taken, count, room, cut=cut)
+
+
+def _fitting(
+    pieces: Sequence[str], wanted: Sequence[int], count: Callable[[str], int], room: int
+) -> list[int]:
+    """Which pieces fit, what matters most first: those that match, then those beside them."""
+    taken: dict[int, None] = {}
+    costs: dict[int, int] = {}
+    left = room - 2
+    for steps in (0, 1, 2):
+        for middle in wanted:
+            for i in dict.fromkeys((middle - steps, middle + steps)):
+                if not 0 <= i < len(pieces) or i in taken or left < 1:
+                    continue
+                if i not in costs:
+                    costs[i] = count(pieces[i]) + 1
+                if costs[i] <= left:
+                    taken[i] = None
                     left -= costs[i]
-    return _joined(lines, taken, count, room)
+    return list(taken)
 
 
-def _joined(lines: list[str], taken: list[int], count: Callable[[str], int], room: int) -> str:
-    """The lines in their order, with marks between; marks cost too, so what matters least may have to go again."""
+def _shortened(piece: str, terms: Collection[str], count: Callable[[str], int], room: int) -> str:
+    """The part of one sentence that fits: around the first of the terms, else its beginning."""
+    low, high = 0, len(piece)
+    while high - low > 1:
+        shown = f"{_GAP if low else ''}{piece[low:high].strip()}{_GAP if high < len(piece) else ''}"
+        if count(shown) <= room:
+            return shown if shown.strip(_GAP) else ""
+        middle = (low + high) // 2
+        seam = max(piece.rfind(" ", low + 1, middle), middle - 24)
+        middle = seam if piece[seam : seam + 1].isspace() else middle
+        first, second = piece[low:middle], piece[middle:high]
+        has = [sum(term in terms for term in set(terms_of(half)[0])) for half in (first, second)]
+        low, high = (middle, high) if has[1] > has[0] else (low, middle)
+    return ""
+
+
+def _joined(
+    pieces: Sequence[str], taken: Sequence[int], count: Callable[[str], int], room: int, *, cut: bool
+) -> str:
+    """The pieces in their order, with marks between; marks cost too, so what matters least may have to go again."""
     while taken:
         order = sorted(taken)
-        out: list[str] = [] if order[0] == 0 else [_GAP]
+        out = "" if order[0] == 0 else _GAP
         for place, number in enumerate(order):
             if place and number != order[place - 1] + 1:
-                out.append(_GAP)
-            out.append(lines[number].rstrip())
-        if order[-1] != len(lines) - 1:
-            out.append(_GAP)
-        text = "\n".join(out)
-        if count(text) <= room:
-            return text
+                out = f"{out.rstrip()}{_GAP}\n" if out.endswith("\n") else f"{out.rstrip()} {_GAP} "
+            out += pieces[number]
+        out = out.rstrip()
+        if order[-1] != len(pieces) - 1 or cut:
+            out += _GAP
+        if count(out) <= room:
+            return out
         taken = taken[:-1]
     return ""

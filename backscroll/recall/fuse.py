@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 #: What it counts that something was said at the time which the question names. Set by hand: few questions that we learned from name one.
 TIMED = 1.0
-#: More texts than this are not all weighed, only the best by each of some simple orders.
-_ALL, _BEST, _HOPELESS = 1_500, 250, -20.0
-_FIRST = ("first", "near", "soft", "first_around", "inside")
+#: What a greeting or a nod is held against: now and then one stands in an answer, but it never is one.
+IDLE = -1.5
+#: What plain words count beside what was learned: of conversations of a new kind they are the surest sign.
+WORDS, _WORDS = 1.0, ("words_share", "pairs_share", "soft_share")
 #: Leaves of a tree: their numbers are kept as bits of one 16-bit word.
 MOST_LEAVES = 16
 
@@ -54,8 +55,6 @@ class Fusion:
     def score(self, clues: Mapping[str, NDArray[float64]]) -> NDArray[float64]:
         """The logarithm of the odds that each text belongs to the answer."""
         size = len(next(iter(clues.values())))
-        if size > _ALL and _FIRST[0] in clues:
-            return self._of_plausible(clues, size)
         possible = np.full((size, len(self.points)), 0xFFFF, np.uint16)
         for steps in self.steps:
             interval = np.searchsorted(steps.limits, clues[steps.clue].astype(np.float32))
@@ -63,14 +62,9 @@ class Fusion:
         # In every tree one leaf is where a text ends up: the first that no answer ruled out.
         leaves = _first_bit()[possible]
         points = self.points[np.arange(len(self.points)), leaves].sum(axis=1)
-        return points + TIMED * clues.get("inside", np.zeros(size))
-
-    def _of_plausible(self, clues: Mapping[str, NDArray[float64]], size: int) -> NDArray[float64]:
-        """The same where there are very many texts: those that no simple order puts among its best stand below all others."""
-        some = np.unique(np.concatenate([np.argsort(-clues[name], kind="stable")[:_BEST] for name in _FIRST]))
-        out = np.full(size, _HOPELESS)
-        out[some] = self.score({name: values[some] for name, values in clues.items()})
-        return out
+        none = np.zeros(size)
+        words = sum((clues.get(name, none) for name in _WORDS), none) / len(_WORDS)
+        return points + WORDS * words + TIMED * clues.get("inside", none) + IDLE * clues.get("idle", none)
 
 
 @lru_cache(maxsize=1)

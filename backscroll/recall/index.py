@@ -2,62 +2,30 @@
 
 Owns the order of the candidates, their postings and their matrices. Grows at its end; anything else (an edit, a deletion) is an index
 made anew from prepared candidates, which is quick because preparing and encoding are done once per text by whoever holds them.
-So an index that grew equals one that was built at once. Before: `recall/candidate`. After: `recall/clues`.
+So an index that grew equals one that was built at once. Before: `recall/candidate`, `recall/space`. After: `recall/clues`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from backscroll.recall.candidate import Prepared
+from backscroll.recall.growing import Growing
 from backscroll.recall.lexical import Postings
-from backscroll.recall.vectors import Encode, products, themes_of, unit
+from backscroll.recall.space import Rows, Space, Spacing, vectors_of
+from backscroll.recall.vectors import Encode
+from backscroll.recall.words import is_unspaced
 
 if TYPE_CHECKING:
-    from numpy import float16, float32, float64
+    from numpy import float64
     from numpy.typing import NDArray
 
-#: Vectors, one in each row; those that are kept have half precision.
-Rows: TypeAlias = "NDArray[float16 | float32]"
-#: A text -> its vector and those of its pieces, one row each.
-Vectors: TypeAlias = "Callable[[Sequence[Prepared]], list[NDArray[float32]]]"
-
-
-def vectors_of(encode: Encode) -> Vectors:
-    """The vectors of texts and of their pieces, by an encoder."""
-
-    def make(texts: Sequence[Prepared]) -> list[NDArray[float32]]:
-        flat: list[str] = []
-        sizes: list[int] = []
-        for text in texts:
-            rows = [text.candidate.text, *text.pieces] if len(text.pieces) > 1 else [text.candidate.text]
-            flat += rows
-            sizes.append(len(rows))
-        encoded = encode(flat) if flat else np.zeros((0, 0), np.float32)
-        return np.split(encoded, np.cumsum(sizes)[:-1]) if sizes else []
-
-    return make
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """The matrices of an index: vectors of texts, of pieces, of sessions, of terms; all centred but the last."""
-
-    centre: NDArray[float32]
-    themes: NDArray[
-        float32
-    ]  # the directions in which the texts differ most: what the conversation is about anyway
-    texts: NDArray[float32]
-    apart: NDArray[float32]  # the texts without these directions: what is peculiar to each
-    pieces: NDArray[float32]
-    first_piece: NDArray[np.intp]  # of each text
-    sessions: NDArray[float32]
-    vocabulary: list[str]  # every term that some text holds, in the order of their first use
-    terms: NDArray[float32]  # of the vocabulary
+__all__ = ["Index", "Shape", "Space", "vectors_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +34,8 @@ class Shape:
 
     sessions: NDArray[np.intp]
     session_sizes: NDArray[np.intp]
+    starts: NDArray[np.intp]  # of each text's session: the number of its first text …
+    ends: NDArray[np.intp]  # … and the one after its last
     assistant: NDArray[float64]
     letters: NDArray[float64]  # logarithm of the length
     asks: NDArray[float64]
@@ -73,10 +43,39 @@ class Shape:
     times: NDArray[float64]
     standing: NDArray[float64]
     personal: NDArray[float64]
+    idle: NDArray[float64]  # 1 for a greeting or a nod
     days: NDArray[float64]  # ordinal of the day; NaN where nobody knows it
+    prices: NDArray[float64]
+    speakers: NDArray[np.intp]  # by number
     words: NDArray[float64]  # how many
     pairs: NDArray[float64]
     session_words: NDArray[float64]
+    piece_words: NDArray[float64]
+    piece_of: NDArray[np.intp]  # the text of each piece, of texts that have several
+
+
+_OFTEN, _MOSTLY = (
+    2,
+    5,
+)  # times that a name is said to somebody before it is theirs; … as often as they say it themselves
+#: Numbers that are read off each text, in the order of the fields of `Shape`.
+_READ = ("assistant", "letters", "asks", "numbers", "times", "standing", "personal", "idle", "days", "prices")
+
+
+def _read(text: Prepared) -> tuple[float, ...]:
+    day = text.candidate.day
+    return (
+        float(text.candidate.assistant),
+        float(np.log1p(len(text.candidate.text))),
+        float(text.asks),
+        float(text.numbers),
+        float(text.times),
+        float(text.standing),
+        float(text.personal),
+        float(text.idle),
+        np.nan if day is None else float(day.toordinal()),
+        text.price,
+    )
 
 
 @dataclass(slots=True)
@@ -87,39 +86,90 @@ class Index:
     texts: list[Prepared] = field(default_factory=list[Prepared])
     words: Postings = field(default_factory=Postings)
     pairs: Postings = field(init=False)
-    by_session: Postings = field(default_factory=Postings)
+    by_piece: Postings = field(default_factory=Postings)  # of texts that have several
     names: set[str] = field(default_factory=set[str])
+    speakers: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
+    called: dict[str, Counter[int]] = field(
+        default_factory=dict[str, "Counter[int]"]
+    )  # name -> who says it to somebody
+    unspaced: int = 0  # texts in a script without spaces
     sessions: list[int] = field(default_factory=list[int])
-    _vectors: list[Rows] = field(default_factory=list["Rows"])
-    _terms: NDArray[float32] | None = None  # of the vocabulary, which only grows at its end
-    _space: Space | None = None
+    _session: Hashable = None  # of the last text
+    _spacing: Spacing | None = field(init=False, default=None)
+    _read: Growing = field(init=False)
+    _session_of: Growing = field(init=False)
+    _speaker_of: Growing = field(init=False)
+    _words: Growing = field(init=False)
+    _piece_of: Growing = field(init=False)
+    _piece_words: Growing = field(init=False)
     _shape: Shape | None = None
 
     def __post_init__(self) -> None:
         self.pairs = self.words
+        self._spacing = None if self.encode is None else Spacing(self.encode)
+        self._read = Growing(float, len(_READ))
+        self._words, self._piece_words = Growing(float), Growing(float)
+        self._session_of, self._speaker_of, self._piece_of = (
+            Growing(np.intp),
+            Growing(np.intp),
+            Growing(np.intp),
+        )
 
     def __len__(self) -> int:
         return len(self.texts)
 
-    def extend(self, texts: Sequence[Prepared], vectors: Sequence[Rows] | None = None) -> None:
-        """Add texts at the end. `vectors` are those of `vectors_of`, where somebody has them at hand."""
-        self._space = self._shape = None
-        if self.encode is not None:
-            self._vectors.extend(vectors_of(self.encode)(texts) if vectors is None else vectors)
-        for text in texts:
-            number = len(self.texts)
-            before = self.texts[-1].candidate.session if self.texts else None
-            opens = not self.texts or text.candidate.session != before
-            session = self.sessions[-1] + opens if self.sessions else 0
-            self.sessions.append(session)
-            self.texts.append(text)
-            self.words.add(number, text.words)
-            if self.pairs is self.words and text.pairs != text.words:
-                self.pairs = self._pairs_so_far(number)
-            if self.pairs is not self.words:
-                self.pairs.add(number, text.pairs)
-            self.by_session.add(session, text.words)
-            self.names.update(text.names)
+    def extend(
+        self,
+        texts: Sequence[Prepared],
+        vectors: Sequence[Rows] | None = None,
+        sessions: Sequence[Hashable] | None = None,
+    ) -> None:
+        """Add texts at the end. `vectors` are those of `vectors_of`, where somebody has them at hand; `sessions` in which they were
+        said, where that is not what the candidates say."""
+        if not texts:
+            return
+        self._shape = None
+        for number, text in enumerate(texts):
+            self._add(text, text.candidate.session if sessions is None else sessions[number])
+        self._read.extend([_read(text) for text in texts])
+        self._words.extend([len(text.words) for text in texts])
+        self._session_of.extend(self.sessions[-len(texts) :])
+        self._speaker_of.extend([self.speakers[text.names] for text in texts])
+        if self._spacing is not None:
+            self._spacing.extend(texts, self.sessions[-len(texts) :], vectors)
+
+    def _add(self, text: Prepared, session: Hashable) -> None:
+        number = len(self.texts)
+        opens = bool(self.texts) and session != self._session
+        self._session = session
+        self.sessions.append(self.sessions[-1] + opens if self.sessions else 0)
+        self.texts.append(text)
+        self.words.add(number, text.words)
+        self.unspaced += text.pairs != text.words
+        if self.pairs is self.words and text.pairs != text.words:
+            self.pairs = self._pairs_so_far(number)
+        if self.pairs is not self.words:
+            self.pairs.add(number, text.pairs)
+        for words in text.piece_words:
+            self.by_piece.add(self._piece_of.size, words)
+            self._piece_of.extend([number])
+            self._piece_words.extend([len(words)])
+        self.names.update(text.names)
+        speaker = self.speakers.setdefault(text.names, len(self.speakers))
+        for name in text.addressed:
+            self.called.setdefault(name, Counter())[speaker] += 1
+
+    def speaker_called(self, name: str) -> int | None:
+        """The speaker whom the other one of two calls by a name that is not the one they speak under."""
+        by = self.called.get(name)
+        if by is None or name in self.names or len(self.speakers) != 2:
+            return None
+        ((speaker, times),) = by.most_common(1)
+        return 1 - speaker if times >= max(_OFTEN, _MOSTLY * (by.total() - times)) else None
+
+    def is_mixed(self, words: Sequence[str]) -> bool:
+        """True where the texts or the words are in a script without spaces: then there may be counterparts."""
+        return self.pairs is not self.words or any(is_unspaced(word) for word in words)
 
     def _pairs_so_far(self, number: int) -> Postings:
         """Pairs have postings of their own from the first text in a script without spaces on; until then they are the words."""
@@ -132,57 +182,32 @@ class Index:
     def shape(self) -> Shape:
         """What is known of the texts."""
         if self._shape is None:
-            self._shape = _shape_of(self)
+            self._shape = self._make_shape()
         return self._shape
 
     @property
     def space(self) -> Space | None:
         """The matrices; None without an encoder."""
-        if self._space is None and self.encode is not None and self.texts:
-            self._space = self._make_space(self.encode)
-        return self._space
+        if self._spacing is None or not self.texts:
+            return None
+        return self._spacing.made(self.words.held)
 
-    def _make_space(self, encode: Encode) -> Space:
-        whole = np.stack([rows[0] for rows in self._vectors]).astype(np.float32)
-        parts = [rows[1:] if len(rows) > 1 else rows for rows in self._vectors]
-        centre = whole.mean(axis=0, dtype=np.float32)
-        centred = unit(whole - centre)
-        themes = themes_of(whole - centre)
-        sums = np.zeros((self.sessions[-1] + 1, whole.shape[1]), np.float32)
-        np.add.at(sums, self.sessions, whole - centre)
-        vocabulary = list(self.words.held)
-        terms = np.zeros((0, whole.shape[1]), np.float32) if self._terms is None else self._terms
-        if len(terms) < len(vocabulary):
-            terms = self._terms = np.concatenate([terms, encode(vocabulary[len(terms) :])])
-        return Space(
-            centre,
-            themes,
-            centred,
-            unit((centred - products(centred, themes) @ themes).astype(np.float32)),
-            unit(np.concatenate(parts).astype(np.float32) - centre),
-            np.cumsum([0, *(len(p) for p in parts[:-1])]),
-            unit(sums),
-            vocabulary,
-            terms,
+    def _make_shape(self) -> Shape:
+        sessions = self._session_of.view
+        sizes = np.bincount(sessions)
+        ends = np.cumsum(sizes)
+        read = dict(zip(_READ, np.ascontiguousarray(self._read.view.T), strict=True))
+        words = self._words.view
+        return Shape(
+            sessions=sessions,
+            session_sizes=sizes,
+            starts=(ends - sizes)[sessions],
+            ends=ends[sessions],
+            speakers=self._speaker_of.view,
+            words=words,
+            pairs=words if self.pairs is self.words else np.asarray(self.pairs.lengths, float),
+            session_words=np.bincount(sessions, words).astype(float),
+            piece_words=self._piece_words.view,
+            piece_of=self._piece_of.view,
+            **read,
         )
-
-
-def _shape_of(index: Index) -> Shape:
-    texts = index.texts
-    sessions = np.asarray(index.sessions, np.intp)
-    days = [t.candidate.day for t in texts]
-    return Shape(
-        sessions,
-        np.bincount(sessions),
-        np.asarray([t.candidate.assistant for t in texts], float),
-        np.log1p([len(t.candidate.text) for t in texts]),
-        np.asarray([t.asks for t in texts], float),
-        np.asarray([t.numbers for t in texts], float),
-        np.asarray([t.times for t in texts], float),
-        np.asarray([t.standing for t in texts], float),
-        np.asarray([t.personal for t in texts], float),
-        np.asarray([np.nan if day is None else day.toordinal() for day in days], float),
-        np.asarray(index.words.lengths, float),
-        np.asarray(index.pairs.lengths, float),
-        np.asarray(index.by_session.lengths, float),
-    )

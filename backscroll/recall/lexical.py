@@ -8,7 +8,7 @@ text holds still counts in what could have been reached. Before: `recall/cut`. A
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 from typing import TYPE_CHECKING, TypeAlias
@@ -20,15 +20,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 K1 = 1.2  # how soon more of the same term says nothing new
-_ALIKE = 0.55  # terms less similar than this are different things
-_KIN = 12  # similar terms that are looked at for a term
 _REMEMBERED = 2_000  # columns that are remembered until something is added
 #: Which texts hold a term, and how often.
+_ACROSS = 0.8  # of its weight: a term that stands there in another language
 Column: TypeAlias = "tuple[NDArray[np.intp], NDArray[float64]]"
+
+#: Terms of a question -> the texts that hold them in another language.
+Across: TypeAlias = "Mapping[str, NDArray[np.intp]]"
 
 
 def _nothing() -> dict[str, Column]:
     return {}
+
+
+def idf(known: int, size: int) -> float:
+    """How much it says that a text holds a term which so many of all texts hold."""
+    known = min(known, size)
+    return log(1 + (size - known + 0.5) / (known + 0.5))
 
 
 @dataclass(slots=True)
@@ -54,10 +62,9 @@ class Postings:
         self.lengths[number] += len(terms)
         self.total += len(terms)
 
-    def rarity(self, term: str) -> float:
-        """How much it says that a text holds this term (idf)."""
-        known = len(self.held.get(term, ()))
-        return log(1 + (len(self.lengths) - known + 0.5) / (known + 0.5))
+    def rarity(self, term: str, others: int = 0) -> float:
+        """How much it says that a text holds this term (idf); `others` hold it in another language."""
+        return idf(len(self.held.get(term, ())) + others, len(self.lengths))
 
     def column(self, term: str) -> Column:
         """Which texts hold a term, and how often; one question asks for the same terms several times."""
@@ -81,18 +88,39 @@ class Matched:
     best: float
 
 
-def match(postings: Postings, terms: Sequence[str], lengths: NDArray[float64], b: float) -> Matched:
-    """BM25 of all texts; `b` says how much a long text is held against."""
-    size = len(postings.lengths)
+def match(
+    postings: Postings,
+    terms: Sequence[str],
+    lengths: NDArray[float64],
+    b: float,
+    across: Across | None = None,
+    groups: NDArray[np.intp] | None = None,
+) -> Matched:
+    """BM25 of all texts; `b` says how much a long text is held against. `across`: texts that hold a term in another language.
+
+    `groups` has for each text the group (a session) that it belongs to: then groups are matched, and `lengths` are theirs.
+    """
+    size = len(lengths)
     score, held, best = np.zeros(size), np.zeros(size), 0.0
-    average = postings.total / size if postings.total else 1.0
+    average = float(lengths.sum()) / size if size and lengths.any() else 1.0
     for term in terms:
-        rarity = postings.rarity(term)
+        rows, times = postings.column(term)
+        others = None if across is None else across.get(term)
+        if groups is not None:
+            found = np.bincount(groups[rows], times, size) if len(rows) else np.zeros(size)
+            rows = np.flatnonzero(found)
+            times = found[rows]
+            others = None if others is None else np.unique(groups[others])
+        if others is not None:
+            others = np.setdiff1d(others, rows)
+        rarity = idf(len(rows) + (0 if others is None else len(others)), size)
         best += rarity
-        if term in postings.held:
-            rows, times = postings.column(term)
-            score[rows] += rarity * times * (K1 + 1) / (times + K1 * (1 - b + b * lengths[rows] / average))
-            held[rows] += rarity
+        score[rows] += rarity * times * (K1 + 1) / (times + K1 * (1 - b + b * lengths[rows] / average))
+        held[rows] += rarity
+        if others is not None:
+            worth = _ACROSS * rarity
+            score[others] += worth * (K1 + 1) / (1 + K1 * (1 - b + b * lengths[others] / average))
+            held[others] += worth
     return Matched(score, held, max(best, 1e-6))
 
 
@@ -100,33 +128,28 @@ def match_softly(
     postings: Postings,
     terms: Sequence[str],
     lengths: NDArray[float64],
-    vocabulary: Sequence[str],
-    likeness: NDArray[np.float32] | None,
+    kin: Sequence[Mapping[str, float]] = (),
+    across: Across | None = None,
 ) -> NDArray[float64]:
     """The share of a question that each text holds in its own or in similar words.
 
-    `likeness` has a row for each term of the vocabulary and a column for each of the question; None: only equal terms.
+    `kin` has the similar terms of each term of the question, and how similar they are (0 to 1); empty: only equal terms.
     """
     size = len(postings.lengths)
     total, best = np.zeros(size), 0.0
     if not terms:
         return total
     average = lengths.mean() or 1.0
-    alike = likeness >= _ALIKE if likeness is not None and len(vocabulary) else None
     for number, term in enumerate(terms):
-        rarity = postings.rarity(term)
+        others = None if across is None else across.get(term)
+        rarity = postings.rarity(term, 0 if others is None else len(others))
         best += rarity
         found = np.zeros(size)
+        for word, likeness in sorted(kin[number].items(), key=lambda one: one[1]) if kin else ():
+            found[postings.column(word)[0]] = likeness * likeness
+        if others is not None:
+            found[others] = np.maximum(found[others], _ACROSS)
         found[postings.column(term)[0]] = 1.0
-        if likeness is not None and alike is not None:
-            column = likeness[:, number]
-            kin = np.flatnonzero(alike[:, number])
-            if len(kin) > _KIN:
-                kin = kin[np.argpartition(-column[kin], _KIN)[:_KIN]]
-            for place in map(int, kin):
-                if vocabulary[place] != term:
-                    rows = postings.column(vocabulary[place])[0]
-                    found[rows] = np.maximum(found[rows], float(column[place]) ** 2)
         total += rarity * found
     # A long text holds a bit of everything: one of many times the usual length has to hold more.
     return total / max(best, 1e-6) / (1 + np.maximum(lengths / average - 1, 0) / 8)

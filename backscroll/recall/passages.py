@@ -14,6 +14,8 @@ from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from backscroll.recall.counterparts import Stems, chinese_of, english_of
 from backscroll.recall.cut import terms_of
 from backscroll.recall.index import Index
@@ -22,7 +24,6 @@ from backscroll.recall.understand import Asked, cue
 from backscroll.recall.words import is_unspaced, pairs_of
 
 if TYPE_CHECKING:
-    from numpy import float64
     from numpy.typing import NDArray
 
 WINDOW = 3  # lines
@@ -106,22 +107,30 @@ def terms_for(notions: Sequence[Notion]) -> set[str]:
     return out
 
 
-def lift(index: Index, asked: Asked, roles: Sequence[str], scores: NDArray[float64]) -> NDArray[float64]:
-    """The scores, and better ones for results of tools of which a few lines hold what a question is about."""
-    called: dict[int, int | None] = {}
-    call: int | None = None
-    for number, role in enumerate(roles):
-        if role == "tool":
-            called[number] = call
-        else:
-            call = number if role == "assistant" else None
-    notions = notions_of(asked) if called else []
-    lifted = scores.copy()
-    for number, passage in find_passages(index, notions, called).items():
+def odds_of_results(index: Index, asked: Asked, called: Mapping[int, int | None]) -> dict[int, float]:
+    """The odds (logarithms) of results of tools of which a few lines hold what a question is about, by number.
+
+    `called` has the results among the texts, each with the number of the text that called for it.
+    """
+    out: dict[int, float] = {}
+    for number, passage in find_passages(index, notions_of(asked) if called else [], called).items():
         least = _SHARE_ACROSS if passage.across else _SHARE
         if passage.notions >= _NOTIONS and passage.share >= least:
-            lifted[number] = max(lifted[number], _ODDS + _STEEP * (passage.share - least))
-    return lifted
+            out[number] = _ODDS + _STEEP * (passage.share - least)
+    return out
+
+
+def texts_across(index: Index, asked: Asked) -> dict[str, NDArray[np.intp]]:
+    """The words of a question -> the texts that hold them in the other language, for those that some text does."""
+    out: dict[str, NDArray[np.intp]] = {}
+    for notion in notions_of(asked) if index.is_mixed(asked.words) else ():
+        if not notion.phrases and not notion.words:
+            continue
+        rows = _rows(index, Notion(frozenset(), notion.phrases, notion.words))
+        if rows:
+            found = np.asarray(sorted(rows), np.intp)
+            out |= dict.fromkeys(notion.terms.intersection(asked.words), found)
+    return out
 
 
 def counterpart_terms(asked: Asked) -> list[str]:

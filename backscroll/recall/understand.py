@@ -22,6 +22,7 @@ from backscroll.vocab.pattern import late
 
 #: More of a message says nothing new about what it asks; a pasted file is not a question.
 LONGEST = 6_000
+_SURE = 0.4  # a reason that needs no other
 _SENTENCE = late(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
 _QUOTED = late(
     r"\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|「([^」\n]{2,80})」|『([^』\n]{2,80})』|《([^》\n]{1,80})》|`([^`\n]{2,80})`"
@@ -75,6 +76,11 @@ def cues_in(name: str, text: str, most: int = 3) -> int:
     return count
 
 
+def without_cue(name: str, text: str) -> str:
+    """A text without the words that show a cue."""
+    return _cues()[name].sub(" ", text)
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question, understood as far as rules go."""
@@ -92,6 +98,9 @@ class Asked:
     second_person: bool
     asks_number: bool
     asks_time: bool
+    asks_past: bool  # about what was, not about what is
+    asks_list: bool  # for a list, or an order
+    requests: bool  # wants something done, now
     asks: bool
 
     @property
@@ -119,6 +128,9 @@ def understand(text: str, now: date | None = None) -> Asked:
         cue("second_person", text),
         cue("asks_number", text),
         cue("asks_time", text),
+        cue("past", text),
+        cue("lists", text),
+        cue("requests", text),
         _ASKS.search(text) is not None,
     )
 
@@ -129,6 +141,7 @@ class Need:
 
     strength: float
     reasons: tuple[str, ...]
+    sure: bool = False  # something in it points to the past by itself: it is not only a question
 
     def __bool__(self) -> bool:
         return self.strength >= 0.5
@@ -153,13 +166,20 @@ def needs_past(asked: Asked, visible: Collection[str] = (), now: date | None = N
         reasons.append((0.3, "asks"))
     if asked.asks and asked.first_person:
         reasons.append((0.2, "asks about the speaker"))
+    if asked.asks and asked.asks_past:
+        reasons.append((0.3, "asks about what was"))
+    if asked.asks and asked.names:
+        reasons.append((0.2, "asks about somebody"))
     strange = [word for word in asked.words if word not in visible]
     if asked.asks and visible and asked.words and len(strange) * 2 > len(asked.words):
         reasons.append((0.3, "asks about something else"))
     missing = 1.0
     for strength, _ in reasons:
         missing *= 1 - strength
-    return Need(round(1 - missing, 3), tuple(reason for _, reason in reasons))
+    told = tuple(reason for _, reason in reasons)
+    points = any(strength >= _SURE for strength, _ in reasons) or "asks about something else" in told
+    points = points and (not asked.requests or "points back" in told)
+    return Need(round(1 - missing, 3), told, points and missing <= 0.5)
 
 
 def _seen(thing: str, visible: Collection[str]) -> bool:

@@ -7,7 +7,6 @@ away first: what is left tells them apart. Before: an encoder, passed in. After:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import exp
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -73,42 +72,35 @@ def share(values: NDArray[float64]) -> NDArray[float64]:
     return values / top if top > 0 else values
 
 
-def ranks(values: NDArray[float64]) -> NDArray[float64]:
-    """The logarithm of each place in the order, best first; equal values in the order of time."""
-    out = np.empty(len(values))
-    out[np.argsort(-values, kind="stable")] = np.log1p(np.arange(len(values)))
-    return out
+def ranks(values: NDArray[float64], among: NDArray[float64] | None = None) -> NDArray[float64]:
+    """The logarithm of each place in the order, best first; equal values share a place. `among`: those of all texts."""
+    order = np.sort(values if among is None else among)
+    return np.log1p(len(order) - np.searchsorted(order, values, side="right"))
 
 
-def ranks_among(values: NDArray[float64], kinds: NDArray[float64]) -> NDArray[float64]:
-    """The same, each among those of its own kind."""
-    out = np.empty(len(values))
-    for kind in np.unique(kinds):
-        some = np.flatnonzero(kinds == kind)
-        out[some] = ranks(values[some])
-    return out
+def beside(
+    values: NDArray[float64], sessions: NDArray[np.intp], steps: int, rows: NDArray[np.intp] | None = None
+) -> NDArray[float64]:
+    """For each text (or those of `rows`) the value of the one so many steps before it (after it, where negative) in its session, else 0."""
+    here = np.arange(len(values)) if rows is None else rows
+    there = here - steps
+    known = (there >= 0) & (there < len(values))
+    there = np.where(known, there, 0)
+    return np.where(known & (sessions[there] == sessions[here]), values[there], 0.0)
 
 
-def beside(values: NDArray[float64], sessions: NDArray[np.intp], steps: int) -> NDArray[float64]:
-    """For each text the value of the one so many steps before it (after it, where negative) in its session, else 0."""
-    out = np.zeros(len(values))
-    if abs(steps) >= len(values):
-        return out
-    if steps > 0:
-        out[steps:] = values[:-steps] * (sessions[steps:] == sessions[:-steps])
-    else:
-        out[:steps] = values[-steps:] * (sessions[:steps] == sessions[-steps:])
-    return out
+def smoothed(
+    rows: NDArray[float64], starts: NDArray[np.intp], ends: NDArray[np.intp], reach: int
+) -> NDArray[float64]:
+    """Each value with those around it in its session, near ones counting most; row by row.
 
-
-def smoothed(rows: NDArray[float64], sessions: NDArray[np.intp], width: float) -> NDArray[float64]:
-    """Each value with those around it in its session, near ones counting most (a bell curve of this width); row by row."""
-    out, weight = rows.copy(), np.ones(rows.shape[1])
-    for steps in range(1, min(int(3 * width + 0.5), rows.shape[1] - 1) + 1):
-        factor = exp(-steps * steps / (2 * width * width))
-        same = factor * (sessions[steps:] == sessions[:-steps])
-        out[:, :-steps] += same * rows[:, steps:]
-        out[:, steps:] += same * rows[:, :-steps]
-        weight[:-steps] += same
-        weight[steps:] += same
-    return out / weight
+    The mean over so many texts on either side, twice. `starts` and `ends` are those of each text's session.
+    """
+    here = np.arange(len(starts))
+    low, high = np.maximum(here - reach, starts), np.minimum(here + reach + 1, ends)
+    size = high - low
+    sums = np.zeros((len(rows), len(starts) + 1))
+    for _ in range(2):
+        np.cumsum(rows, axis=1, out=sums[:, 1:])
+        rows = (sums[:, high] - sums[:, low]) / size
+    return rows

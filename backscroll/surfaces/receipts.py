@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 #: What is counted and belongs to no message: what a wire puts around them, and what mending may have added.
 AROUND = "around"
+_LORE = re.compile(
+    r"lorebook entry «(.*)» of «(.*)»: (?:always|woken by «(.*?)»(?: in entry «(.*)»)?)", re.DOTALL
+)
 _NUMBERED = re.compile(r"(\d+) (.+)")
 
 
@@ -56,6 +59,9 @@ def role_name(role: str) -> str:
 
 def reason_words(reason: str) -> str:
     """Why something is in the prompt, or is not, in the language in use."""
+    if lore := _LORE.fullmatch(reason):
+        facts = {"name": lore[1], "book": lore[2], "key": lore[3] or "", "other": lore[4] or ""}
+        return t(f"lore.why_{'through' if lore[4] else 'key' if lore[3] else 'always'}", **facts)
     counted = _NUMBERED.fullmatch(reason)
     if counted:
         key = f"reasons.{_key(counted[2])}"

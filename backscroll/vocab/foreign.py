@@ -89,3 +89,6 @@ class ForeignThread:
     forked_from: str | None = (
         None  # source_id of the parent conversation, where the tool has branches as files
     )
+    world: Mapping[str, str] = field(
+        default_factory=dict[str, str]
+    )  # descriptions of the world that come with it: name → text

@@ -40,11 +40,20 @@ class Section(StrEnum):
     RECALLED = "recalled"  # details that the newest message asks for
     GRAPH = "graph"  # what is known about what is being talked about
     PROFILE = "profile"  # what other conversations of the user, or of the project, tell
+    LORE = "lore"  # entries of lorebooks that the newest messages woke
 
 
 #: Sections of insertions: texts of ours that stand behind the message that made them relevant.
 INSERTED = frozenset(
-    {Section.MEMORY, Section.TASK, Section.OPERATIONS, Section.RECALLED, Section.GRAPH, Section.PROFILE}
+    {
+        Section.MEMORY,
+        Section.TASK,
+        Section.OPERATIONS,
+        Section.RECALLED,
+        Section.GRAPH,
+        Section.PROFILE,
+        Section.LORE,
+    }
 )
 #: Those that stand only behind messages.
 TAIL = INSERTED - {Section.MEMORY}

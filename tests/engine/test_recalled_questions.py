@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.engine import recalling
+from backscroll.engine import recall_pool
 from bench.recall_questions import run
 
 
-@pytest.mark.parametrize("exact", [recalling.EXACT, 60], ids=["whole thread", "by the store's index"])
+@pytest.mark.parametrize("exact", [recall_pool.EXACT, 60], ids=["whole thread", "by the store's index"])
 def test_answers_are_in_the_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact: int) -> None:
     """Nearly all are answered, those that nobody looked at as well; nothing is brought in for questions about something else."""
-    monkeypatch.setattr(recalling, "EXACT", exact)
+    monkeypatch.setattr(recall_pool, "EXACT", exact)
+    monkeypatch.setattr(recall_pool, "LARGEST", exact)
     out = run(tmp_path)
     assert len(out.found["seen"]) >= 12, out.missed
     assert len(out.found["held"]) >= 11, out.missed

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.engine import recalling
+from backscroll.engine import recall_pool
 from backscroll.engine.embedding import embed_pending, recipe_of
 from backscroll.engine.engine import Engine
 from backscroll.engine.learning import learned
@@ -232,7 +232,8 @@ def test_forks_give_no_duplicates(engine: Engine) -> None:
 def test_long_threads_are_asked_through_the_index(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same answers where not everything is looked through, and it says so; nothing gone appears there either."""
     thread = filled(engine, turns=60)
-    monkeypatch.setattr("backscroll.engine.recalling.EXACT", 10)
+    monkeypatch.setattr(recall_pool, "EXACT", 10)
+    monkeypatch.setattr(recall_pool, "LARGEST", 10)
     found = thread.recall("Which port does the staging server use?", 300)
     assert not found.exact
     assert "8443" in found.items[0].text
@@ -349,7 +350,8 @@ def test_after_any_edits_recall_is_as_if_made_anew(
     path = tmp_path_factory.mktemp("recall") / "a.db"
     with pytest.MonkeyPatch.context() as patch, backscroll.open(path, background=False) as engine:
         if long:
-            patch.setattr("backscroll.engine.recalling.EXACT", 0)
+            patch.setattr(recall_pool, "EXACT", 0)
+            patch.setattr(recall_pool, "LARGEST", 0)
         thread = engine.create("x")
         for text in SAID[:4]:
             thread.append("user", text)
@@ -376,8 +378,8 @@ def test_the_index_of_a_thread_grows(engine: Engine) -> None:
     thread.append("user", "The port of production is 443.")
     assert "443" in thread.recall("which port does production use?", 100).text
     assert [shelf[name] for name in shelf] == [held]
-    assert held.head == thread.head
-    assert recalling.EXACT >= 1000
+    assert held.heads == {thread.id: thread.head}
+    assert recall_pool.EXACT >= 1000
 
 
 def test_the_same_on_postgresql(prepared_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,7 +389,8 @@ def test_the_same_on_postgresql(prepared_url: str, monkeypatch: pytest.MonkeyPat
         assert "8443" in told(thread.recall("Which port does the staging server use?", 300))[0]
         assert embed_pending(engine, thread.id) == thread.head
         assert "8443" in recall_across(engine, "Which port does the staging server use?", 300).text
-        monkeypatch.setattr("backscroll.engine.recalling.EXACT", 0)
+        monkeypatch.setattr(recall_pool, "EXACT", 0)
+        monkeypatch.setattr(recall_pool, "LARGEST", 0)
         assert "8443" in thread.recall("the key in infra/keys/deploy.pem", 300).text
         assert "流浪地球" in thread.recall("我喜欢哪部电影？", 300).text
         thread.delete(thread.message(0).id)
@@ -405,7 +408,8 @@ def test_a_store_is_asked_for_counterparts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, line: str, noise: str
 ) -> None:
     """Of a long thread only what the store finds is looked at: it is asked in both languages, with words alone as well."""
-    monkeypatch.setattr(recalling, "EXACT", 100)
+    monkeypatch.setattr(recall_pool, "EXACT", 100)
+    monkeypatch.setattr(recall_pool, "LARGEST", 100)
     with backscroll.open(tmp_path / "long.db", background=False, encoder="none") as engine:
         thread = engine.create("long")
         for n in range(1_400):

@@ -57,11 +57,12 @@ class MemorySource:
     def head(self, characters: int = 65536) -> str:
         return self.text()[:characters]
 
-    def data(self) -> bytes:
+    def data(self, most: int = -1) -> bytes:
         if isinstance(self._content, bytes):
-            return self._content
+            return self._content if most < 0 else self._content[:most]
         if isinstance(self._content, str):
-            return self._content.encode("utf-8", errors="surrogatepass")
+            encoded = self._content.encode("utf-8", errors="surrogatepass")
+            return encoded if most < 0 else encoded[:most]
         raise IsADirectoryError(self._path)
 
     def child(self, name: str) -> MemorySource | None:

@@ -324,7 +324,7 @@ def test_an_unreadable_file_is_a_problem_not_an_end() -> None:
     """A file that cannot be read costs its bytes only."""
 
     class Locked(MemorySource):
-        def data(self) -> bytes:
+        def data(self, most: int = -1) -> bytes:
             raise PermissionError(self.path)
 
     class Folder(MemorySource):

@@ -75,7 +75,7 @@ def test_contents_count_and_names_do_not() -> None:
         (MemorySource({f"f{n}.bin": "" for n in range(10)}, "a"), "f0.bin, f1.bin", "files in it"),
         (MemorySource(b"PK\x03\x04\0\0", "a"), "packed archive", "unpack"),
         (MemorySource(b"SQLite format 3\0", "a"), "SQLite", "--store"),
-        (MemorySource(b"\x89PNG\0\0\xff", "a"), "binary", "text file"),
+        (MemorySource(b"\xff\xd8\xff\xe0\0\0", "a"), "binary", "text file"),
         (MemorySource('{"weather": 1, "wind": {"x": [1, 2', "a"), "keys weather", "--format"),
         (MemorySource('[{"lat": 1, "lon": 2}]', "a"), "objects with the keys lat, lon", "--format"),
         (MemorySource("[1, 2]", "a"), "begins with a int", "--format"),

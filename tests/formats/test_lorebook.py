@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
 from backscroll.formats.lorebook import LoreEntry, read_lorebook, write_lorebook
+from backscroll.formats.lorebook_rule import WakeRule
 
 WORLD_INFO: dict[str, Any] = {
     "entries": {
@@ -214,7 +215,7 @@ def test_json_that_somebody_wrote_by_hand() -> None:
         {"Ellie": {"race": "elf", "friends": ["Tom", "Ann"], "home": {"place": "wood"}}, "World": "Big."}
     )
     assert plain[0].text == "race: elf\nfriends: Tom, Ann\nhome: place: wood"
-    assert plain[1] == LoreEntry("World", ("World",), text="Big.", source="book")
+    assert plain[1] == LoreEntry("World", ("World",), text="Big.", source="book", rule=WakeRule(("World",)))
     assert read(["Elves are kind.", {"name": "Tom", "text": "A smith."}])[1].name == "Tom"
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from backscroll import Text, ToolCall, ToolResult
 from backscroll.errors import BudgetTooSmall
+from tests.fuzz.lore import BOOKS, some_book
 from tests.fuzz.talk import Line, Talk, size_of
 
 Act: TypeAlias = Callable[[Talk, str], None]
@@ -303,6 +304,19 @@ def graph(talk: Talk, name: str) -> None:
     talk.tried(f"graph {name[:8]} {how} {named}", steps[how])
 
 
+def lore(talk: Talk, name: str) -> None:
+    """A lorebook is attached, replaced or taken away, and what it does is looked at."""
+    known, dice = talk.thread(name).lore, talk.dice
+    book, called = some_book(dice), dice.choice(BOOKS)
+    steps: dict[str, Callable[[], Any]] = {
+        "add": lambda: known.add(called, book),
+        "drop": lambda: known.drop(called),
+        "look": lambda: known.entries(dice.choice(BUDGETS)),
+    }
+    how = dice.choices(list(steps), (5, 2, 2))[0]
+    talk.tried(f"lore {name[:8]} {how} {called} {book if how == 'add' else ''}", steps[how])
+
+
 def ask(talk: Talk, name: str) -> None:
     """Things are read, which fills whatever is kept in memory."""
     thread = talk.thread(name)
@@ -333,6 +347,7 @@ ACTS: Mapping[Act, int] = {
     task: 8,
     memory: 4,
     graph: 4,
+    lore: 4,
     ask: 3,
 }
 

@@ -24,6 +24,7 @@ from backscroll.llm.scripted.asked import Asked, read_request
 from backscroll.llm.scripted.deciding import Service
 from backscroll.llm.scripted.scenario import Called
 from tests.fuzz.bound import part_of
+from tests.fuzz.lore import BOOKS, some_book
 from tests.fuzz.talk import Clock
 
 SEEDS = tuple(range(8))
@@ -73,8 +74,14 @@ class Conversation:
     def step(self) -> None:
         """Something happens, then the model is asked."""
         for _ in range(self.chance.choice((0, 1, 1, 2))):
-            acts: list[Callable[[], object]] = [self._change, self._remember, self._work, self._offer]
-            weights = (5, 4, 4, 2)
+            acts: list[Callable[[], object]] = [
+                self._change,
+                self._remember,
+                self._work,
+                self._offer,
+                self._lore,
+            ]
+            weights = (5, 4, 4, 2, 3)
             self.chance.choices(acts, weights)[0]()
         if self.waiting and self.chance.random() < 0.8:
             while self.waiting:
@@ -149,6 +156,15 @@ class Conversation:
         }
         how = chance.choice(list(acts))
         self._tried(f"task {how}", acts[how])
+
+    def _lore(self) -> None:
+        known, chance = self.thread.lore, self.chance
+        book, called = some_book(chance), chance.choice(BOOKS)
+        add = chance.random() < 0.7
+        self._tried(
+            f"lore {'add' if add else 'drop'} {called}",
+            lambda: known.add(called, book) if add else known.drop(called),
+        )
 
     def _offer(self) -> None:
         self.offered = sorted(self.chance.sample(NAMES, self.chance.choice((1, 1, 2, 3))))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from backscroll.errors import BudgetTooSmall
-from backscroll.vocab.event import Kind
+from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.part import part_to_json
 from tests.fuzz import acts, promises
 from tests.fuzz.acts import Act
@@ -23,6 +23,7 @@ ACTS: Mapping[Act, int] = {
     acts.task: 10,
     acts.memory: 8,
     acts.graph: 8,
+    acts.lore: 8,
     acts.ask: 6,
     acts.wait: 4,
     acts.flag: 4,
@@ -56,6 +57,7 @@ CAUSES = frozenset(
         Kind.FORGOTTEN,
         Kind.REMEMBERED,  # a memory that was told is hidden or reworded
         Kind.LIFTED,
+        Kind.WORLD_TOLD,  # a lorebook took the place of another one
     }
 )
 
@@ -101,6 +103,7 @@ def asked(talk: Talk, name: str, budget: int, wire: str) -> Sent | None:
     promises.assert_valid(made)
     promises.assert_fits(made)
     promises.assert_holds(talk, name, made)
+    promises.assert_lore(talk, name, made)
     return Sent(made, thread.head, frozenset(call for line in talk.lines[name] for call in line.answers))
 
 
@@ -113,6 +116,7 @@ def assert_grows(talk: Talk, name: str, before: Sent, now: Sent) -> None:
         for e in talk.thread(each).events()
         if e.at > before.made.receipt.at
         and (e.kind is not Kind.REMEMBERED or e.head.get("act") in ("hide", "edit"))
+        and (e.kind is not Kind.WORLD_TOLD or _replaces(talk, each, e))
     }
     if happened & CAUSES or before.made.receipt.cut or now.made.receipt.cut:
         return
@@ -125,6 +129,19 @@ def assert_grows(talk: Talk, name: str, before: Sent, now: Sent) -> None:
         assert begins(plain(before.made.messages), plain(now.made.messages)), (
             "the messages of the wire differ"
         )
+
+
+def _replaces(talk: Talk, name: str, told: Event) -> bool:
+    """True where a book of the same name was told before."""
+    book = _book(told)
+    return any(
+        e.kind is Kind.WORLD_TOLD and e.seq < told.seq and _book(e) == book
+        for e in talk.thread(name).events()
+    )
+
+
+def _book(told: Event) -> str:
+    return json.loads(told.body)["name"] if told.body else ""
 
 
 def plain(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -8,9 +8,11 @@ from typing import Any
 import backscroll
 from backscroll import Media
 from backscroll.engine.counting import kept_bytes
+from backscroll.engine.lore.books import TELLS, entry_id
 from backscroll.errors import BudgetTooSmall
 from backscroll.llm.overhead import message_tokens
 from backscroll.llm.tokens import tokenizer_for
+from backscroll.vocab.prompt import Section
 from tests.assemble import wire_oracle
 from tests.fuzz.talk import Line, Talk
 
@@ -127,6 +129,18 @@ def assert_holds(talk: Talk, name: str, made: Any) -> None:
     if not receipt.left_out:
         hidden = [line for line in talk.live(name) if line.hidden]
         assert not hidden, "a hidden message is counted as shown"
+
+
+def assert_lore(talk: Talk, name: str, made: Any) -> None:
+    """Every entry of a lorebook in it stands there once, is in force, is not switched off, and the receipt says what woke it."""
+    shown = [block for block in made.blocks if block.section is Section.LORE]
+    entries = [e for e in talk.thread(name).graph.world() if e.rule is not None and e.enabled]
+    told = [t for block in shown for t in block.tells]
+    assert len(told) == len(set(told)), f"an entry stands twice in the prompt: {told}"
+    assert set(told) <= {f"{TELLS}{entry_id(e)}" for e in entries}, "an entry that is not in force is shown"
+    for block in shown:
+        assert block.reason.startswith("lorebook entry «"), block.reason
+        assert not (block.reason.endswith(": always") and block.sources), block.reason
 
 
 def assert_whole(talk: Talk, name: str, made: Any) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.recall.candidate import Candidate, prepare
-from backscroll.recall.clues import measure
+from backscroll.recall.clues import measure, measure_best
 from backscroll.recall.fuse import MOST_LEAVES, fusion, laid_out
 from backscroll.recall.index import Index
 from backscroll.recall.understand import understand
@@ -69,13 +69,18 @@ def test_all_at_once_is_as_one_by_one(grown: list[dict[str, Any]], rows: list[tu
 
 
 def test_of_very_many_texts_the_plausible_are_weighed() -> None:
-    """The best of them score as among few; the others stand below."""
+    """Those that some order puts among its best, with the clues that they have among all."""
     index = Index()
     index.extend([prepare(Candidate(n, f"roses and tulips number {n}")) for n in range(2_000)])
     index.extend([prepare(Candidate("answer", "the staging port is 8443"))])
-    scores = fusion(vectors=False).score(measure(index, understand("which port does staging use?")))
-    assert int(scores.argmax()) == 2_000
-    assert scores.min() == -20
+    asked = understand("which port does staging use?")
+    found, every = measure_best(index, asked, [77]), measure(index, asked)
+    assert len(found.rows) < 1_000
+    assert {77, 2_000} <= set(found.rows.tolist())
+    for name, values in every.items():
+        assert found.clues[name].tolist() == values[found.rows].tolist(), name
+    scores = fusion(vectors=False).score(found.clues)
+    assert found.rows[scores.argmax()] == 2_000
 
 
 @pytest.mark.parametrize("vectors", [True, False])

@@ -18,12 +18,12 @@ from backscroll.recall.fuse import fusion
 from backscroll.recall.index import Index
 from backscroll.recall.lexical import Postings, match, match_softly
 from backscroll.recall.reasons import reason_of
+from backscroll.recall.space import settled
 from backscroll.recall.understand import understand
 from backscroll.recall.vectors import (
     beside,
     products,
     ranks,
-    ranks_among,
     share,
     smoothed,
     standard,
@@ -95,8 +95,7 @@ def test_similar_terms_count_in_part() -> None:
     postings = Postings()
     for number, terms in enumerate((["doctor"], ["physician"], ["rose"])):
         postings.add(number, terms)
-    likeness = np.asarray([[1.0], [0.8], [0.1]], np.float32)
-    found = match_softly(postings, ["doctor"], np.ones(3), ["doctor", "physician", "rose"], likeness)
+    found = match_softly(postings, ["doctor"], np.ones(3), [{"doctor": 1.0, "physician": 0.8}])
     assert found[0] > found[1] > found[2] == 0
 
 
@@ -114,7 +113,7 @@ def test_neighbours_stay_in_their_session() -> None:
 def test_smoothing_keeps_the_mean_of_equal_values() -> None:
     """Nothing is made higher or lower by what is the same as itself, also across sessions."""
     rows = np.asarray([[3.0, 3.0, 3.0, 7.0, 7.0]])
-    assert np.allclose(smoothed(rows, np.asarray([0, 0, 0, 1, 1]), 5), rows)
+    assert np.allclose(smoothed(rows, np.asarray([0, 0, 0, 3, 3]), np.asarray([3, 3, 3, 5, 5]), 5), rows)
 
 
 def test_shares_ranks_and_deviations() -> None:
@@ -122,9 +121,8 @@ def test_shares_ranks_and_deviations() -> None:
     assert share(np.zeros(3)).tolist() == [0, 0, 0]
     assert share(np.asarray([1.0, 4.0])).tolist() == [0.25, 1]
     assert np.expm1(ranks(np.asarray([1.0, 3.0, 2.0]))).round().tolist() == [2, 0, 1]
-    assert np.expm1(
-        ranks_among(np.asarray([1.0, 3.0, 2.0]), np.asarray([0.0, 1.0, 0.0]))
-    ).round().tolist() == [1, 0, 0]
+    some = np.asarray([3.0, 1.0])
+    assert np.expm1(ranks(some, np.asarray([1.0, 3.0, 2.0]))).round().tolist() == [0, 2]
     assert np.isfinite(standard(np.ones(4))).all()
 
 
@@ -133,6 +131,25 @@ def test_products_in_blocks_are_products() -> None:
     rows, others = encode([str(n) * 3 for n in range(250)]), encode(["1", "22"])
     assert np.allclose(products(rows, others), rows @ others.T)
     assert themes_of(rows - rows.mean(axis=0)).shape == (3, 16)
+
+
+def test_kin_is_remembered_while_a_vocabulary_grows() -> None:
+    """As if all words had been there from the beginning."""
+    texts = [Candidate(n, f"{word} harbour") for n, word in enumerate(("port", "ports", "tide", "portal"))]
+    grown = Index(encode)
+    for text in texts:
+        grown.extend([prepare(text)])
+        assert grown.space is not None
+        grown.space.kin(["porter"])
+    whole = built(texts)
+    assert grown.space is not None
+    assert whole.space is not None
+    assert grown.space.kin(["porter"]) == whole.space.kin(["porter"])
+
+
+def test_what_all_texts_have_in_common_is_read_off_the_first() -> None:
+    """So that one more text changes nothing for the others."""
+    assert [settled(n) for n in (0, 1, 511, 512, 1_023, 1_024, 5_000)] == [0, 1, 511, 512, 512, 1_024, 4_096]
 
 
 # -- the index ---------------------------------------------------------------------------------------------------

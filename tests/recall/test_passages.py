@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from datetime import date
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.recall.candidate import Candidate, prepare
 from backscroll.recall.index import Index
-from backscroll.recall.passages import counterpart_terms, find_passages, lift, notions_of, terms_for
+from backscroll.recall.passages import (
+    counterpart_terms,
+    find_passages,
+    notions_of,
+    odds_of_results,
+    terms_for,
+)
 from backscroll.recall.understand import understand
 
 TODAY = date(2026, 11, 15)
@@ -38,7 +43,7 @@ PAST = [
     "read_file input: notes.txt",
     result(["the harbour master is called Ines"], 3),
 ]
-ROLES = ["user", "assistant", "tool", "assistant", "tool", "assistant", "tool"]
+CALLED = {2: 1, 4: 3, 6: 5}  # results of tools, and who called for them
 
 
 @pytest.mark.parametrize(
@@ -54,8 +59,7 @@ ROLES = ["user", "assistant", "tool", "assistant", "tool", "assistant", "tool"]
 def test_the_result_that_answers_is_lifted(question: str, answer: int) -> None:
     """In the words of the question or in the other language; nothing else is."""
     index, asked = built(PAST), understand(question, TODAY)
-    scores = lift(index, asked, ROLES, np.full(len(PAST), -9.0))
-    assert [n for n in range(len(PAST)) if scores[n] > -9] == [answer]
+    assert list(odds_of_results(index, asked, CALLED)) == [answer]
 
 
 @pytest.mark.parametrize(
@@ -63,16 +67,12 @@ def test_the_result_that_answers_is_lifted(question: str, answer: int) -> None:
 )
 def test_nothing_is_lifted_for_other_questions(question: str) -> None:
     """One word in common, or none, is not a passage about it."""
-    scores = lift(built(PAST), understand(question, TODAY), ROLES, np.full(len(PAST), -9.0))
-    assert scores.tolist() == [-9.0] * len(PAST)
+    assert odds_of_results(built(PAST), understand(question, TODAY), CALLED) == {}
 
 
 def test_only_results_are_lifted() -> None:
     """What people and models said is weighed by what was learned from conversations."""
-    scores = lift(
-        built(PAST), understand("网关监听哪个端口？", TODAY), ["user"] * len(PAST), np.full(len(PAST), -9.0)
-    )
-    assert scores.tolist() == [-9.0] * len(PAST)
+    assert odds_of_results(built(PAST), understand("网关监听哪个端口？", TODAY), {}) == {}
 
 
 def test_words_that_point_back_are_no_notions() -> None:
@@ -115,17 +115,15 @@ texts = st.lists(words, max_size=30).map(" ".join)
 )
 @settings(max_examples=150, deadline=None)
 def test_whatever_is_asked(past: list[tuple[str, str]], question: str, data: st.DataObject) -> None:
-    """Scores never fall, only results rise, shares are shares, and an index that grew gives what one built at once gives."""
+    """Only results rise, shares are shares, and an index that grew gives what one built at once gives."""
     asked = understand(question, TODAY)
     said = [text for _, text in past]
     roles = [role for role, _ in past]
     index = built(said)
-    scores = np.asarray(data.draw(st.lists(st.floats(-9, 3), min_size=len(past), max_size=len(past))))
-    lifted = lift(index, asked, roles, scores)
-    assert (lifted >= scores).all()
-    assert all(lifted[n] == scores[n] for n, role in enumerate(roles) if role != "tool")
-    notions = notions_of(asked)
     among = {n: None for n, role in enumerate(roles) if role == "tool"}
+    lifted = odds_of_results(index, asked, among)
+    assert set(lifted) <= set(among)
+    notions = notions_of(asked)
     for number, passage in find_passages(index, notions, among).items():
         assert 0 < passage.share <= 1 + 1e-9
         assert 1 <= passage.notions <= len(notions)
@@ -133,4 +131,4 @@ def test_whatever_is_asked(past: list[tuple[str, str]], question: str, data: st.
     half = data.draw(st.integers(0, len(past)))
     grown = built(said[:half])
     grown.extend([prepare(Candidate(n, said[n], assistant=True)) for n in range(half, len(said))])
-    assert lift(grown, asked, roles, scores).tolist() == lifted.tolist()
+    assert odds_of_results(grown, asked, among) == lifted

@@ -97,7 +97,7 @@ BY_NAME += ("boundary_reasons.",)
 BY_NAME += ("memory_kinds.", "memory_makers.", "memory_acts.")
 BY_NAME += ("chat.wants_", "chat.ended_", "chat.span_", "chat.first_", "chat.noted_", "chat.left_")
 BY_NAME += ("cost.by_", "cost.no_", "cost.limit_", "purposes.")
-BY_NAME += ("slash_",)
+BY_NAME += ("slash_", "lore.")
 BY_NAME += ("run_notes.", "run_ends.", "permissions.then_", "permissions.mode_")
 
 

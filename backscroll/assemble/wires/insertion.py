@@ -1,7 +1,7 @@
 """Insertions: what we add between the messages of a conversation, placed once and left where it is.
 
 Owns: which blocks are insertions, whose words they are, and the form that a wire gets them in. Our own words (task, operations,
-memory) may stand where the developer or the user speaks. What was quoted from elsewhere (recalled text, graph) must never be taken for an
+memory, and entries of lorebooks, which the user chose) may stand where the developer or the user speaks. What was quoted from elsewhere (recalled text, graph) must never be taken for an
 instruction: it comes as the result of a call where that is sure to be valid, else in a frame that no text can close, because
 its name is made from the text itself. Every choice rests on the request and on earlier blocks. Before: `vocab/prompt`. After:
 `pairing`, one module per wire.
@@ -28,7 +28,7 @@ def insertion_form(name: str) -> InsertionForm:
 
 #: The tool that recalled text comes from, where it stands as a result.
 TOOL: Final = "backscroll_recall"
-_OWN: Final = frozenset({Section.TASK, Section.OPERATIONS, Section.MEMORY})
+_OWN: Final = frozenset({Section.TASK, Section.OPERATIONS, Section.MEMORY, Section.LORE})
 _SAID: Final = frozenset({Section.HISTORY, Section.RECENT})
 
 

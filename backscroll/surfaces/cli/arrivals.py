@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Counted things in the order they are told; what did not change comes last.
 ORDER = (
     "added", "inserted", "edited", "regenerated", "alternatives", "chosen", "deleted", "restored", "moved", "hidden",
-    "unhidden", "branches", "asides", "code_changes", "forgotten_skipped", "unchanged",
+    "unhidden", "branches", "asides", "code_changes", "lore", "forgotten_skipped", "unchanged",
 )  # fmt: skip
 _SHOWN = 20
 _PLACES = 4

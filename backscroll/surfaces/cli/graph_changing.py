@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.regular_files import read_text
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.done import said
@@ -22,6 +21,7 @@ from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.table import Column, table
 from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.world_files import read_world_file
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
@@ -204,10 +204,9 @@ def world(session: Session, thread: str, file: str | None, name: str | None, dro
             said(session, {"dropped": drop}, t("graph.world_dropped", name=one_line(drop)))
             return
         if file is not None:
-            path = Path(file).expanduser()
-            text = _text_of(path, file)
-            entries = graph.tell_world(name or path.stem, text)
-            document = {"name": name or path.stem, "entries": len(entries)}
+            called = name or Path(file).stem
+            entries = graph.tell_world(called, read_world_file(file))
+            document = {"name": called, "entries": len(entries)}
             said(session, document, count("graph.world_told", len(entries)))
             return
         entries = graph.world()
@@ -226,17 +225,6 @@ def world(session: Session, thread: str, file: str | None, name: str | None, dro
         session.screen.lines(
             table(session.screen, columns, [(e.name, e.source, one_line(e.text)) for e in entries])
         )
-
-
-def _text_of(path: Path, typed: str) -> str:
-    """A file in UTF-8; a mark of the byte order is no part of it."""
-    try:
-        return read_text(path, "utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidInput(
-            t("graph.cannot_read", path=typed, what=what), hint=t("graph.cannot_read_hint")
-        ) from error
 
 
 @command("graph-flush", thread_argument())

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 #: Without colours: the letter of a section.
 LETTERS = {
     "tools": "t", "system": "s", "memory": "m", "summaries": "∑", "history": "h", "recent": "r",
-    "operations": "o", "recalled": "c", "graph": "g", "profile": "u", receipts.AROUND: "+", "reserve": "·",
+    "operations": "o", "recalled": "c", "graph": "g", "profile": "u", "lore": "l", receipts.AROUND: "+",
+    "reserve": "·",
 }  # fmt: skip
 _WIDEST = 72
 _NAMES_FROM = 110  # cells from which a row has room for the name of its section beside its mark

@@ -41,6 +41,7 @@ _STYLES = {
     "section_recalled": "91",
     "section_graph": "96",
     "section_profile": "94",
+    "section_lore": "92",
     "section_around": "37",
     "section_reserve": "90",
 }

@@ -82,7 +82,7 @@ def world_slash(talk: Talk, rest: str) -> None:
         done(talk, t("graph.world_dropped", name=" ".join(words(more))))
     else:
         path = _path(talk, " ".join(words(rest)))
-        entries = talk.thread.graph.tell_world(path.stem, _text(path))
+        entries = talk.thread.graph.tell_world(path.stem, _words(path))
         done(talk, count("graph.world_told", len(entries)))
 
 
@@ -93,11 +93,14 @@ def _path(talk: Talk, typed: str) -> Path:
     return path if path.is_absolute() else talk.root / path
 
 
-def _text(path: Path) -> str:
-    """A file of text, of a size that somebody can have written."""
+def _words(path: Path) -> str | bytes:
+    """A file of text, of a size that somebody can have written; the bytes of a character card."""
+    from backscroll.engine.lore.telling import LARGEST_CARD, is_card
     from backscroll.surfaces.chat.attaching import read_file
     from backscroll.workspace.encoding import decoded
 
+    if is_card(read_file(path, 8)[0]):
+        return read_file(path, LARGEST_CARD)[0]
     found = decoded(read_file(path, _BIGGEST)[0])
     if found is None:
         raise InvalidInput(

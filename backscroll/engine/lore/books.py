@@ -1,0 +1,148 @@
+"""The lorebooks of a thread: entries in force that can wake, with the names of the conversation in them.
+
+Books are events of the log (`world_told`), so undo, forks and copies carry them. What was read is kept in memory until another rare event comes.
+Before: `engine/graph_acts`, `graph/world`. After: `engine/lore/placing`, `engine/composing`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from backscroll.engine.graph_acts import world_in
+from backscroll.engine.lineage import View
+from backscroll.formats.cards.macros import fill_macros
+from backscroll.graph.view import WorldEntry
+from backscroll.recall.lore.waking import LoreLine
+from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.message import Message
+from backscroll.vocab.part import Json
+
+if TYPE_CHECKING:
+    from backscroll.engine.sheet import Sheet
+    from backscroll.engine.thread import Thread
+
+_ACTING = frozenset({Kind.WORLD_TOLD, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})
+_HELD = 64  # threads whose books are kept in memory
+#: In front of the id of an entry, among what a block tells.
+TELLS = "lore:"
+_NOBODY = {"en": ("User", "Character"), "zh": ("用户", "角色")}
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """What was read of a thread's books up to a rare event."""
+
+    rare: int = 0
+    acts: tuple[Event, ...] = ()
+    entries: tuple[WorldEntry, ...] = ()  # in force, that can wake
+    ids: frozenset[str] = frozenset()
+
+    def holds(self, tells: Sequence[str]) -> bool:
+        """True where every entry whose words a block tells is still in force with these words."""
+        return all(told.removeprefix(TELLS) in self.ids for told in tells if told.startswith(TELLS))
+
+
+def is_lore(tells: Sequence[str]) -> bool:
+    """True for a block that tells entries of lorebooks."""
+    return any(told.startswith(TELLS) for told in tells)
+
+
+def entry_id(entry: WorldEntry) -> str:
+    """A name that follows from what an entry says and where it stands."""
+    words = f"{entry.source}\0{entry.name}\0{entry.text}"
+    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def books_of(thread: Thread, sheet: Sheet, as_of: int | None) -> Books:
+    """The books in force when the sheet was read."""
+    rare = sheet.standing.rare
+    if as_of is not None:
+        return _read(thread, Books(), rare, as_of)
+    shelf: dict[str, Any] = cast("dict[str, Any]", thread.engine.memo.shelf("lore", _HELD))
+    known = cast("Books | None", shelf.get(thread.id))
+    if known is None or known.rare > rare:
+        known = Books()
+    if known.rare != rare:
+        known = _read(thread, known, rare, None)
+        shelf[thread.id] = known
+    return known
+
+
+def _read(thread: Thread, known: Books, rare: int, as_of: int | None) -> Books:
+    history = thread if as_of is None else thread.at(as_of)
+
+    def look(view: View) -> Books:
+        news = [e for e in view.others(known.rare) if e.seq <= rare]
+        if known.rare and any(e.kind is Kind.FORGOTTEN for e in news):  # words may be gone from what is kept
+            return look_at(Books(), view.others(0))
+        return look_at(known, news)
+
+    def look_at(before: Books, events: Sequence[Event]) -> Books:
+        acts = [e for e in events if e.seq <= rare and (e.kind in _ACTING)]
+        if not any(e.kind is Kind.WORLD_TOLD for e in (*before.acts, *acts)):
+            return replace(before, rare=rare, acts=(*before.acts, *acts))
+        every = (*before.acts, *acts)
+        if not acts and before.rare:
+            return replace(before, rare=rare)
+        told = [e for e in every if e.kind is not Kind.WORLD_TOLD or e.body is not None]
+        entries = tuple(e for e in world_in(told) if e.rule is not None)
+        ids = frozenset(entry_id(e) for e in entries if e.enabled)
+        return Books(rare, every, entries, ids)
+
+    return history.reading(look)
+
+
+# -- names -----------------------------------------------------------------------------------------------------------
+
+
+def names_in(thread: Thread, messages: Sequence[Message], language: str) -> tuple[str, str]:
+    """What `{{user}}` and `{{char}}` stand for: the names of the card, of those who sign, or words for them."""
+    card = card_of_thread(thread)
+    char = card or _signed(messages, "assistant")
+    actor = thread.engine.settings.actor
+    user = _signed(messages, "user") or ("" if actor == "user" else actor)
+    nobody = _NOBODY["zh" if language.startswith("zh") else "en"]
+    return user or nobody[0], char or nobody[1]
+
+
+def user_name(actor: str, language: str) -> str:
+    """What `{{user}}` stands for where nobody has spoken yet."""
+    return _NOBODY["zh" if language.startswith("zh") else "en"][0] if actor == "user" else actor
+
+
+def card_of_thread(thread: Thread) -> str:
+    """The name of the character whose card the thread began with; empty where there is none."""
+    return card_name(thread.legible.info.metadata)
+
+
+def card_name(metadata: Mapping[str, Json]) -> str:
+    """The name of the character in the metadata of a thread."""
+    card: Json = metadata.get("card")
+    name = cast("Mapping[str, Json]", card).get("name") if isinstance(card, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
+def _signed(messages: Sequence[Message], role: str) -> str:
+    return next(
+        (m.author.strip() for m in reversed(messages) if m.role == role and m.author and m.author.strip()), ""
+    )
+
+
+def lines_of(entries: Sequence[WorldEntry], user: str, char: str) -> list[LoreLine]:
+    """Entries as they may be placed, with the names in their words and keys."""
+    out: list[LoreLine] = []
+    for entry in entries:
+        rule = entry.rule
+        if rule is None:
+            continue
+        if any("{{" in key or "<" in key for key in (*rule.keys, *rule.secondary)):
+            keys = tuple(fill_macros(key, user, char) for key in rule.keys)
+            rule = replace(
+                rule, keys=keys, secondary=tuple(fill_macros(key, user, char) for key in rule.secondary)
+            )
+        text = fill_macros(entry.text, user, char).strip()
+        out.append(LoreLine(entry_id(entry), entry.source, entry.name, text, rule, entry.enabled))
+    return out

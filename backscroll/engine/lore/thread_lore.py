@@ -1,0 +1,100 @@
+"""The lorebooks of a thread as people use them: add one, drop one, see what is in prompts and why.
+
+Before: `engine/lore/placing`, `engine/lore/telling`. After: `surfaces/cli`, users of the library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backscroll.engine.asking import asked
+from backscroll.engine.checking import in_valid_text
+from backscroll.engine.doors import doors
+from backscroll.engine.lore.books import TELLS
+from backscroll.engine.lore.placing import look_at_lore, reason_of
+from backscroll.recall.lore.matching import why_unusable
+from backscroll.vocab.prompt import Section
+
+if TYPE_CHECKING:
+    from backscroll.engine.thread import Thread
+    from backscroll.graph.view import WorldEntry
+    from backscroll.recall.lore.waking import LoreLine
+
+
+_USUAL = 128_000  # tokens of a prompt where nobody has asked for one yet
+
+
+@dataclass(frozen=True, slots=True)
+class LoreState:
+    """An entry of a lorebook, and whether prompts show it."""
+
+    name: str
+    book: str
+    keys: tuple[str, ...]
+    text: str
+    state: str  # shown, next, budget, chance, group, asleep, off, card (it stands in the system message)
+    why: str = ""  # what woke it, or what is wrong with its keys
+    tokens: int = 0
+
+
+@doors
+class ThreadLore:
+    """The lorebooks of one thread."""
+
+    def __init__(self, thread: Thread) -> None:
+        self.thread = thread
+
+    def add(self, name: str, data: str | bytes) -> list[WorldEntry]:
+        """Add a lorebook or a character card: its text, or the bytes of a PNG or CHARX. The same name replaces it."""
+        return self.thread.graph.tell_world(name, data)
+
+    @in_valid_text
+    def drop(self, name: str) -> None:
+        """Take a book away; what it placed is gone from the next prompt."""
+        self.thread.graph.drop_world(name)
+
+    def entries(self, budget: int | None = None, *, model: str | None = None) -> list[LoreState]:
+        """Every entry of the books in force, in their order, with what the next prompt would do with it.
+
+        Without a budget and a model, as the last prompt had it.
+        """
+        from backscroll.engine.prompting import composed, receipts
+
+        thread, settings = self.thread, self.thread.engine.settings
+        if not (budget or model or settings.budget or settings.model):
+            budget = next((receipt.budget for receipt in receipts(thread, 1)), _USUAL)
+        composer = composed(thread, asked(thread.engine, budget, model=model))
+        books = composer.books
+        if not books.entries:
+            return []
+        stable = composer.blocks(composer.frozen)
+        shown = {t.removeprefix(TELLS): b for b in stable if b.section is Section.LORE for t in b.tells}
+        free = composer.ask.room - sum(block.tokens for block in stable)
+        look = look_at_lore(composer, books, stable, free, anew=False)
+        new = {t.removeprefix(TELLS): b for b in look.blocks for t in b.tells}
+        awake = {woken.id: reason_of(woken) for woken in look.waking.awake}
+        out: list[LoreState] = []
+        for line in look.lines:
+            state, why, tokens = "asleep", _wrong(line), 0
+            if not line.enabled or line.rule.never:
+                state = "off"
+            elif line.rule.position == "card":
+                state = "card"
+            elif line.id in shown:
+                state, why, tokens = "shown", shown[line.id].reason, shown[line.id].tokens
+            elif line.id in new:
+                state, why, tokens = "next", new[line.id].reason, new[line.id].tokens
+            elif line.id in look.waking.kept_out:
+                state = look.waking.kept_out[line.id]
+            elif line.id in look.over:
+                state, why = "budget", awake[line.id]
+            out.append(LoreState(line.name, line.book, line.rule.keys, line.text, state, why, tokens))
+        return out
+
+
+def _wrong(line: LoreLine) -> str:
+    """What is wrong with the keys of an entry."""
+    rule = line.rule
+    found = [(key, why_unusable(key, patterns=rule.patterns)) for key in (*rule.keys, *rule.secondary)]
+    return "; ".join(f"{key}: {wrong}" for key, wrong in found if wrong)

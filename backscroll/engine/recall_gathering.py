@@ -1,0 +1,192 @@
+"""From the store to an index for one question: of a thread or a store that is too large to be held in memory.
+
+Owns which messages are looked at: what the store's index finds by words and by vectors, its neighbours, and some messages from all over for comparison.
+Both this and `engine/recall_pool` give the same kind of index, so one weighing serves both. After: `engine/recalling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from backscroll.engine.lineage import View, ancestors, kin_of
+from backscroll.engine.recall_pool import Pool, encoder_for, new_pool
+from backscroll.errors import InvalidInput
+from backscroll.recall.query import Phrase, Query, Term, parse_query
+from backscroll.recall.understand import Asked
+from backscroll.record.history import HIDDEN, Entry
+from backscroll.record.order import at_end
+from backscroll.record.ports import Reader, Spoken, ThreadState, Wanted
+from backscroll.vocab.ids import Ref
+from backscroll.vocab.message import checked_role
+
+if TYPE_CHECKING:
+    from backscroll.engine.engine import Engine
+
+
+class Reach(NamedTuple):
+    """How much of a long history is gathered for a question."""
+
+    hits: int  # by words, and as many by vectors
+    neighbours: int  # best hits whose neighbours are looked at too
+    beside: int  # neighbours on either side
+    samples: int  # places of the history for comparison
+    sample: int  # messages from each
+    vectors: bool = True  # whether texts are compared by meaning too
+
+
+WIDE = Reach(100, 36, 2, 12, 16)
+#: … of one that a background worker has still to read, for a prompt, which does not wait.
+HASTY = Reach(40, 10, 2, 8, 12, vectors=False)
+_MOST = 150  # hits that are looked at, of those by words and by vectors
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Messages by thread and position, each once."""
+
+    rows: dict[str, dict[bytes, tuple[Entry, Spoken]]] = field(
+        default_factory=dict[str, "dict[bytes, tuple[Entry, Spoken]]"]
+    )
+    views: dict[str, View] = field(default_factory=dict[str, View])
+    seen: set[Ref] = field(default_factory=set[Ref])
+
+    def take(self, thread: str, entry: Entry, spoken: Spoken) -> None:
+        """Add a message, unless some thread gave the same words already."""
+        if entry.live and spoken.body is not None and entry.revision not in self.seen:
+            self.seen.add(entry.revision)
+            self.rows.setdefault(thread, {})[entry.position] = entry, spoken
+
+
+def gathered_pool(
+    engine: Engine,
+    reader: Reader,
+    asked: Asked,
+    wanted: Wanted,
+    scope: ThreadState | None,
+    question: Ref | None = None,
+    exclude: Collection[Ref] = (),
+    reach: Reach = WIDE,
+) -> Pool:
+    """What the store finds for a question, with its neighbours and some messages for comparison; never the question itself.
+
+    With `scope` only what that thread shows; else each hit in the thread where it was said, or in a fork that shows it.
+    """
+    found = _Gathered(seen={*exclude} if question is None else {question, *exclude})
+    hits = _hits(engine, reader, asked, wanted, reach)
+    for number, (message, revision, role) in enumerate(hits):
+        state = scope if scope is not None else _home(reader, message, revision, role, wanted)
+        if state is None:
+            continue
+        view = found.views.setdefault(state.id, View(reader, state))
+        entry = view.entry(message)
+        if entry is None or not entry.live or entry.revision != revision or entry.flags & HIDDEN:
+            continue
+        found.take(state.id, entry, reader.spoken([revision])[revision])
+        if number < reach.neighbours:
+            here = entry.position
+            before = view.page(reach.beside, before=here, newest_first=True)
+            for row in (*before, *view.page(reach.beside, after=here)):
+                found.take(state.id, *row)
+    _sample(reader, found, wanted, scope, reach)
+    return _laid_out(engine, found, vectors=reach.vectors)
+
+
+def _hits(
+    engine: Engine, reader: Reader, asked: Asked, wanted: Wanted, reach: Reach
+) -> list[tuple[Ref, Ref, str]]:
+    """Message, revision and role of what fits by letter, by words, by vector; what is found by several ways stands first."""
+    points: dict[tuple[Ref, Ref, str], float] = {}
+    most = reach.hits
+    for query in _queries(asked):
+        expression = query.to_fts5() if engine.store.dialect == "fts5" else query.to_tsquery()
+        for rank, hit in enumerate(reader.search(expression, wanted, most)):
+            name = (hit.message, hit.revision, hit.role)
+            points[name] = points.get(name, 0.0) + 1 / (20 + rank)
+    encoder = encoder_for(engine) if reach.vectors else None
+    if encoder is not None:
+        vector = encoder.encode([asked.text])[0]
+        near = (
+            reader.nearest(vector.astype("<f2").tobytes(), encoder.name, wanted, most) if vector.any() else []
+        )
+        for rank, (revision, _) in enumerate(near):
+            event = reader.event(revision)
+            message = None if event is None else event.message
+            if event is None or message is None:
+                continue
+            first = event if message == revision else reader.event(message)
+            role = "" if first is None else str(first.head.get("role", ""))
+            if role:
+                name = (message, revision, role)
+                points[name] = points.get(name, 0.0) + 1 / (20 + rank)
+    return sorted(points, key=lambda name: (-points[name], name[1]))[:_MOST]
+
+
+def _queries(asked: Asked) -> Iterable[Query]:
+    for exact in asked.exact[:8]:
+        try:
+            yield parse_query(f'"{exact.replace(chr(34), " ")}"')
+        except InvalidInput:
+            continue  # nothing but punctuation between the quotes
+    from backscroll.recall.passages import counterpart_terms
+
+    for words in (asked.pairs, counterpart_terms(asked)):
+        terms = [Term(word, (Phrase((word,)),), (Phrase((word,)),)) for word in words[:60]]
+        if terms:
+            yield Query(asked.text, (tuple(terms),))
+
+
+def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: Wanted) -> ThreadState | None:
+    """The thread to show a hit in: where it was said, else a fork that still shows it; never one of another project or user."""
+    home = reader.thread(revision.thread)
+    if home is None:
+        return None
+    entry = Entry(message, b"", checked_role(role), revision)
+    for state in [home, *(kin for kin in kin_of(reader, home.root) if kin.id != home.id)]:
+        if _fits(wanted, state) and View(reader, state).sees(entry):
+            return state
+    return None
+
+
+def _fits(wanted: Wanted, state: ThreadState) -> bool:
+    project = wanted.project is None or state.about.project == wanted.project
+    return project and (wanted.users is None or state.about.user in wanted.users)
+
+
+def threads_wanted(reader: Reader, wanted: Wanted, limit: int) -> list[ThreadState]:
+    """The threads that are looked through, the most recently changed first."""
+    if wanted.users is None:
+        return reader.threads(project=wanted.project, limit=limit)
+    found = [
+        s for user in wanted.users for s in reader.threads(project=wanted.project, user=user, limit=limit)
+    ]
+    return sorted(found, key=lambda s: (s.updated_at, s.id), reverse=True)[:limit]
+
+
+def _sample(
+    reader: Reader, found: _Gathered, wanted: Wanted, scope: ThreadState | None, reach: Reach
+) -> None:
+    """Some messages from all over, so that the question's words can be seen to be rare or common."""
+    states = [scope] if scope is not None else threads_wanted(reader, wanted, reach.samples)
+    for state in states:
+        view = found.views.setdefault(state.id, View(reader, state))
+        places = max(1, reach.samples // len(states))
+        for number in range(places):
+            start = at_end(1 + number * state.head // places)
+            for row in view.page(reach.sample, after=start):
+                found.take(state.id, *row)
+
+
+def _laid_out(engine: Engine, found: _Gathered, *, vectors: bool) -> Pool:
+    pool = new_pool(engine, vectors=vectors)
+    rows: list[tuple[str, Entry, Spoken]] = []
+    for thread in sorted(found.rows):
+        rows += [(thread, *found.rows[thread][position]) for position in sorted(found.rows[thread])]
+    pool.add(rows, engine)
+    return pool
+
+
+def lineage(reader: Reader, state: ThreadState) -> tuple[str, ...]:
+    """A thread and its ancestors: the logs in which its words may lie."""
+    return (state.id, *(parent.id for _, parent in ancestors(reader, state)))

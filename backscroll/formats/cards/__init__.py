@@ -1,0 +1,1 @@
+"""Character cards of role-play programs: PNG, JSON and CHARX."""

@@ -1,0 +1,1 @@
+"""Entries of lorebooks: which of them a conversation wakes."""

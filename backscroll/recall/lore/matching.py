@@ -1,0 +1,112 @@
+"""Whether a key of a lorebook stands in a text: whole words where a script has words, letters as they are where it has none.
+
+A key of Chinese, Japanese or Thai has no word boundaries, so it counts wherever it stands; a name in Latin letters counts as a word also between Chinese
+characters. Unless the book asks for exact words, the plural and the possessive of a key count too. Pure. Before: `patterns`. After: `waking`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+from backscroll.recall.lore.patterns import key_pattern, slashed
+
+#: Characters of one message that are looked through, and as many as a pattern sees.
+SCANNED, SCANNED_BY_PATTERN = 20_000, 2_000
+_ENDINGS = ("'s", "’s", "es", "s")
+#: Scripts that are written without spaces between words.
+_UNSPACED = (
+    "CJK",
+    "HIRAGANA",
+    "KATAKANA",
+    "HANGUL",
+    "THAI",
+    "LAO",
+    "KHMER",
+    "MYANMAR",
+    "TIBETAN",
+    "IDEOGRAPHIC",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedText:
+    """A text that keys are looked for in, as it is and in small letters."""
+
+    text: str
+    small: str
+
+    @classmethod
+    def of(cls, text: str) -> ScannedText:
+        """The text, as far as it is looked through: its end."""
+        text = text[-SCANNED:]
+        return cls(text, text.casefold())
+
+
+@lru_cache(maxsize=8192)
+def _in_word(sign: str) -> bool:
+    """True for a letter or digit of a script that puts spaces between its words."""
+    if sign.isascii():
+        return sign.isalnum() or sign == "_"
+    if not sign.isalnum() and not unicodedata.category(sign).startswith("M"):
+        return False
+    return not unicodedata.name(sign, "").startswith(_UNSPACED)
+
+
+def matches(
+    key: str, scanned: ScannedText, *, case: bool = False, whole: bool | None = None, patterns: bool = False
+) -> bool:
+    """True where the key stands in the text. `whole`: exact whole words (True), any place (False), words and their plurals (None)."""
+    key = key.strip()
+    if not key:
+        return False
+    written = slashed(key) or ((key, "" if case else "i") if patterns else None)
+    if written is not None:
+        found = key_pattern(*written)
+        return (
+            found.pattern is not None and found.pattern.search(scanned.text[-SCANNED_BY_PATTERN:]) is not None
+        )
+    text, wanted = (scanned.text, key) if case else (scanned.small, key.casefold())
+    if whole is False:
+        return wanted in text
+    forms = [wanted]
+    if whole is None and wanted[-1] == "y" and len(wanted) > 3:
+        forms.append(f"{wanted[:-1]}ies")
+    return any(_stands(form, text, inflected=whole is None) for form in forms)
+
+
+def needle(key: str, *, patterns: bool) -> str | None:
+    """Letters that stand in every text (in small letters) in which the key stands; None for a pattern."""
+    key = key.strip()
+    if slashed(key) or patterns:
+        return None
+    small = key.casefold()
+    return small.removesuffix("y")
+
+
+def _stands(wanted: str, text: str, *, inflected: bool) -> bool:
+    """True where the words stand in a text with nothing of a word before and behind them."""
+    at = text.find(wanted)
+    opens, closes = _in_word(wanted[0]), _in_word(wanted[-1])
+    while at >= 0:
+        end = at + len(wanted)
+        if not (opens and at and _in_word(text[at - 1])):
+            if not closes or _ends(text, end):
+                return True
+            if inflected and wanted[-1].isalpha():
+                for ending in _ENDINGS:
+                    if text.startswith(ending, end) and _ends(text, end + len(ending)):
+                        return True
+        at = text.find(wanted, at + 1)
+    return False
+
+
+def _ends(text: str, at: int) -> bool:
+    return at >= len(text) or not _in_word(text[at])
+
+
+def why_unusable(key: str, *, patterns: bool) -> str:
+    """What is wrong with a key that is a pattern; empty where nothing is."""
+    written = slashed(key) or ((key, "") if patterns else None)
+    return "" if written is None else key_pattern(*written).wrong

@@ -1,0 +1,276 @@
+"""Which entries of lorebooks a conversation wakes, and what woke each: the rules of role-play programs, without their dice.
+
+Constant entries, primary and secondary keys, depth of scanning, recursion, groups and chance. Chance is decided by the entry and the message that
+woke it, so the same log gives the same prompt. Refuses: budgets and places (`engine/lore`). Pure. Before: `matching`. After: `engine/lore/placing`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from backscroll.formats.lorebook_rule import WakeRule
+from backscroll.recall.lore.matching import ScannedText, matches, needle
+from backscroll.vocab.ids import Ref
+
+_ROUNDS = 12  # of entries that wake entries
+CONSTANT, STICKY = "constant", "sticky"
+_ELSEWHERE = ("outlet", "card")  # put where a macro says, or in front of the conversation already
+
+
+@dataclass(frozen=True, slots=True)
+class LoreLine:
+    """An entry as it may be placed: its words with the names in it."""
+
+    id: str  # of what it says
+    book: str
+    name: str
+    text: str
+    rule: WakeRule
+    enabled: bool = True
+    #: What must stand in a text for a primary key to stand there: most entries are passed over by this alone.
+    needles: tuple[str, ...] = field(init=False, default=())
+    patterned: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        """Get ready to be looked for many times."""
+        found = [needle(key, patterns=self.rule.patterns) for key in self.rule.keys]
+        object.__setattr__(self, "needles", tuple(each for each in found if each))
+        object.__setattr__(self, "patterned", None in found)
+
+
+@dataclass(frozen=True, slots=True)
+class LoreMessage:
+    """A message that is looked through."""
+
+    revision: Ref
+    mark: str  # what chance is decided by
+    scanned: ScannedText
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """An entry that is awake, and why."""
+
+    line: LoreLine
+    key: str = ""  # the key that was found
+    message: Ref | None = None  # the revision in which it was found
+    through: str = ""  # the entry in whose words it was found
+    why: str = ""  # constant, sticky
+
+    @property
+    def id(self) -> str:
+        """Of what it says."""
+        return self.line.id
+
+
+@dataclass(slots=True)
+class Waking:
+    """What one look found: who is awake, in the order in which they woke, and who could have been."""
+
+    awake: list[Woken] = field(default_factory=list[Woken])
+    kept_out: dict[str, str] = field(default_factory=dict[str, str])  # id → chance, group
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    scanned: ScannedText
+    message: Ref | None
+    mark: str
+    through: str = ""
+
+
+def wake(
+    lines: Sequence[LoreLine],
+    messages: Sequence[LoreMessage],
+    *,
+    depth: int,
+    count: int,
+    char: str = "",
+    standing: Callable[[str], bool] = lambda _: False,
+    sticky: bool = False,
+) -> Waking:
+    """Look through messages (the newest first). `count`: messages of the conversation. `standing`: entries that prompts show already.
+
+    `sticky`: what was placed before is gone, so entries that stay awake for some messages are looked for further back.
+    """
+    out = Waking()
+    live = [line for line in lines if _may(line, count, char)]
+    levels = sorted({line.rule.delay_recursion for line in live if line.rule.delay_recursion})
+    level, recursed, fresh = (levels.pop(0) if levels else 0), list[_Text](), list[_Text]()
+    done: set[str] = set()
+    half: set[str] = set()  # their secondary keys did not agree; more words may change that
+    mark = messages[0].mark if messages else ""
+    seen = "\n".join(message.scanned.small for message in messages)
+    for number in range(_ROUNDS):
+        hay = seen if number == 0 else "\n".join(text.scanned.small for text in fresh)
+        found: list[Woken] = []
+        for line in live:
+            rule = line.rule
+            again = number == 0 or line.id in half or rule.delay_recursion
+            if line.id in done or (number and not again and not _may_stand(line, hay)):
+                continue  # what was not found before can only be found in new words
+            if not rule.constant and number == 0 and not _may_stand(line, hay):
+                continue
+            if woken := _woken(line, messages, recursed, number, level, depth, half, sticky=sticky):
+                found.append(woken)
+        found = _with_luck(found, out, done, mark, messages)
+        found = _of_groups(found, out, done, mark, standing)
+        done.update(woken.id for woken in found)
+        out.awake += found
+        heard = [w for w in found if not w.line.rule.prevent_recursion and w.line.rule.book_recursive]
+        fresh = [_Text(ScannedText.of(w.line.text), w.message, mark, w.line.name) for w in heard]
+        recursed += fresh
+        if not fresh:
+            if not levels:
+                break
+            level = levels.pop(0)
+    return out
+
+
+def _may_stand(line: LoreLine, hay: str) -> bool:
+    """False where no key of an entry can stand in a text."""
+    return line.patterned or any(each in hay for each in line.needles)
+
+
+def _may(line: LoreLine, count: int, char: str) -> bool:
+    rule = line.rule
+    if (
+        not line.enabled
+        or rule.never
+        or rule.position in _ELSEWHERE
+        or count < rule.delay
+        or not line.text.strip()
+    ):
+        return False
+    name = char.casefold()
+    if rule.only_for and name not in (n.casefold() for n in rule.only_for):
+        return False
+    return name not in (n.casefold() for n in rule.not_for)
+
+
+def _woken(
+    line: LoreLine,
+    messages: Sequence[LoreMessage],
+    recursed: Sequence[_Text],
+    number: int,
+    level: int,
+    depth: int,
+    half: set[str],
+    *,
+    sticky: bool,
+) -> Woken | None:
+    """Why an entry is awake in a round; None where it is not."""
+    rule = line.rule
+    if rule.delay_recursion and (number == 0 or rule.delay_recursion > level):
+        return None
+    if number and rule.exclude_recursion:
+        return None
+    if rule.constant:
+        return Woken(line, why=CONSTANT)
+    reach = depth if rule.scan_depth is None else rule.scan_depth
+    texts = [_Text(m.scanned, m.revision, m.mark) for m in messages[:reach]] + list(recursed)
+    found = _found(line, texts, half)
+    if found is None and sticky and rule.sticky:
+        back = [_Text(m.scanned, m.revision, m.mark) for m in messages[: reach + rule.sticky]]
+        found = _found(line, back, half)
+        return None if found is None else Woken(line, found.key, found.message, found.through, STICKY)
+    return found
+
+
+def _found(line: LoreLine, texts: Sequence[_Text], half: set[str]) -> Woken | None:
+    """The entry with the first of its keys that stands in the texts, where its secondary keys agree."""
+    rule = line.rule
+    for text in texts:
+        key = _first(line, rule.keys, [text])
+        if key:
+            if _agree(line, texts):
+                return Woken(line, key, text.message, text.through)
+            half.add(line.id)
+            return None
+    return None
+
+
+def _first(line: LoreLine, keys: Iterable[str], texts: Sequence[_Text]) -> str:
+    rule = line.rule
+    case, whole = bool(rule.case_sensitive), rule.whole_words
+    for key in keys:
+        if any(matches(key, t.scanned, case=case, whole=whole, patterns=rule.patterns) for t in texts):
+            return key
+    return ""
+
+
+def _agree(line: LoreLine, texts: Sequence[_Text]) -> bool:
+    """True where the secondary keys are there, or are not, as the rule wants it."""
+    rule = line.rule
+    if not rule.secondary:
+        return True
+    there = [bool(_first(line, [key], texts)) for key in rule.secondary]
+    if rule.logic == "and_all":
+        return all(there)
+    if rule.logic == "not_any":
+        return not any(there)
+    return not all(there) if rule.logic == "not_all" else any(there)
+
+
+def roll(*seed: str) -> float:
+    """A number from 0 to 100 that follows from the seed."""
+    digest = hashlib.sha256("\0".join(seed).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8]) / 2**64 * 100
+
+
+def _with_luck(
+    found: Sequence[Woken], out: Waking, done: set[str], mark: str, messages: Sequence[LoreMessage]
+) -> list[Woken]:
+    """Without the entries whose chance was against them: such an entry is not looked at again."""
+    marks = {m.revision: m.mark for m in messages}
+    kept: list[Woken] = []
+    for woken in found:
+        rule, by = woken.line.rule, marks.get(woken.message, mark) if woken.message else mark
+        if rule.probability >= 100 or roll("chance", woken.id, by) < rule.probability:
+            kept.append(woken)
+        else:
+            done.add(woken.id)
+            out.kept_out[woken.id] = "chance"
+    return kept
+
+
+def _of_groups(
+    found: Sequence[Woken], out: Waking, done: set[str], mark: str, standing: Callable[[str], bool]
+) -> list[Woken]:
+    """One entry of each group: the one that stands already, the one that has precedence, or one by weight."""
+    kept = list(found)
+    names = dict.fromkeys(g for woken in found for g in _groups(woken))
+    for group in names:
+        rivals = [woken for woken in kept if group in _groups(woken)]
+        taken = any(group in _groups(woken) for woken in out.awake)
+        winner = None if taken else _winner(rivals, group, mark, standing)
+        for woken in rivals:
+            if woken is not winner:
+                kept.remove(woken)
+                done.add(woken.id)
+                out.kept_out[woken.id] = "group"
+    return kept
+
+
+def _groups(woken: Woken) -> list[str]:
+    return [name for part in woken.line.rule.group.split(",") if (name := part.strip())]
+
+
+def _winner(rivals: Sequence[Woken], group: str, mark: str, standing: Callable[[str], bool]) -> Woken | None:
+    if len(rivals) < 2:
+        return rivals[0] if rivals else None
+    for woken in rivals:
+        if standing(woken.id):
+            return woken
+    first = [woken for woken in rivals if woken.line.rule.group_first]
+    if first:
+        return max(first, key=lambda woken: woken.line.rule.order)
+    weights = [woken.line.rule.group_weight for woken in rivals]
+    point = roll("group", group, mark) / 100 * sum(weights)
+    for woken, weight in zip(rivals, weights, strict=True):
+        if point < weight:
+            return woken
+        point -= weight
+    return rivals[-1]

@@ -1,0 +1,206 @@
+"""The vectors of a conversation: of its texts, their pieces, its sessions and its words.
+
+Owns the matrices and how they grow. What all texts have in common is taken away first; it is read off the first texts (512 of them, 1,024, …: the
+largest such number that there is), so that a new text adds a row and changes no other, and a space that grew equals one that was built at once.
+Before: an encoder, passed in. After: `recall/index` holds it, `recall/clues` compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from backscroll.recall.candidate import Prepared
+from backscroll.recall.growing import Growing
+from backscroll.recall.vectors import Encode, products, themes_of, unit
+
+if TYPE_CHECKING:
+    from numpy import float16, float32
+    from numpy.typing import NDArray
+
+#: Vectors, one in each row; those that are kept have half precision.
+Rows: TypeAlias = "NDArray[float16 | float32]"
+#: A text -> its vector and those of its pieces, one row each.
+Vectors: TypeAlias = "Callable[[Sequence[Prepared]], list[NDArray[float32]]]"
+_SETTLED = 512  # texts from which on what they have in common is read off the first ones
+_ALIKE = 0.55  # terms less similar than this are different things
+_KIN = 12  # similar terms that are looked at for a term
+_REMEMBERED = 4_000  # terms whose kin is remembered
+
+
+def vectors_of(encode: Encode) -> Vectors:
+    """The vectors of texts and of their pieces, by an encoder."""
+
+    def make(texts: Sequence[Prepared]) -> list[NDArray[float32]]:
+        flat: list[str] = []
+        sizes: list[int] = []
+        for text in texts:
+            rows = [text.candidate.text, *text.pieces] if len(text.pieces) > 1 else [text.candidate.text]
+            flat += rows
+            sizes.append(len(rows))
+        encoded = encode(flat) if flat else np.zeros((0, 0), np.float32)
+        return np.split(encoded, np.cumsum(sizes)[:-1]) if sizes else []
+
+    return make
+
+
+def settled(size: int) -> int:
+    """How many of so many texts tell what all have in common."""
+    return size if size < _SETTLED else _SETTLED << ((size // _SETTLED).bit_length() - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """Terms of the vocabulary that mean nearly the same as a term: their places, and how nearly (0 to 1)."""
+
+    places: NDArray[np.intp]
+    likeness: NDArray[float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The matrices of an index: vectors of texts, of pieces, of sessions, of terms; all centred but the last."""
+
+    centre: NDArray[float32]
+    themes: NDArray[
+        float32
+    ]  # the directions in which the texts differ most: what the conversation is about anyway
+    texts: NDArray[float32]
+    peculiar: NDArray[float32]  # how much of each text is not along these directions
+    pieces: NDArray[float32]  # of texts that have several
+    parted: NDArray[np.intp]  # those texts
+    first_piece: NDArray[np.intp]  # of each of them
+    sessions: NDArray[float32]
+    vocabulary: list[str]  # every term that some text holds, in the order of their first use
+    terms: NDArray[float32]  # of the vocabulary
+    encode: Encode
+    _kin: dict[str, tuple[int, Kin]]
+
+    def kin(self, terms: Sequence[str]) -> list[dict[str, float]]:
+        """The terms of the vocabulary that are like each of these, and how much; remembered, because vocabularies only grow."""
+        size = len(self.vocabulary)
+        known = [self._kin.get(term) for term in terms]
+        due = [number for number, found in enumerate(known) if found is None or found[0] < size]
+        if due:
+            start = min(found[0] if (found := known[n]) is not None else 0 for n in due)
+            rows = self.encode([terms[n] for n in due])
+            near = products(self.terms[start:], rows)
+            if len(self._kin) > _REMEMBERED:
+                self._kin.clear()
+            for column, number in enumerate(due):
+                found = known[number]
+                since = 0 if found is None else found[0]
+                values = near[since - start :, column]
+                places = np.flatnonzero(values >= _ALIKE)
+                places, values = places + since, values[places]
+                if found is not None:
+                    places = np.concatenate([found[1].places, places])
+                    values = np.concatenate([found[1].likeness, values])
+                if len(places) > _KIN:
+                    best = np.argsort(-values, kind="stable")[:_KIN]
+                    places, values = places[best], values[best]
+                known[number] = self._kin[terms[number]] = size, Kin(places, values)
+        words = self.vocabulary
+        return [
+            {
+                words[place]: float(value)
+                for place, value in zip(found[1].places, found[1].likeness, strict=True)
+            }
+            for found in known
+            if found is not None
+        ]
+
+
+class _Matrices:
+    """The rows of texts, as they grow under one centre."""
+
+    def __init__(self, whole: NDArray[float32]) -> None:
+        """Read off these texts what all have in common."""
+        width = int(whole.shape[1])
+        self.settled = len(whole)
+        self.centre: NDArray[float32] = whole.mean(axis=0, dtype=np.float32)
+        self.themes = themes_of(whole - self.centre)
+        self.texts, self.pieces = Growing(np.float32, width), Growing(np.float32, width)
+        self.sums = Growing(np.float32, width)  # of each session
+        self.peculiar = Growing(np.float32)
+        self.parted, self.first = Growing(np.intp), Growing(np.intp)
+
+    def extend(self, new: Sequence[Rows], sessions: Sequence[int]) -> None:
+        """Take in texts."""
+        centred = np.stack([rows[0] for rows in new]).astype(np.float32) - self.centre
+        texts = unit(centred)
+        along = products(texts, self.themes)
+        left = np.einsum("ij,ij->i", texts, texts) - np.einsum("ij,ij->i", along, along)
+        for number, rows in enumerate(new, self.texts.size):
+            if len(rows) > 1:
+                self.parted.extend([number])
+                self.first.extend([self.pieces.size])
+                self.pieces.extend(unit(rows[1:].astype(np.float32) - self.centre))
+        self.texts.extend(texts)
+        self.peculiar.extend(np.sqrt(np.maximum(left, 1e-4)))
+        more = sessions[-1] + 1 - self.sums.size
+        if more > 0:
+            self.sums.extend(np.zeros((more, self.sums.width), np.float32))
+        np.add.at(self.sums.view, np.asarray(sessions, np.intp), centred)
+
+
+@dataclass(slots=True)
+class Spacing:
+    """The matrices of an index, made as far as somebody asks."""
+
+    encode: Encode
+    vectors: list[Rows] = field(default_factory=list["Rows"])
+    sessions: list[int] = field(default_factory=list[int])
+    _made: _Matrices | None = None
+    _vocabulary: list[str] = field(default_factory=list[str])
+    _terms: Growing | None = None
+    _kin: dict[str, tuple[int, Kin]] = field(default_factory=dict[str, "tuple[int, Kin]"])
+    _space: Space | None = None
+
+    def extend(
+        self, texts: Sequence[Prepared], sessions: Sequence[int], vectors: Sequence[Rows] | None
+    ) -> None:
+        """Take in texts; their rows are made when somebody asks."""
+        self._space = None
+        self.vectors.extend(vectors_of(self.encode)(texts) if vectors is None else vectors)
+        self.sessions.extend(sessions)
+
+    def made(self, terms: Collection[str]) -> Space:
+        """The matrices of all texts so far; `terms` are the vocabulary, which only grows at its end."""
+        if self._space is None:
+            many = settled(len(self.vectors))
+            if self._made is None or self._made.settled != many:
+                whole = np.stack([rows[0] for rows in self.vectors[:many]])
+                self._made = _Matrices(whole.astype(np.float32))
+            done = self._made.texts.size
+            if done < len(self.vectors):
+                self._made.extend(self.vectors[done:], self.sessions[done:])
+            self._space = self._laid_out(self._made, terms)
+        return self._space
+
+    def _laid_out(self, made: _Matrices, terms: Collection[str]) -> Space:
+        known = len(self._vocabulary)
+        if self._terms is None:
+            self._terms = Growing(np.float32, len(made.centre))
+        if known < len(terms):
+            fresh = list(islice(terms, known, None))
+            self._vocabulary += fresh
+            self._terms.extend(self.encode(fresh))
+        return Space(
+            made.centre,
+            made.themes,
+            made.texts.view,
+            made.peculiar.view,
+            made.pieces.view,
+            made.parted.view,
+            made.first.view,
+            unit(made.sums.view),
+            self._vocabulary,
+            self._terms.view,
+            self.encode,
+            self._kin,
+        )

@@ -1,0 +1,97 @@
+"""`lore`: the lorebooks and cards of a thread, which of their entries stand in prompts, and what woke them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.errors import NotFound
+from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.command import command, option, thread_argument
+from backscroll.surfaces.cli.done import said
+from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.world_files import read_world_file
+from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.receipts import number, reason_words
+
+if TYPE_CHECKING:
+    from backscroll.engine.lore.thread_lore import LoreState
+
+
+@command(
+    "lore",
+    thread_argument(),
+    click.Argument(["file"], metavar="[FILE]", required=False),
+    option("--name", metavar="NAME"),
+    option("--drop", metavar="NAME"),
+    option("--entry", metavar="NAME"),
+    option("--budget", metavar="TOKENS", type=click.IntRange(min=1)),
+)
+def lore_command(
+    session: Session,
+    thread: str,
+    file: str | None,
+    name: str | None,
+    drop: str | None,
+    entry: str | None,
+    budget: int | None,
+) -> None:
+    """Add a lorebook, drop one, or list the entries and what the next prompt does with them."""
+    with session.engine() as engine:
+        lore = thread_named(engine, thread).lore
+        if drop is not None:
+            lore.drop(drop)
+            said(session, {"dropped": drop}, t("graph.world_dropped", name=one_line(drop)))
+            return
+        if file is not None:
+            called = name or Path(file).stem
+            added = lore.add(called, read_world_file(file))
+            said(session, {"name": called, "entries": len(added)}, count("graph.world_told", len(added)))
+            return
+        found = lore.entries(budget)
+    if entry is not None:
+        found = [one for one in found if one.name.casefold() == entry.casefold()]
+        if not found:
+            raise NotFound(t("lore.no_entry", name=entry), hint=t("lore.no_entry_hint"))
+    if session.as_json:
+        session.screen.json([asdict(one) for one in found])
+    elif not found:
+        session.screen.line(t("lore.none"))
+    elif entry is not None:
+        for one in found:
+            _whole(session, one)
+    else:
+        columns = [
+            Column(t("columns.name"), style="strong", shrinks=True),
+            Column(t("columns.source"), style="dim", shrinks=True),
+            Column(t("columns.state")),
+            Column(t("columns.why"), shrinks=True),
+        ]
+        rows = [(one_line(e.name), one_line(e.book), t(f"lore.{e.state}"), one_line(_why(e))) for e in found]
+        session.screen.lines(table(session.screen, columns, rows))
+
+
+def _why(one: LoreState) -> str:
+    if one.why:
+        return reason_words(one.why)
+    return t("lore.keys", keys=", ".join(one.keys)) if one.keys and one.state == "asleep" else ""
+
+
+def _whole(session: Session, one: LoreState) -> None:
+    """One entry: what it is, why it stands where it stands, its words."""
+    screen = session.screen
+    tokens = f" · {number(one.tokens)}" if one.tokens else ""
+    screen.line(
+        screen.style(
+            f"{one_line(one.name)} · {one_line(one.book)} · {t(f'lore.{one.state}')}{tokens}", "strong"
+        )
+    )
+    if why := _why(one):
+        screen.line(one_line(why))
+    screen.line("")
+    screen.lines(safe(line) for line in one.text.split("\n"))
