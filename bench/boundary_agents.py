@@ -1,19 +1,23 @@
-"""False alarms on raw agent transcripts: how often the detector suggests a new task where most threads are one task with follow-ups.
+"""False alarms on recorded sessions of agents: how often a store suggests a new task where most threads are one task with follow-ups.
 
     .venv/bin/python -m bench.boundary_agents [--show]
 
-Reads the recorded sessions beside the repository (`../shared/data`) and says so where they are not there. Every suggestion counts as a false
-alarm, although some are right: real sessions do hold several tasks (`--show` prints what was suggested, for judging by hand).
+Reads the recorded sessions beside the repository (`../shared/data`) and says so where they are not there. Every session is written into a store, and
+`thread.tasks.boundaries()` is read as a user reads it. Every suggestion counts as a false alarm, although some are right: real sessions do hold several tasks
+(`--show` prints what was suggested, for judging by hand).
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
-from backscroll.llm.encoder import encoder_of
-from backscroll.tasks.boundary import THRESHOLD, Detector, placed_signals
+import backscroll
+from backscroll.tasks.boundary import THRESHOLD
+from backscroll.tasks.boundary_signals import typed_by_machine
 from backscroll.vocab.message import Message
 from bench.survival import SHARED, imported, replayed
 
@@ -36,32 +40,28 @@ def main() -> None:
     options = parser.parse_args()
     if not SHARED.exists():
         sys.exit(f"the recorded sessions are not there: {SHARED}")
-    encoder = encoder_of("wordllama")
-    encode = None if encoder is None else lambda texts: encoder.encode(texts).tolist()
     counts: dict[str, list[int]] = {}
-    for source, messages in threads():
-        row = counts.setdefault(source, [0, 0, 0, 0])
-        row[0] += 1
-        signals = placed_signals(messages)
-        row[1] += sum(1 for _, s in signals if s.role == "user" and not s.machine)
-        for column, coder in ((2, encode), (3, None)):
-            detector = Detector(encode=coder)
-            for ref, signal in signals:
-                score = detector.step(signal)
-                if score.value > options.threshold:
-                    row[column] += 1
-                    if options.show and column == 2:
-                        why = ", ".join(f"{r.name} {r.weight:+.1f}" for r in score.reasons[:4])
-                        print(
-                            f"{source} {ref.seq} {score.value:.2f} {score.explicit} [{why}] {signal.text[:160]!r}"
-                        )
-    print(f"{'source':28s} threads  turns  with vectors  in 100 turns  by words  in 100 turns")
-    total = [sum(row[i] for row in counts.values()) for i in range(4)]
+    with (
+        tempfile.TemporaryDirectory(prefix="backscroll-bench-") as folder,
+        backscroll.open(Path(folder) / "store.db", background=False) as store,
+    ):
+        for source, messages in threads():
+            row = counts.setdefault(source, [0, 0, 0])
+            row[0] += 1
+            thread = store.create()
+            said = {thread.append(m.role, m.content, at=m.at or None).id: m for m in messages}
+            asked = [m for m in messages if m.role == "user" and m.text.strip()]
+            row[1] += sum(1 for m in asked if not typed_by_machine(m.text))
+            for found in thread.tasks.boundaries(threshold=options.threshold):
+                row[2] += 1
+                if options.show:
+                    why = ", ".join(f"{r.name} {r.weight:+.1f}" for r in found.reasons[:4])
+                    text = said[found.message].text[:160]
+                    print(f"{source} {found.score:.2f} {found.explicit} [{why}] {text!r}")
+    print(f"{'source':28s} threads  turns  suggested  in 100 turns")
+    total = [sum(row[i] for row in counts.values()) for i in range(3)]
     for source, row in [*counts.items(), ("all", total)]:
-        print(
-            f"{source:28s} {row[0]:7d} {row[1]:6d} {row[2]:13d} {100 * row[2] / max(1, row[1]):13.1f} "
-            f"{row[3]:9d} {100 * row[3] / max(1, row[1]):13.1f}"
-        )
+        print(f"{source:28s} {row[0]:7d} {row[1]:6d} {row[2]:10d} {100 * row[2] / max(1, row[1]):13.1f}")
 
 
 if __name__ == "__main__":

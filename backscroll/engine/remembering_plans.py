@@ -32,9 +32,10 @@ from backscroll.tasks.followup import AskInput, FollowUp
 from backscroll.tasks.memory_notes import deed, failed, quoted, worked
 from backscroll.tasks.memory_outcomes import is_check
 from backscroll.tasks.planning import Plan, PlanInput, Said
+from backscroll.tasks.planning_points import is_vague
 from backscroll.tasks.preferences import guides
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
+from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.task import Attempt, Memory, MemoryKind, Task
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def _asking(thread: Thread, task: Task, messages: Sequence[Message]) -> AskInput
     refused = [a for a in task.attempts if a.verdict == "refused"]
     users = [m for m in messages if m.role == "user"]
     if not refused:
-        return AskInput(open=_open(messages), language=thread.legible.info.language)
+        return _as_said(messages, thread.legible.info.language)
     last = refused[-1]
     said = _feedback(last, users)
     after = [m for m in messages if m.position > last.place and m.revision != said.source]
@@ -232,6 +233,18 @@ def _asking(thread: Thread, task: Task, messages: Sequence[Message]) -> AskInput
     return AskInput(
         said, bool(last.media), before, tuple(after), _open(messages), thread.legible.info.language
     )
+
+
+def _as_said(messages: Sequence[Message], language: str) -> AskInput:
+    """Where nobody gave a verdict: the user's last words, if they find fault with the answer before them and do not say what it is."""
+    last = next((n for n in range(len(messages) - 1, -1, -1) if is_spoken_by_user(messages[n])), None)
+    if last is None or not is_vague(messages[last].text):
+        return AskInput(open=_open(messages), language=language)
+    before, one = messages[:last], messages[last]
+    if not any(m.role == "assistant" for m in before):
+        return AskInput(open=_open(messages), language=language)
+    said = Said(one.text, one.revision, one.at)
+    return AskInput(said, False, tuple(before), (), _open(messages), language)
 
 
 def _open(messages: Sequence[Message]) -> tuple[Said, ...]:

@@ -45,6 +45,7 @@ class Suggestion:
     message: Ref
     score: float
     reasons: tuple[str, ...]
+    ended: bool = False  # another one begins, and the message says that the one at hand is done
 
 
 def boundaries(
@@ -131,7 +132,7 @@ class _Weighed:
             return None
         reasons = tuple(reason.name for reason in score.reasons[:3])
         if score.value > THRESHOLD:
-            return Suggestion("start", asked, score.value, reasons)
+            return Suggestion("start", asked, score.value, reasons, score.ended)
         return Suggestion("end", asked, score.value, reasons) if score.explicit == "end" else None
 
 
@@ -219,4 +220,9 @@ def act(thread: Thread) -> Step | None:
         current = current_of(all_tasks(thread))
         # The person said so just now: what was said stays in the prompt until something else begins.
         return None if current is None else complete_task(thread, current, manual=False, keep=True)
-    return start_task(thread, at=found.message, manual=False)
+    before = current_of(all_tasks(thread))
+    begun = start_task(thread, at=found.message, manual=False)
+    if found.ended and before is not None:
+        # "That's done. Let's start on …": what was at hand ends where the other begins.
+        complete_task(thread, before, manual=False, keep=True)
+    return begun

@@ -14,9 +14,9 @@ from math import exp, log
 
 from backscroll.errors import InvalidInput
 from backscroll.tasks.boundary_behaviour import Behaviour
-from backscroll.tasks.boundary_features import Course, Encode
+from backscroll.tasks.boundary_features import Course
 from backscroll.tasks.boundary_model import Model, shipped
-from backscroll.tasks.boundary_reasons import Reason, reasons_of
+from backscroll.tasks.boundary_reasons import Reason, evidence_of, reasons_of
 from backscroll.tasks.boundary_signals import Signal, placed_signals, signals_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -25,6 +25,7 @@ __all__ = ["THRESHOLD", "Boundary", "Detector", "Reason", "Score", "Signal", "si
 
 #: From here on a message is called a boundary; the weights are shifted so that this is the middle.
 THRESHOLD = 0.5
+UNSURE = 0.3  # where the score is high and nothing speaks of another subject
 _SURE = 30.0
 
 
@@ -35,6 +36,7 @@ class Score:
     value: float  # 0 to 1
     reasons: tuple[Reason, ...] = ()  # the weightiest first
     explicit: str = ""  # "start" or "end" where the message says so in words
+    ended: bool = False  # it also says that what came before is done
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +47,17 @@ class Boundary:
     score: float
     reasons: tuple[Reason, ...]
     explicit: str = ""
+    ended: bool = False  # the message also says that what came before is done
 
 
 class Detector:
     """One conversation, message by message. The same messages give the same scores."""
 
-    def __init__(self, language: str = "", encode: Encode | None = None, model: Model | None = None) -> None:
+    def __init__(self, language: str = "", model: Model | None = None) -> None:
         self.language = language  # both languages are read in every message; kept for whoever asks
-        self._course = Course(encode)
+        self._course = Course()
         self._behaviour = Behaviour()
-        self._model = model or shipped(vectors=encode is not None)
+        self._model = model or shipped()
 
     def step(self, signal: Signal) -> Score:
         """The score of the next message. What no person or model said (system, tools) is never a boundary."""
@@ -72,9 +75,11 @@ class Detector:
         explicit = "start" if starts and signal.role == "user" else "end" if ends else ""
         if first or behaved.never:
             self._behaviour.learn(signal, boundary=first, done=explicit == "end")
-            return Score(0.0, (), explicit)
+            return Score(0.0, (), explicit, ends)
         total = max(-_SURE, min(_SURE, learned + sum(r.weight for r in behaved.reasons)))
-        value = 1 / (1 + exp(-total))
+        value = min(behaved.most, 1 / (1 + exp(-total)))
+        if value > THRESHOLD and evidence_of(self._model.names, parts) < behaved.evidence:
+            value = UNSURE  # how something is said never decides alone
         reasons = reasons_of(self._model.names, parts, said, behaved.reasons)
         if explicit == "start" and value < behaved.sure:
             lift = log(behaved.sure / (1 - behaved.sure)) - total
@@ -82,7 +87,7 @@ class Detector:
             reasons = (Reason("says_start", round(lift, 3), said.read.starts), *others)
             value = behaved.sure
         self._behaviour.learn(signal, boundary=value > THRESHOLD, done=explicit == "end")
-        return Score(round(value, 6), reasons, explicit)
+        return Score(round(value, 6), reasons, explicit, ends)
 
 
 def suggest(
@@ -90,17 +95,16 @@ def suggest(
     *,
     threshold: float = THRESHOLD,
     language: str = "",
-    encode: Encode | None = None,
 ) -> list[Boundary]:
     """The messages of a history at which a new task or topic seems to start, in order."""
     if not 0.0 <= threshold <= 1.0:
         raise InvalidInput(
             f"not a threshold between 0 and 1: {threshold}", hint="0.5 is usual; higher suggests less"
         )
-    detector = Detector(language, encode)
+    detector = Detector(language)
     out: list[Boundary] = []
     for message, signal in placed_signals(messages):
         score = detector.step(signal)
         if score.value > threshold:
-            out.append(Boundary(message, score.value, score.reasons, score.explicit))
+            out.append(Boundary(message, score.value, score.reasons, score.explicit, score.ended))
     return out

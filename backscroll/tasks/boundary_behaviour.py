@@ -13,6 +13,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from math import inf
 from typing import NamedTuple
 
 from backscroll.tasks.boundary_features import Said
@@ -31,6 +32,8 @@ class Behaved(NamedTuple):
     reasons: tuple[Reason, ...]
     never: bool  # in an agent's thread only the person starts a task
     sure: float  # how sure explicit words make it
+    most: float = 1.0  # how sure it can be without explicit words …
+    evidence: float = -inf  # … and without so much that speaks of another subject
 
 
 @cache
@@ -73,7 +76,18 @@ class Behaviour:
             reasons.append(Reason("near_boundary", numbers["near"]["adds"], str(self.since + 1)))
         if agent:
             reasons += self._of_agent(signal, said, pause, numbers["agent"])
-        return Behaved(tuple(reasons), False, numbers["explicit"]["start"])
+        most = 1.0
+        if signal.role == "user":
+            subject, assistant = numbers["subject"], numbers["assistant"]
+            if said.replies > assistant["words"]:
+                reasons.append(Reason("long_replies", assistant["adds"], f"{said.replies:.0f}"))
+            if said.read.revises and not said.peers and not said.read.cues & {"shift", "start"}:
+                reasons.append(Reason("takes_up", subject["revises"], said.read.revises))
+        if said.bare and not (said.peers and said.fresh):
+            reasons.append(Reason("nothing_new", 0.0))
+            most = numbers["subject"]["bare"]
+        needs = numbers["subject"]["evidence"] if signal.role == "user" and not said.peers else -inf
+        return Behaved(tuple(reasons), False, numbers["explicit"]["start"], most, needs)
 
     def _works(self, signal: Signal) -> bool:
         """Tools are called, or the other side writes code: work, not talk."""

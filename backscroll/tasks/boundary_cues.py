@@ -21,11 +21,23 @@ KINDS = (
     "follow", "ask_you", "tell_me", "correct", "build", "fix", "find", "explain",
 )  # fmt: skip
 _HEDGE = "hedge"
+_REVISE = "revise"
 _HEAD, _TAIL = 500, 300
+_REVISING = 300  # characters of a message that asks for another form of the last answer
 _CLAUSE = re.compile(r"[,.;:!?，。；：！？、\n(（]")
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|(?m:^>.*$)", re.DOTALL)
 _BREAK = re.compile(r"(?<=[.!?。！？；\n])\s*")
+#: Behind the words that something is done: a request, not a remark about it.
+_AFTER_END = re.compile(
+    r"\s*[,.;:!，。；：！~～、)）\n][\s,.;:!，。；：！~～、)）]*(?:(?:thanks|thank you|great|perfect|good|nice|提交吧?|谢谢|辛苦了?|好的?|了)[\s,.;:!，。；：！~～]*)*"
+    r"(?P<next>(?:(?:ok(?:ay)?|so|and|then|now|next)[,:]? )*(?:let's|let us|next|now (?:let|we|i|the|for|on|add|fix|write|make|build|do|start|can|could)|"
+    r"please (?:start|add|fix|write|build|create|look|help|make)|(?:can|could|would) you|i(?:'d| would) like|i (?:also )?(?:need|want)|"
+    r"we (?:need|should|can|have to)|on to|moving on|start(?:ing)? (?:on|with|a|the)|the next)\b[^\n]*"
+    r"|(?:那么?|然后|接着)?(?:接下来|下面|下一(?!步怎么)|现在(?:开始|来|做|帮)|开始(?:做|写|弄|搞|新)|重新开始|再帮|帮我|我们(?:来|开始|重新|做)|咱们(?:来|开始|做)|请(?:帮|你))[^\n]*)"
+)
+_NEXT = 10  # letters of what is asked for; a Chinese character counts twice
+_PHRASE = 60
 _STOP = re.compile(r"[.!?。！？\n]")
 _QUESTION = re.compile(r"[?？]|(?:吗|呢|么)\s*(?:[。，,.!！~]|$)")
 _PRONOUN_EN = re.compile(
@@ -50,6 +62,9 @@ class Read(NamedTuple):
     pronouns: int
     starts: str  # the phrase that says that something new begins
     ends: str
+    revises: str = (
+        ""  # the phrase that takes up the last answer: another form of it, a doubt, a question about it
+    )
 
 
 class _Phrases(NamedTuple):
@@ -64,7 +79,7 @@ def _table(name: str, *, spaced: bool) -> dict[str, _Phrases]:
     )
     before, after = (r"(?<![a-z0-9_])(?:", r")(?![a-z0-9_])") if spaced else ("(?:", ")")
     out: dict[str, _Phrases] = {}
-    for kind in (*KINDS, _HEDGE):
+    for kind in (*KINDS, _HEDGE, _REVISE):
         anywhere, opens = ("|".join(data[kind][way]) for way in ("anywhere", "opens"))
         out[kind] = _Phrases(
             re.compile(before + anywhere + after) if anywhere else None,
@@ -96,7 +111,7 @@ def _found(low: str, *, chinese: bool) -> dict[str, str]:
         tables.insert(0, _table("boundary_cues_zh.toml", spaced=False))
     for table in tables:
         for kind, phrases in table.items():
-            if kind in out or kind == _HEDGE:
+            if kind in out or kind in (_HEDGE, _REVISE):
                 continue
             hit = next((h for at in places if phrases.opens and (h := phrases.opens.match(low, at))), None)
             if hit is None and phrases.anywhere is not None:
@@ -108,17 +123,14 @@ def _found(low: str, *, chinese: bool) -> dict[str, str]:
 
 def _said_plainly(low: str, kind: str, *, chinese: bool) -> str:
     """The first phrase of a kind that its clause does not take back ("once this task is done"); an end is no question either."""
-    tables = [_table("boundary_cues_en.toml", spaced=True)]
-    if chinese:
-        tables.append(_table("boundary_cues_zh.toml", spaced=False))
-    lead = _LEAD.match(low)
-    for table in tables:
+    hit = _plain_hit(low, kind, chinese=chinese)
+    return "" if hit is None else hit[0].strip()
+
+
+def _plain_hit(low: str, kind: str, *, chinese: bool) -> re.Match[str] | None:
+    for table in _tables(chinese=chinese):
         phrases, hedges = table[kind], table[_HEDGE].anywhere
-        opened = [
-            h
-            for at in {0, lead.end() if lead else 0}
-            if phrases.opens and (h := phrases.opens.match(low, at))
-        ]
+        opened = [h for at in _beginnings(low) if phrases.opens and (h := phrases.opens.match(low, at))]
         inside = list(phrases.anywhere.finditer(low)) if phrases.anywhere else []
         for hit in sorted([*opened, *inside], key=lambda h: h.start()):
             begin = max((c.end() for c in _CLAUSE.finditer(low, 0, hit.start())), default=0)
@@ -126,8 +138,33 @@ def _said_plainly(low: str, kind: str, *, chinese: bool) -> str:
             rest = low[hit.end() - 1 : end.end() if end else len(low)]
             asked = kind == "end" and _QUESTION.search(rest) is not None
             if not asked and (hedges is None or hedges.search(low, begin, hit.start()) is None):
-                return hit[0].strip()
-    return ""
+                return hit
+    return None
+
+
+def _beginnings(low: str) -> list[int]:
+    """Where sentences begin, and where they begin behind a greeting or an "ok"."""
+    out: dict[int, None] = {}
+    for at in [0, *(m.end() for m in _BREAK.finditer(low))]:
+        out[at] = None
+        lead = _LEAD.match(low, at)
+        if lead is not None:
+            out[lead.end()] = None
+    return list(out)
+
+
+def _started(low: str, *, chinese: bool) -> str:
+    """The phrase that says that something new begins; what is asked for right after an end is such a phrase too."""
+    said = _said_plainly(low, "start", chinese=chinese)
+    if said:
+        return said
+    end = _plain_hit(low, "end", chinese=chinese)
+    if end is None:
+        return ""
+    rest = _AFTER_END.match(low, end.end())
+    if rest is None or len(rest["next"]) + len(_HAN.findall(rest["next"])) < _NEXT:
+        return ""
+    return rest["next"].strip()[:_PHRASE]
 
 
 def read_cues(text: str) -> Read:
@@ -147,6 +184,26 @@ def read_cues(text: str) -> Read:
         bool(pieces) and _QUESTION.search(pieces[-1]) is not None,
         len(pieces),
         pronouns,
-        _said_plainly(low, "start", chinese=chinese) if "start" in found else "",
+        _started(low, chinese=chinese) if found.keys() & {"start", "end", "shift", "want", "build"} else "",
         _said_plainly(low, "end", chinese=chinese) if "end" in found else "",
+        _revising(low, chinese=chinese) if len(low) <= _REVISING else "",
     )
+
+
+def _revising(low: str, *, chinese: bool) -> str:
+    """The phrase by which a message takes up the last answer."""
+    lead = _LEAD.match(low)
+    for table in _tables(chinese=chinese):
+        phrases = table[_REVISE]
+        places = (0,) if lead is None else (0, lead.end())
+        hit = next((h for at in places if phrases.opens and (h := phrases.opens.match(low, at))), None)
+        if hit is None and phrases.anywhere is not None:
+            hit = phrases.anywhere.search(low)
+        if hit is not None and hit[0].strip():
+            return hit[0].strip()
+    return ""
+
+
+def _tables(*, chinese: bool) -> list[dict[str, _Phrases]]:
+    tables = [_table("boundary_cues_en.toml", spaced=True)]
+    return [_table("boundary_cues_zh.toml", spaced=False), *tables] if chinese else tables

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import log1p, sqrt
-from typing import TypeAlias
+from math import expm1, log1p, sqrt
 
 from backscroll.recall.cut import tagged_words, terms_of
 from backscroll.tasks.boundary_cues import KINDS, Read, ends_of, read_cues, sentences_of
-
-Vector: TypeAlias = Sequence[float]
-Encode: TypeAlias = Callable[[Sequence[str]], Sequence[Vector]]
 
 #: More of a message is not read: pasted pages say little about where a subject begins.
 _READ = 3_000
@@ -31,6 +27,14 @@ _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 _NAME_TAGS = ("nr", "ns", "nt", "nz")
 _NAMES_READ = 600
 _TYPES = ("fix", "build", "find", "explain")
+#: Cues that open a subject whatever the rest says, and those that do together with something new.
+_OPENING = frozenset({"shift", "start"})
+_OPENING_TOO = frozenset({"more", "want", "greeting", "end", "thanks"})
+_FRESH, _WORDS = (
+    3,
+    5,
+)  # words that were never said before, and words at all, from which a message may open a subject by itself
+_PEERS = 0.25  # share of messages of either side that tell of oneself
 
 #: Which cues of the previous message, and of the speaker's own last message, are looked at.
 _PREV = (
@@ -62,19 +66,7 @@ _PROFILE = (
     "asks_here", "other_asks_here", "wants_here", "tells_here", "shifts_here", "other_tells_here", "since_want", "since_shift", "mean_in_window", "words_here", "turns_words_ratio",
     "wants_lead", "asks_lead", "both_tell",
 )  # fmt: skip
-_VECTOR = (
-    "v_prev",
-    "v_prev2",
-    "v_window",
-    "v_faded",
-    "v_own",
-    "v_rel",
-    "v_last",
-    "v_last_rel",
-    "v_prev_window",
-    "v_drop",
-)
-WORD_NAMES: tuple[str, ...] = (
+NAMES: tuple[str, ...] = (
     *_BASIC,
     *(f"cue_{kind}" for kind in KINDS),
     *(f"last_{kind}" for kind in ("shift", "more", "want", "ask_you", "tell_me", "back", "follow", "thanks", "find", "build", "fix", "explain")),
@@ -83,8 +75,7 @@ WORD_NAMES: tuple[str, ...] = (
     *_LEXICAL,
     *_PROFILE,
 )  # fmt: skip
-VECTOR_NAMES: tuple[str, ...] = (*WORD_NAMES, *_VECTOR)
-_LAST = tuple(name[5:] for name in WORD_NAMES if name.startswith("last_") and name != "last_in_window")
+_LAST = tuple(name[5:] for name in NAMES if name.startswith("last_") and name != "last_in_window")
 
 
 @dataclass(slots=True)
@@ -113,8 +104,9 @@ class Said:
     words: int
     digits: bool
     in_window: float
-    vector: Vector = ()
-    last_vector: Vector = ()
+    bare: bool  # it holds too little that is new to open a subject, and no words that open one
+    replies: float  # words of what the other side usually says
+    peers: bool  # both sides tell of themselves: people who chat, rather than a person who is served
 
 
 def _manners() -> dict[str, _Running]:
@@ -126,14 +118,12 @@ def _manners() -> dict[str, _Running]:
 class Course:
     """The conversation so far."""
 
-    encode: Encode | None = None
     count: int = 0
     said: deque[Said] = field(default_factory=lambda: deque(maxlen=_WINDOW))
     own: dict[bool, Said] = field(default_factory=dict[bool, Said])
     known: set[str] = field(default_factory=set[str])
     known_names: set[str] = field(default_factory=set[str])
     faded: Counter[str] = field(default_factory=Counter[str])
-    faded_vector: list[float] = field(default_factory=list[float])
     manners: dict[bool, dict[str, _Running]] = field(
         default_factory=lambda: {True: _manners(), False: _manners()}
     )
@@ -142,8 +132,6 @@ class Course:
             "cosine": _Running(0.15),
             "in_window": _Running(0.25),
             "fresh": _Running(0.5),
-            "vector": _Running(0.4),
-            "last_vector": _Running(0.35),
         }
     )
     last_type: str = ""
@@ -155,8 +143,6 @@ class Course:
         """The numbers of the next message, which then belongs to the past."""
         said = self._read(role == "user", text)
         row = self._basic(said) + self._cues(said) + self._lexical(said) + self._profile(said)
-        if self.encode is not None:
-            row += self._vectors(said)
         self._learn(said)
         return row, said
 
@@ -168,15 +154,26 @@ class Course:
         last = _terms(pieces[-1]) if len(pieces) > 1 else terms
         names = frozenset(_names(text))
         recent = _union(self.said)
-        vectors: Sequence[Vector] = ((), ())
-        if self.encode is not None:
-            vectors = [
-                [float(x) for x in v] for v in self.encode([text or " ", pieces[-1] if pieces else " "])
-            ]
+        fresh, words = terms - self.known, len(_WORD.findall(text))
+        mine, other = self.manners[user], self.manners[not user]
         return Said(
-            user, read, terms, last, names, terms - self.known, len(names - self.known_names), len(_WORD.findall(text)),
-            any(c.isdigit() for c in text), _share(terms, recent), vectors[0], vectors[1],
+            user, read, terms, last, names, fresh, len(names - self.known_names), words,
+            any(c.isdigit() for c in text), _share(terms, recent), self._bare(user, read, terms, fresh, words),
+            expm1(other["words"].mean), min(mine["tells"].mean, other["tells"].mean) > _PEERS,
         )  # fmt: skip
+
+    def _bare(self, user: bool, read: Read, terms: frozenset[str], fresh: frozenset[str], words: int) -> bool:
+        """How something is said never decides alone: a message needs new words, or words that open a subject."""
+        if read.cues & _OPENING:
+            return False
+        if terms and not fresh:
+            return True  # nothing in it is new: the same question again, or what was said already
+        if not user or read.cues & _OPENING_TOO:
+            return False
+        prev = self.said[-1].read.cues if self.said else frozenset[str]()
+        own = self.own[user].read.cues if user in self.own else frozenset[str]()
+        few = len(fresh) < _FRESH or words < _WORDS
+        return few and not prev & {"offer", "closing"} and "end" not in own
 
     def _basic(self, said: Said) -> list[float]:
         prev = self.said[-1] if self.said else None
@@ -265,27 +262,6 @@ class Course:
             min(mine["tells"].mean, other["tells"].mean),
         ]
 
-    def _vectors(self, said: Said) -> list[float]:
-        past = [s.vector for s in self.said]
-        window = [_near(said.vector, v) for v in past[-3:]]
-        prev = window[-1] if window else 0.0
-        near = _near(said.vector, self.faded_vector)
-        last = _near(said.last_vector, self.faded_vector)
-        own = self.own.get(said.user)
-        before = _near(past[-1], past[-2]) if len(past) > 1 else 0.4
-        return [
-            prev,
-            window[-2] if len(window) > 1 else prev,
-            max(window, default=0.0),
-            near,
-            _near(said.vector, own.vector) if own else prev,
-            near - self.usual["vector"].mean,
-            last,
-            last - self.usual["last_vector"].mean,
-            before,
-            before - prev,
-        ]
-
     def _learn(self, said: Said) -> None:
         cosine = _cosine(said.terms, self.faded)
         if self.count:
@@ -293,9 +269,6 @@ class Course:
             self.usual["in_window"].learn(said.in_window)
             if said.terms:
                 self.usual["fresh"].learn(len(said.fresh) / len(said.terms))
-            if said.vector:
-                self.usual["vector"].learn(_near(said.vector, self.faded_vector))
-                self.usual["last_vector"].learn(_near(said.last_vector, self.faded_vector))
         cues = said.read.cues
         manner = self.manners[said.user]
         manner["asks"].learn(float(said.read.question))
@@ -313,9 +286,6 @@ class Course:
         self.faded.update(said.terms)
         if len(self.faded) > 2_000:
             self.faded = Counter(dict(self.faded.most_common(1_000)))
-        if said.vector:
-            old = self.faded_vector or [0.0] * len(said.vector)
-            self.faded_vector = [_FADE * a + b for a, b in zip(old, said.vector, strict=True)]
         self.known |= said.terms
         self.known_names |= said.names
         self.own[said.user] = said
@@ -362,11 +332,3 @@ def _cosine(terms: frozenset[str], bag: Counter[str]) -> float:
         return 0.0
     dot = sum(bag[term] for term in terms if term in bag)
     return dot / sqrt(len(terms) * sum(v * v for v in bag.values()))
-
-
-def _near(a: Vector, b: Vector) -> float:
-    if not a or not b:
-        return 0.0
-    dot = sum(x * y for x, y in zip(a, b, strict=True))
-    size = sqrt(sum(x * x for x in a) * sum(y * y for y in b))
-    return dot / size if size else 0.0

@@ -1,7 +1,6 @@
 """The learned weighing: numbers of a message in, the logarithm of the odds out, with what each number added.
 
-A linear part and small decision trees on top of it, written down as numbers in `boundary_weights.json` (one set of weights with vectors, one
-for words alone). Nothing is learned while it runs. What a tree adds is laid to the account of the numbers that it asked on the way.
+A linear part and small decision trees on top of it, written down as numbers in `boundary_weights.json`. Nothing is learned while it runs. What a tree adds is laid to the account of the numbers that it asked on the way.
 Before: `tasks/boundary_features`. After: `tasks/boundary`. How it is learned: `bench/boundary_learn.py`.
 """
 
@@ -66,11 +65,7 @@ def model_of(data: Json) -> Model:
 
 
 @cache
-def _file() -> Json:
-    return json.loads(files("backscroll.tasks").joinpath("boundary_weights.json").read_text(encoding="utf-8"))
-
-
-@cache
-def shipped(*, vectors: bool) -> Model:
+def shipped() -> Model:
     """The weights that come with the package."""
-    return model_of(_file()["vectors" if vectors else "words"])
+    raw = files("backscroll.tasks").joinpath("boundary_weights.json").read_text(encoding="utf-8")
+    return model_of(json.loads(raw)["words"])

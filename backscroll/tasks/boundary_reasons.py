@@ -27,7 +27,7 @@ _GROUPS: tuple[tuple[str, str], ...] = (
     ("cue_want", "asks_for_something"), ("last_want", "asks_for_something"), ("own_want", "asks_for_something"), ("cue_ask_you", "asks_about_you"), ("last_ask_you", "asks_about_you"),
     ("prev_question", "answers_question"), ("prev_asks_last", "answers_question"), ("before_question", "answers_question"),
     ("question", "question"), ("asks_last", "question"),
-    ("new_names", "new_names"), ("known_names", "known_names"), ("prev_new_names", "new_names"), ("titles", "new_names"), ("v_", "meaning"),
+    ("new_names", "new_names"), ("known_names", "known_names"), ("prev_new_names", "new_names"), ("titles", "new_names"),
     ("fresh", "new_words"), ("prev_fresh", "new_words"), ("from_prev_fresh", "new_words"),
     ("in_", "shared_words"), ("cosine", "shared_words"), ("returns", "shared_words"), ("last_in_window", "shared_words"), ("prev_in_window", "shared_words"),
     ("user", "speaker"), ("same_role", "speaker"),
@@ -67,6 +67,26 @@ def reasons_of(
     ]
     found.extend(behaved)
     return tuple(sorted(found, key=lambda r: (-abs(r.weight), r.name))[:_MOST])
+
+
+#: What a subject is told by; and phrases that open or close one, which count where they speak for a beginning.
+_SUBJECT = frozenset({"shared_words", "new_words", "new_names", "known_names"})
+_PHRASES = frozenset(
+    {
+        "says_start", "opens_subject", "asks_more", "greeting", "was_asked_what_next", "was_settled", "says_end", "thanked",
+        "thanks", "parted", "parts", "asks_for_something",
+    }
+)  # fmt: skip
+
+
+def evidence_of(names: Sequence[str], parts: Sequence[float]) -> float:
+    """How much of a score speaks of another subject: the rest is how something is said, and who says it."""
+    out = 0.0
+    for name, part in zip(names, parts, strict=True):
+        group = _group(name)
+        if group in _SUBJECT or (part > 0 and group in _PHRASES):
+            out += part
+    return out
 
 
 def _detail(group: str, said: Said) -> str:

@@ -29,7 +29,7 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
 #: How questions are found by rules; the version goes up whenever the same input would give others.
-RECIPE = Recipe("task-questions", 1)
+RECIPE = Recipe("task-questions", 2)
 MOST = 3
 _FIRM = 0.8  # strength of an instruction that is not just overwritten
 _NAMES = 4  # candidates that are offered

@@ -23,6 +23,7 @@ from backscroll.derive.summary import summarise_messages
 from backscroll.formats.json_text import dumps
 from backscroll.formats.language import language_of
 from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
+from backscroll.tasks.memory_arcs import arcs_of
 from backscroll.tasks.memory_lessons import lessons_of, verdicts_of
 from backscroll.tasks.memory_notes import FileChange, Note, quoted, words_of
 from backscroll.tasks.memory_outcomes import REPORT, accepted_of, files_of, outcomes_of, with_changes
@@ -47,7 +48,7 @@ __all__ = [
 
 SUMMARY_TOKENS = 240
 #: How memories are made by rules; the version goes up whenever the same messages would give others.
-RECIPE = Recipe("task-memory", 1, {"summary": SUMMARY_TOKENS})
+RECIPE = Recipe("task-memory", 2, {"summary": SUMMARY_TOKENS})
 #: States in which something is remembered: what was sent back with feedback is a lesson already.
 ENDED = frozenset({TaskState.COMPLETED, TaskState.INCOMPLETE, TaskState.CANCELLED})
 _SAMPLE = 400  # characters of a message by which its language is told
@@ -102,14 +103,21 @@ def found_in(state: TaskState, messages: Sequence[Message], count: Count = rough
         return Found("", (), (), "", "")
     language = language_of(" ".join(m.text[:_SAMPLE] for m in said if m.role != "tool"))
     words, digests = words_of(language), digests_of(said)
-    made = summarise_messages(said, limit_tokens=SUMMARY_TOKENS, count=count)
-    gist = made if made.text else gist_messages(said, limit_tokens=SUMMARY_TOKENS, count=count)
+    arcs = arcs_of(said)
+    course = "\n".join(f"- {arc.line(handles=True)}" for arc in arcs)
+    room = max(SUMMARY_TOKENS // 3, SUMMARY_TOKENS - count(course))
+    made = summarise_messages(said, limit_tokens=room, count=count)
+    gist = made if made.text else gist_messages(said, limit_tokens=room, count=count)
     notes = (
-        *outcomes_of(state, said, digests, words),
-        *lessons_of(state, said, digests, words),
+        *outcomes_of(state, said, digests, words, arcs),
+        *lessons_of(state, said, digests, words, arcs),
         *files_of(said, digests, words),
     )
-    return Found(gist.text, gist.sources or tuple(m.revision for m in said), notes, language, said[-1].at)
+    told = tuple(part.message.revision for arc in arcs for part in arc.parts)
+    sources = (
+        tuple(dict.fromkeys((*told, *gist.sources))) if gist.sources else tuple(m.revision for m in said)
+    )
+    return Found(f"{course}\n{gist.text}".strip(), sources, notes, language, said[-1].at)
 
 
 def assembled(task: Task, found: Found, changes: Sequence[FileChange] = ()) -> list[Memory]:

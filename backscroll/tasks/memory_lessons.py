@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from backscroll.derive.digest import Digest
 from backscroll.derive.sentences_cues import Marked, marked
+from backscroll.tasks.memory_arcs import Arc, trouble_before
 from backscroll.tasks.memory_notes import Note, aim, deed, failed, quoted, worked
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -25,7 +26,11 @@ _BARE = 14  # bytes of a correction that says nothing by itself
 
 
 def lessons_of(
-    state: TaskState, said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]
+    state: TaskState,
+    said: Sequence[Message],
+    digests: Sequence[Digest],
+    words: Mapping[str, str],
+    arcs: Sequence[Arc] = (),
 ) -> list[Note]:
     """What the messages of a task teach that ended in this state."""
     paired, left = _paired(said, digests, words)
@@ -33,8 +38,31 @@ def lessons_of(
         paired = [*paired, *left]
     # What tools showed and people told may be the same trouble: one lesson is enough.
     known = {source for note in paired for source in note.sources}
+    learned = [note for note in _learned(said, arcs, words) if not known & set(note.sources)]
+    known |= {source for note in learned for source in note.sources}
     heard = [note for note in _said(state, said, words) if note.sources[-1] not in known]
-    return [*paired[-MOST:], *heard[-MOST:], *_corrections(said, words)]
+    return [*paired[-MOST:], *learned, *heard[-MOST:], *_corrections(said, words)]
+
+
+def _learned(said: Sequence[Message], arcs: Sequence[Arc], words: Mapping[str, str]) -> Iterator[Note]:
+    """What was wrong, why, what was done about it and what shows that it helped."""
+    after = 0
+    for arc in arcs:
+        if arc.cause is None:
+            continue
+        trouble = trouble_before(said, after, arc)
+        line = words["cause"].format(text=arc.line())
+        told = arc.parts if trouble is None else (trouble, *arc.parts)
+        text = line if trouble is None else words["stop"].join((_trouble(trouble.text, words), line))
+        sources = tuple(dict.fromkeys(part.message.revision for part in told))
+        sure = 0.8 if arc.fix is not None and arc.evidence is not None else 0.6
+        home = arc.cause.message
+        yield Note(MemoryKind.LESSON, text, (home.id,), sources, told[-1].message.at, sure, sort="arc")
+        after = 1 + max(n for n, m in enumerate(said) if any(m is part.message for part in arc.parts))
+
+
+def _trouble(text: str, words: Mapping[str, str]) -> str:
+    return words["trouble"].format(text=quoted(text, 160)).rstrip(".。!！?？")
 
 
 # -- what was decided about the task -----------------------------------------------------------------------------

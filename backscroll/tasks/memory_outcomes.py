@@ -15,6 +15,7 @@ from backscroll.derive.essentials import Essential, Kind
 from backscroll.derive.essentials_reading import findings
 from backscroll.derive.importance import weigh_sentence
 from backscroll.derive.sentences_cues import Marked, marked
+from backscroll.tasks.memory_arcs import Arc, says_something
 from backscroll.tasks.memory_notes import FileChange, Note, aim, deed, failed, quoted, worked
 from backscroll.tasks.preferences import SHOWN
 from backscroll.tasks.preferences_reading import read_text
@@ -27,6 +28,7 @@ DECISIONS, CONFIRMED, PASSING = 8, 3, 4  # of each, at the most
 FILES = 40
 _WIDE = 20_000
 _REPORTED = 2  # sentences of a last report
+_LOOKED_AT = 4  # messages of the assistant in which a report is looked for, from the end
 _TELLING = 4  # words that a confirmation needs to say something by itself
 #: The last report of the assistant: it steps back behind a result that was accepted.
 REPORT = "report"
@@ -43,12 +45,33 @@ def outcomes_of(
     said: Sequence[Message],
     digests: Sequence[Digest],
     words: Mapping[str, str],
+    arcs: Sequence[Arc] = (),
 ) -> list[Note]:
-    """What the messages say came of a task that ended in this state."""
+    """What the messages say came of a task that ended in this state: cause, fix and evidence first (`arcs`)."""
     if state is TaskState.CANCELLED:
         return []
-    out = list(_reported(said, words)) if state is TaskState.COMPLETED else []
-    return [*out, *_decided(said, digests, words), *_passing(said, digests, words), *_confirmed(said, words)]
+    out = [_came(arc, words) for arc in arcs if arc.fix is not None]
+    if state is TaskState.COMPLETED and not out:
+        out = list(_reported(said, words))
+    told = {arc.evidence.text for arc in arcs if arc.evidence is not None}
+    return [
+        *out,
+        *_decided(said, digests, words),
+        *_passing(said, digests, words),
+        *(note for note in _confirmed(said, words) if not any(text in note.text for text in told)),
+    ]
+
+
+def _came(arc: Arc, words: Mapping[str, str]) -> Note:
+    """What was done about something, why, and what shows that it helped."""
+    sources = tuple(dict.fromkeys(part.message.revision for part in arc.parts))
+    # The message with the fix names the note: it stays the same when evidence follows.
+    home = arc.fix or arc.parts[0]
+    sure = 0.8 if arc.evidence is not None else 0.6
+    text = words["came"].format(text=arc.line())
+    return Note(
+        MemoryKind.OUTCOME, text, (home.message.id,), sources, arc.parts[-1].message.at, sure, sort="arc"
+    )
 
 
 def accepted_of(task: Task, words: Mapping[str, str]) -> Iterator[Note]:
@@ -74,16 +97,23 @@ def accepted_of(task: Task, words: Mapping[str, str]) -> Iterator[Note]:
 
 
 def _reported(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[Note]:
-    """The last report of a completed task, where nobody wrote a result: its weightiest sentences."""
-    last = next((m for m in reversed(said) if m.role == "assistant" and m.text.strip()), None)
-    if last is None:
-        return
-    found = [p for p in marked(last.text[:_WIDE]) if p.sentence.shape in ("prose", "item")]
-    ranked = sorted(range(len(found)), key=lambda n: (-_worth(found, n), n))[:_REPORTED]
-    best = [found[n].text for n in sorted(ranked) if _worth(found, n) > 0]
-    if best:
-        text = words["reported"].format(text=quoted(" … ".join(best), 420))
-        yield Note(MemoryKind.OUTCOME, text, (last.id,), (last.revision,), last.at, 0.6, sort=REPORT)
+    """The last report of a completed task, where nobody wrote a result: its weightiest sentences.
+
+    A last word that says nothing ("You're welcome!") is no report: the one before it is looked at.
+    """
+    spoken = [m for m in reversed(said) if m.role == "assistant" and m.text.strip()]
+    for last in spoken[:_LOOKED_AT]:
+        found = [
+            p
+            for p in marked(last.text[:_WIDE])
+            if p.sentence.shape in ("prose", "item") and says_something(p.text)
+        ]
+        ranked = sorted(range(len(found)), key=lambda n: (-_worth(found, n), n))[:_REPORTED]
+        best = [found[n].text for n in sorted(ranked) if _worth(found, n) > 0]
+        if best:
+            text = words["reported"].format(text=quoted(" … ".join(best), 420))
+            yield Note(MemoryKind.OUTCOME, text, (last.id,), (last.revision,), last.at, 0.6, sort=REPORT)
+            return
 
 
 def _worth(found: Sequence[Marked], number: int) -> float:

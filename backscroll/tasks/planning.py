@@ -21,7 +21,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory
 
 #: How plans are made by rules; the version goes up whenever the same input would give another plan.
-RECIPE = Recipe("task-plan", 1)
+RECIPE = Recipe("task-plan", 2)
 MOST = 10  # steps
 _ALIKE = 0.6  # share of words from which two steps are the same
 _TOUCHES = 0.3  # … from which what was tried has to do with a step

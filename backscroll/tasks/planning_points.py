@@ -22,6 +22,7 @@ from backscroll.vocab.part import Json
 
 Wish: TypeAlias = Literal["error", "missing", "remove", "change", "question", "other", "unclear"]
 MOST = 12  # points of one text
+_VAGUE = 80  # characters of a verdict that says nothing: who writes more says what is wrong
 _WIDE = 20_000
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _BULLET = re.compile(
@@ -32,6 +33,7 @@ _LOUD = re.compile(
 )
 _LATIN = re.compile(r"[A-Za-z]{2,}")
 _EDGE = " \t\u3000,，;；、"
+_BETWEEN = frozenset(",.!?;:…，。！？；：、~～-—'\"“”")
 _END = " \t\u3000.。!！,，;；"
 
 
@@ -54,6 +56,8 @@ class _Cues(NamedTuple):
     parts: re.Pattern[str]
     vague: re.Pattern[str]
     filler: re.Pattern[str]
+    verdict: re.Pattern[str]
+    hedge: re.Pattern[str]
     kinds: Mapping[str, re.Pattern[str]]
 
 
@@ -64,7 +68,9 @@ def _cues(language: str) -> _Cues:
     kinds = {name: re.compile(pattern) for name, pattern in data["kinds"].items()}
     words = {name: text for name, text in data.items() if isinstance(text, str)}
     lead, parts, vague, filler = (re.compile(data[name]) for name in ("lead", "parts", "vague", "filler"))
-    return _Cues(words, lead, parts, vague, filler, kinds)
+    edge = r"\b" if language == "en" else ""
+    verdict, hedge = (re.compile(f"(?:{data[name]}){edge}") for name in ("verdict", "hedge"))
+    return _Cues(words, lead, parts, vague, filler, verdict, hedge, kinds)
 
 
 def plan_words(language: str) -> Mapping[str, str]:
@@ -127,8 +133,26 @@ def is_vague(text: str) -> bool:
     """True for a verdict that says that something is wrong and nothing about what."""
     if paths_in(text) or CODE.search(text) or any(c.isdigit() for c in text):
         return False
-    cues = _cues("zh" if _HAN.search(text) else "en")
-    return cues.vague.fullmatch(lowered(text).strip(_END)) is not None
+    cues, low = _cues("zh" if _HAN.search(text) else "en"), lowered(text).strip(_END)
+    if cues.vague.fullmatch(low) is not None:
+        return True
+    return len(low) <= _VAGUE and _says_nothing(low, cues)
+
+
+def _says_nothing(low: str, cues: _Cues) -> bool:
+    """True where a text is put together of verdicts and hedges alone, the longest first."""
+    at, judged = 0, False
+    while at < len(low):
+        if low[at].isspace() or low[at] in _BETWEEN:
+            at += 1
+            continue
+        verdict, hedge = cues.verdict.match(low, at), cues.hedge.match(low, at)
+        ends = [0 if hit is None else hit.end() for hit in (verdict, hedge)]
+        if max(ends) <= at:
+            return False
+        judged = judged or ends[0] >= ends[1]
+        at = max(ends)
+    return judged
 
 
 def language_in(text: str, otherwise: str = "") -> str:

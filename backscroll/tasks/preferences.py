@@ -19,7 +19,7 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.task import Memory, MemoryKind
 
 #: How statements are read; the version goes up whenever the same message would give others.
-RECIPE = Recipe("preferences", 1)
+RECIPE = Recipe("preferences", 2)
 SHOWN = 0.5  # confidence from which a preference is one
 _SUREST = 0.97
 _ALIKE = 0.6  # share of words from which two ways to do things are the same one

@@ -9,17 +9,15 @@ weighing one statement against another (`tasks/preferences`). Before: `derive/se
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from backscroll.derive.sentences_cues import lowered, marked
 from backscroll.formats.json_text import dumps
 from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
 from backscroll.tasks.memory_notes import quoted
+from backscroll.tasks.preferences_phrases import HAN, Phrases, matters, phrases, trigger
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -33,9 +31,22 @@ _WIDE, _END = (
 _FIRM = 0.8
 _MANY = 3  # of one sentence
 _LONG = 400  # characters of a sentence that may state a preference
-_HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
 _INJECTED = late(r"<([a-zA-Z][\w-]{2,40})(?:\s[^<>]*)?>.*?</\1>", re.DOTALL)
 _CLAUSE = late(r"[.!?;:,，。！？；：、\n\r(（\"“—–…]\s*|\s-\s")
+_ENDS = late(r"[.!?;,，。！？；\n]")
+_QUOTED = late(r"\"[^\"\n]{3,}\"|“[^”\n]{2,}”|「[^」\n]{2,}」|『[^』\n]{2,}』")
+#: Words of courtesy before a statement.
+_CHAT = late(
+    r"(?i)(?:(?:thanks|thank you|ok|okay|great|perfect|good|nice|cool|fine|oh|hey|please remember(?: that)?|remember(?: that)?"
+    r"|please (?:keep|bear) in mind(?: that)?|(?:keep|bear) in mind(?: that)?|please note(?: that)?|note that"
+    r"|好的|好|可以了?|谢谢|嗯|行|请?(?:你|帮我)?(?:记住|记一下|记着|记下来?|别忘了))(?:[\s,，:：!！.。]+|(?<=[\u3400-\u9fff])))+"
+)
+_ASKING = late(
+    r"(?is)(?P<said>.{4,}?[,，;；])\s*(?:(?:so|but|and|now|then|please|那么?|所以|请问)[,，]?\s*)?"
+    r"(?:(?:can|could|would|will|do|does|did|how|what|why|where|which|when|who|is|are|should|shall|may|any)\b[^,，;；]*(?:[,，][^,，;；]*)*[?？]"
+    r"|[^,，;；?？]{1,40}(?:[吗呢么][。？?！!]?|[?？]))\s*$"
+)
+_COURTESY = late(r"\b(?:please|so|and|thanks|thank you|just|for me)\b|请|麻烦你?|你|也")
 _EDGE = " \t\u3000,，.。;；:：!！\"'“”‘’`*()（）"
 
 
@@ -48,96 +59,12 @@ class Stated:
     value: str  # in its topic; empty where the words are all there is
     sign: int  # 1: do; -1: do not
     matter: str  # what is wanted or not, in the user's words
-    text: str  # the sentence
+    text: str  # the sentence, without the chat before it
     strength: float
     message: Ref
     revision: Ref
     at: str
     number: int = 0  # among those of its message
-
-
-class _Pattern(NamedTuple):
-    aspect: str  # said, named, spoken, styled
-    sign: int
-    strength: float
-    taste: bool  # what somebody likes, rather than what is to be done
-    pattern: re.Pattern[str]
-
-
-class _Phrases(NamedTuple):
-    firm: re.Pattern[str]
-    lead_in: tuple[str, ...]
-    not_these: tuple[str, ...]
-    patterns: tuple[_Pattern, ...]
-
-
-class _Matters(NamedTuple):
-    languages: Mapping[str, str]  # by name
-    styles: Sequence[tuple[re.Pattern[str], str, str]]  # what tells it, group, value
-    opposites: Mapping[tuple[str, str], str]
-    tools: Sequence[tuple[re.Pattern[str], str, str]]
-
-
-def _read(name: str) -> Mapping[str, Json]:
-    raw = resources.files("backscroll.tasks").joinpath(name).read_text(encoding="utf-8")
-    return cast("Mapping[str, Json]", tomllib.loads(raw))
-
-
-@cache
-def _trigger(language: str) -> re.Pattern[str]:
-    """Without what this finds a text states nothing; most texts are not looked at any further."""
-    return re.compile(_read(f"preferences_{language}.toml")["trigger"])
-
-
-@cache
-def _phrases(language: str) -> _Phrases:
-    data = _read(f"preferences_{language}.toml")
-    patterns = tuple(
-        _Pattern(
-            aspect,
-            int(row.get("sign", 1)),
-            float(row["strength"]),
-            bool(row.get("taste")),
-            re.compile(pattern),
-        )
-        for aspect in ("named", "spoken", "styled", "said")
-        for row in data[aspect]
-        for pattern in row["patterns"]
-    )
-    # Longer ways to lead in are taken off first.
-    lead_in = tuple(sorted(data["lead_in"], key=lambda word: (-len(word), word)))
-    firm = re.compile(data["firm"])
-    return _Phrases(firm, lead_in, tuple(data["not_these"]), patterns)
-
-
-@cache
-def _matters() -> _Matters:
-    data = _read("preferences_matters.toml")
-    languages = {name: code for code, names in data["languages"].items() for name in names}
-    styles = [
-        (_named(names), group, value)
-        for group, values in data["styles"].items()
-        for value, names in values.items()
-    ]
-    opposites: dict[tuple[str, str], str] = {}
-    for group, values in data["styles"].items():
-        one, other = values
-        opposites[group, one], opposites[group, other] = other, one
-    same = cast("Mapping[str, str]", data["same"])
-    tools = [
-        (_named([name]), group, same.get(name, name))
-        for group, names in data["tools"].items()
-        for name in sorted(names, key=lambda n: (-len(n), n))
-    ]
-    return _Matters(languages, styles, opposites, tools)
-
-
-def _named(names: Sequence[str]) -> re.Pattern[str]:
-    spelled = [
-        re.escape(n) if _HAN.search(n) else rf"(?<![\w./-]){re.escape(n)}(?![\w/-])"
-        for n in sorted(names, key=lambda n: (-len(n), n))
-    ]
-    return re.compile("|".join(spelled))
 
 
 # -- from a message to statements --------------------------------------------------------------------------------
@@ -177,22 +104,33 @@ def read_text(text: str) -> list[Read]:
     if len(own) > _WIDE:
         own = f"{own[:_END]}\n{own[-_END:]}"
     low = lowered(own)
-    if not _trigger("en").search(low) and not (_HAN.search(own) and _trigger("zh").search(own)):
+    if not trigger("en").search(low) and not (HAN.search(own) and trigger("zh").search(own)):
         return []
     out: list[Read] = []
+    before = ""
     for piece in marked(own):
         if piece.sentence.shape not in ("prose", "item") or len(piece.text) > _LONG:
+            before = ""
             continue
-        if piece.text.lstrip().startswith((">", "|")) or "question" in piece.cues:
+        text = _declared(piece.text) if "question" in piece.cues else piece.text
+        if not text or text.lstrip().startswith((">", "|")):
+            before = ""
             continue
         found: dict[tuple[str, str, str, int], Read] = {}
-        for language in ("en", "zh") if _HAN.search(piece.text) else ("en",):
-            for read in _sentence(piece.text, language):
+        for language in ("en", "zh") if HAN.search(text) else ("en",):
+            for read in _sentence(text, language, before):
                 key = (read.aspect, read.topic or read.matter, read.value, read.sign)
                 if key not in found or read.strength > found[key].strength:
                     found[key] = read
         out += _without_shadows(list(found.values()))[:_MANY]
+        before = text
     return out
+
+
+def _declared(question: str) -> str:
+    """What a question states before it asks: "I prefer short sessions, can you plan my week?"; empty where it only asks."""
+    hit = _ASKING.match(question)
+    return "" if hit is None else hit["said"].rstrip(_EDGE)
 
 
 def _without_shadows(found: list[Read]) -> list[Read]:
@@ -205,32 +143,80 @@ def _without_shadows(found: list[Read]) -> list[Read]:
     return [max(found, key=lambda r: (r.strength, len(r.matter)))]
 
 
-def _sentence(sentence: str, language: str) -> Iterator[Read]:
+def _sentence(sentence: str, language: str, before: str) -> Iterator[Read]:
     low = lowered(sentence)
-    if not _trigger(language).search(low):
+    if not trigger(language).search(low):
         return
-    phrases = _phrases(language)
-    if low.lstrip("-*+ \t0123456789.)").startswith(phrases.not_these):
+    known = phrases(language)
+    if low.lstrip("-*+ \t0123456789.)").startswith(known.not_these):
         return
+    told = known.reported.search(low)
+    upto = len(low) if told is None else told.start()
+    if told is None and (read := _meant_whole(sentence, low, before, known)) is not None:
+        yield read
+    quotes = [hit.span() for hit in _QUOTED.finditer(low)]
     # "From now on no X, use Y": what is said for good is meant for good in all of its clauses.
-    least = _FIRM if phrases.firm.search(low) else 0.0
-    for start in _clauses(low, phrases):
-        for aspect, sign, strength, taste, pattern in phrases.patterns:
-            hit = pattern.match(low, start)
-            if hit is None:
-                continue
-            groups = hit.groupdict()
-            matter = sentence[hit.start("m") : hit.end("m")] if groups.get("m") else ""
-            against = sentence[hit.start("x") : hit.end("x")] if groups.get("x") else ""
-            read = _classified(
-                aspect, sign, max(least, strength), matter.strip(_EDGE), against.strip(_EDGE), sentence
-            )
-            if read is not None:
-                yield read._replace(aspect="taste") if taste and read.aspect == "practice" else read
-                break  # the first pattern that fits a clause is the firmest
+    least = _FIRM if known.firm.search(low) else 0.0
+    for start in _clauses(low, known):
+        # What somebody else says, or is quoted as saying, is not the user's wish.
+        if start >= upto or any(begin < start < end for begin, end in quotes):
+            continue
+        read = _clause(sentence, low, start, least, known)
+        if read is not None:
+            yield read
 
 
-def _clauses(low: str, phrases: _Phrases) -> list[int]:
+def _meant_whole(sentence: str, low: str, before: str, known: Phrases) -> Read | None:
+    """A sentence that is meant for good because it says so of itself, or of the one before it."""
+    hit = known.whole.search(low)
+    if hit is None:
+        return None
+    rest = f"{sentence[: hit.start()]} {sentence[hit.end() :]}".strip(_EDGE)
+    what = rest if len(_COURTESY.sub("", lowered(rest)).strip(_EDGE)) > 3 else before.strip(_EDGE)
+    if len(what) < 4 or known.once.search(lowered(what)):
+        return None
+    text = sentence if what == rest else before
+    return _said(lowered(what), "", 1, known.whole_strength, what, _trimmed(text, len(text), known))
+
+
+def _clause(sentence: str, low: str, start: int, least: float, known: Phrases) -> Read | None:
+    """What a clause states, by the first pattern that fits: that is the firmest."""
+    end = _ENDS.search(low, start)
+    clause = low[start : len(low) if end is None else end.start()]
+    for aspect, sign, strength, taste, plain, describes, pattern in known.patterns:
+        hit = pattern.match(low, start)
+        if hit is None:
+            continue
+        if not least and aspect != "named" and known.once.search(clause):
+            continue
+        if describes and known.happens.search(hit[0]):
+            continue
+        groups = hit.groupdict()
+        matter = sentence[hit.start("m") : hit.end("m")] if groups.get("m") else ""
+        against = sentence[hit.start("x") : hit.end("x")] if groups.get("x") else ""
+        text, sure = _trimmed(sentence, start, known), max(least, strength)
+        if plain:
+            return Read("taste", "", "", sign, matter.strip(_EDGE), text, sure)
+        read = _classified(aspect, sign, sure, matter.strip(_EDGE), against.strip(_EDGE), text)
+        if read is not None:
+            return read._replace(aspect="taste") if taste and read.aspect == "practice" else read
+    return None
+
+
+def _trimmed(sentence: str, start: int, known: Phrases) -> str:
+    """A sentence without the chat before what it states."""
+    text = sentence.lstrip("-*+ \t")
+    start -= len(sentence) - len(text)
+    low = lowered(text)
+    for hit in known.turns.finditer(low):
+        if hit.end() <= max(start, 0):
+            text = sentence[len(sentence) - len(low) + hit.end() :]
+    chat = _CHAT.match(text)
+    rest = text if chat is None else text[chat.end() :]
+    return quoted(rest if len(rest) >= 3 else text, 200)
+
+
+def _clauses(low: str, known: Phrases) -> list[int]:
     """Where clauses begin, behind words that only lead in."""
     starts = [0, *(m.end() for m in _CLAUSE.finditer(low))]
     out: dict[int, None] = {}
@@ -238,7 +224,7 @@ def _clauses(low: str, phrases: _Phrases) -> list[int]:
         at = _past_marks(low, start)
         out[at] = None
         while True:
-            word = next((w for w in phrases.lead_in if low.startswith(w, at)), None)
+            word = next((w for w in known.lead_in if low.startswith(w, at)), None)
             if word is None:
                 break
             after = at + len(word)
@@ -258,16 +244,13 @@ def _past_marks(low: str, at: int) -> int:
 # -- what it is about --------------------------------------------------------------------------------------------
 
 
-def _classified(
-    kind: str, sign: int, strength: float, matter: str, against: str, sentence: str
-) -> Read | None:
-    text = quoted(sentence.lstrip("-*+ \t"), 200)
+def _classified(kind: str, sign: int, strength: float, matter: str, against: str, text: str) -> Read | None:
     if kind == "named":
         return Read("name", "name", matter, 1, matter, text, strength) if matter else None
     low, other = lowered(matter), lowered(against)
-    matters = _matters()
-    if kind == "spoken" or low in matters.languages:
-        code = matters.languages.get(low)
+    languages = matters().languages
+    if kind == "spoken" or low in languages:
+        code = languages.get(low)
         if code is None:
             return None
         return Read("language", "language", code, sign, matter, text, max(strength, 0.7))
@@ -278,12 +261,13 @@ def _classified(
 
 
 def _said(low: str, other: str, sign: int, strength: float, matter: str, text: str) -> Read | None:
-    matters = _matters()
-    for name, code in matters.languages.items():
-        # "always answer in Chinese": the language is what matters, not that something is answered.
-        if re.search(rf"(?:\bin |用|说|讲){re.escape(name)}(?![a-z])", low) and sign > 0:
-            return Read("language", "language", code, sign, matter, text, max(strength, 0.7))
-    tool = next(((g, v) for pattern, g, v in matters.tools if pattern.search(low)), None)
+    known = matters()
+    if sign > 0 and not known.written.search(low):
+        for name, code in known.languages.items():
+            # "always answer in Chinese": the language is what matters, not that something is answered.
+            if name in low and re.search(rf"(?:\bin |用|说|讲){re.escape(name)}(?![a-z])", low):
+                return Read("language", "language", code, sign, matter, text, max(strength, 0.7))
+    tool = next(((g, v) for pattern, g, v in known.tools if pattern.search(low)), None)
     if tool is not None and len(low) <= 60:
         return Read("tool", tool[0], tool[1], sign, matter, text, strength)
     style = _style(low, sign)
@@ -299,10 +283,12 @@ def _style(low: str, sign: int) -> tuple[str, str, int] | None:
     """Topic, value and sign: what is said against one value speaks for the other."""
     if not low:
         return None
-    matters = _matters()
-    for pattern, group, value in matters.styles:
-        if pattern.search(low):
-            return group, value if sign > 0 else matters.opposites[group, value], 1
+    known = matters()
+    for pattern, group, value in known.styles:
+        hit = pattern.search(low)
+        # One character of Chinese is a style by itself only: in a sentence it is part of another word.
+        if hit is not None and (len(hit[0]) > 1 or len(low) == 1):
+            return group, value if sign > 0 else known.opposites[group, value], 1
     return None
 
 

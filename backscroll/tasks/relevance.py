@@ -28,11 +28,17 @@ from backscroll.vocab.task import Memory, MemoryKind
 #: Texts in, rows of numbers of length 1 out.
 Encode: TypeAlias = "Callable[[Sequence[str]], Sequence[Sequence[float]]]"
 RELEVANT = 0.22  # score from which a memory is worth its tokens
-_BASE = 0.3  # likeness that any two texts have
+_BASE, _SPAN = (
+    0.2,
+    0.4,
+)  # likeness that any two sentences have, and above it up to what is surely the same matter
+_ALONE = 0.75  # of nearness that counts where no word is shared
+_PIECES, _LEAST = 8, 6  # parts of a memory that are compared by meaning, and characters of one
 _WORDS, _MEANING, _FILES, _SAME_KIND = 0.55, 0.45, 0.35, 0.06
 _SOUND = 0.55  # of the score that does not depend on weight and confidence
 _WIDE = 4_000
 _HAN = late(r"[\u3400-\u9fff]")
+_PARTS = late(r"[。！？；;!?\n→]|\.\s|^[^:：]{1,12}[:：]|(?<=[；;])[^:：]{1,12}[:：]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +121,14 @@ def rank(
     for number, memory in enumerate(told):
         shared = [t for t in asked if t in own[number].terms]
         held = sum(rarity(t) for t in shared) / best
-        near = max(0.0, (meaning[number] - _BASE) / (1 - _BASE)) if meaning else 0.0
+        near = min(1.0, max(0.0, (meaning[number] - _BASE) / _SPAN)) if meaning else 0.0
         common = sorted(names & own[number].files)
         same = bool(wanted) and (kinds or {}).get(memory.id) == wanted
         raw = (_WORDS * held + _MEANING * near) / (_WORDS + (_MEANING if meaning else 0.0))
+        raw = max(raw, _ALONE * near)
         score = raw + _FILES * bool(common) + _SAME_KIND * same
         score *= _SOUND + (1 - _SOUND) * memory.weight * memory.confidence
-        if score >= RELEVANT and (held > 0.08 or common or near > 0.35):
+        if score >= RELEVANT and (held > 0.08 or common or near > 0.3):
             out.append(Ranked(memory, round(score, 4), _reasons(shared, rarity, near, common, same)))
     return sorted(out, key=lambda r: (-r.score, r.memory.id))
 
@@ -147,13 +154,30 @@ def _rarity(texts: Sequence[frozenset[str]]) -> Callable[[str], float]:
 
 
 def _meaning(query: str, memories: Sequence[Memory], encode: Encode | None) -> list[float]:
-    """How near each memory is in meaning; nothing where there is no encoder."""
+    """How near each memory is in meaning, by the part of it that is nearest; nothing where there is no encoder.
+
+    A vector is a mean of words: of a whole text it says little about any one matter in it.
+    """
     if encode is None:
         return []
     import numpy as np  # who has no encoder does without it
 
-    rows = np.asarray(encode([query[:_WIDE], *(IN_TEXT.sub(" ", m.text[:_WIDE]) for m in memories)]))
-    return [float(value) for value in rows[1:] @ rows[0]]
+    parts = [_pieces(m.text) for m in memories]
+    rows = np.asarray(encode([query[:_WIDE], *(piece for some in parts for piece in some)]))
+    likeness = rows[1:] @ rows[0]
+    out: list[float] = []
+    start = 0
+    for some in parts:
+        out.append(float(likeness[start : start + len(some)].max()))
+        start += len(some)
+    return out
+
+
+def _pieces(text: str) -> list[str]:
+    """The sentences of a memory, and the parts that an arrow joins; the first ones of a long text."""
+    plain = IN_TEXT.sub(" ", text[:_WIDE])
+    found = [piece.strip() for piece in _PARTS.split(plain)]
+    return [piece for piece in found if len(piece) >= _LEAST][:_PIECES] or [plain]
 
 
 def _names(paths: Collection[str]) -> set[str]:

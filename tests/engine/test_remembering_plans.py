@@ -146,3 +146,43 @@ def test_all_tasks_of_a_thread_can_be_written(engine: Engine, tmp_path: Path) ->
         broken = remembering_plans.write_all(thread)
     assert (broken.by_model, broken.by_rules) == (0, 2)
     assert not any(m.by == "model" for m in remembering.memories(thread))
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"), [("感觉不太对，再改改", True), ("hmm, not quite", True), ("make the title blue", False)]
+)
+def test_vague_words_in_the_talk_are_asked_about_without_a_verdict(
+    engine: Engine, text: str, asks: bool
+) -> None:
+    """Who says in passing that it is not right is asked what is, until they say it."""
+    thread = engine.create("t")
+    tasks = Tasks(thread)
+    task = tasks.start("Build the page")
+    thread.append("user", "Build the page with a list.")
+    thread.append("assistant", "Here it is.")
+    thread.append("user", text)
+    assert [q.about for q in tasks.questions(task)] == (["expected"] if asks else [])
+    thread.append("user", "The list should scroll.")
+    assert [q.about for q in tasks.questions(task)] == []
+
+
+def test_experience_is_found_by_meaning(engine: Engine) -> None:
+    """Other words for the same trouble bring the work on it back, in Chinese too."""
+    done = engine.create(project="shop")
+    done.tasks.start()
+    for number, text in enumerate(
+        (
+            "首页列表往下滑的时候特别卡，安卓上更明显。",
+            "原因是每次滚动都会把整个列表重新渲染一遍。",
+            "有什么办法",
+            "我给列表项加了 memo，这样只会更新变化的那一项。",
+            "帧率从 20 提到了 58，不卡了",
+        )
+    ):
+        done.append("assistant" if number % 2 else "user", text)
+    done.tasks.complete()
+    thread = engine.create(project="shop")
+    for asked_ in ("首页列表滚动很卡", "手机上滑动商品列表掉帧"):
+        found = thread.memory.load_relevant_history(asked_).memories
+        assert done.id in {m.thread for m in found}
+    assert thread.memory.load_relevant_history("帮我写一首诗").memories == ()

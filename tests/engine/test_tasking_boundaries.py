@@ -74,6 +74,32 @@ def test_acting_is_a_programs_decision_and_can_be_undone(folder: Path) -> None:
         assert thread.tasks.current() is not None
 
 
+def test_words_that_end_one_task_and_start_another_do_both(folder: Path) -> None:
+    """The message belongs to the new task; the old one is completed without it."""
+    with backscroll.open(folder, background=False, task_boundaries="act") as engine:
+        thread = engine.create("harbour")
+        first = thread.tasks.start("paint the shed")
+        talk(thread)
+        new = thread.append("user", "That's done. Let's start on the login page.")
+        made = thread.tasks.current()
+        assert made is not None
+        assert made.first == new.id
+        assert thread.tasks.get(first.id).state is TaskState.COMPLETED
+        assert new.id not in [m.id for m in thread.tasks.messages(first.id)]
+
+
+def test_follow_ups_to_an_assistant_are_not_suggested(folder: Path) -> None:
+    """Asking on, doubting, wanting another form of the answer: in the store as in the detector."""
+    with backscroll.open(folder, background=False) as engine:
+        thread = engine.create()
+        for asked in ("什么是复利？", "举个例子", "二十年呢", "为什么大家说要早点开始", "什么是复利？"):
+            thread.append("user", asked)
+            thread.append("assistant", "复利就是利息也会产生利息，本金和利息一起滚动增长，时间越长差别越大。")
+        assert thread.tasks.boundaries() == []
+        new = thread.append("user", "换个话题，我家猫最近老是吐毛球，怎么办？")
+        assert [b.message for b in thread.tasks.boundaries()] == [new.id]
+
+
 def test_words_that_end_a_task_complete_it_by_program(folder: Path) -> None:
     """What was said stays in the prompt until something else begins."""
     with backscroll.open(folder, background=False, task_boundaries="act") as engine:

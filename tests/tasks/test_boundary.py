@@ -13,19 +13,14 @@ from tests.tasks.builders import Talk
 HOUR_US = 3_600_000_000
 
 
-def scored(*lines: str | Signal, encode=None) -> list[Score]:
+def scored(*lines: str | Signal) -> list[Score]:
     """The scores of a conversation in which the person speaks first and then both in turn."""
-    detector = Detector(encode=encode)
+    detector = Detector()
     signals = [
         line if isinstance(line, Signal) else Signal("assistant" if n % 2 else "user", line)
         for n, line in enumerate(lines)
     ]
     return [detector.step(signal) for signal in signals]
-
-
-def letters(texts):
-    """An encoder for tests: how often each letter occurs."""
-    return [[float(text.lower().count(c)) for c in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
 
 
 TRIP = (
@@ -176,9 +171,55 @@ def test_reasons_come_with_the_weightiest_first() -> None:
     assert 0 < len(sizes) <= 6
 
 
-def test_vectors_have_their_own_weights() -> None:
-    texts = (*TRIP, "What do penguins eat in winter?")
-    assert scored(*texts, encode=letters)[-1].value != scored(*texts)[-1].value
+HELP = (
+    "How do I read a CSV file in Python?",
+    "Use the csv module: open the file with newline='' and pass it to csv.DictReader, which gives one dictionary for each row.",
+)
+HILFE_ZH = (
+    "帮我给外婆写一首八十岁生日的短诗。",
+    "八十春秋如画卷，一针一线暖心田。儿孙绕膝笑声满，福寿安康乐永年。",
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        (HELP, "How do I read a CSV file in Python?"),
+        (HELP, "Can you show me that as a table?"),
+        (HELP, "are you sure?"),
+        (HELP, "why?"),
+        (HELP, "and with a semicolon"),
+        (HILFE_ZH, "帮我给外婆写一首八十岁生日的短诗。"),
+        (HILFE_ZH, "太正式了，再改改"),
+        (HILFE_ZH, "再来一首"),
+        (HILFE_ZH, "把桂花写进去"),
+    ],
+)
+def test_how_something_is_said_never_decides_alone(before: tuple[str, str], text: str) -> None:
+    """The same question again, a doubt, another form of the answer: the subject stays, in however many rounds."""
+    for score in scored(*before, text, before[1], text, before[1], text)[2::2]:
+        assert score.value < THRESHOLD
+
+
+@pytest.mark.parametrize(
+    ("text", "explicit", "ended"),
+    [
+        ("That's done. Let's start on the login page.", "start", True),
+        ("这个做完了，接下来做登录页。", "start", True),
+        ("这个任务完成了", "end", True),
+        ("让我们开始新的功能", "start", False),
+        ("重新开始一个项目", "start", False),
+        ("Looks good. Next up: the invoices have no VAT number.", "start", False),
+        ("把已经完成了的任务导出成表格", "", False),
+        ("Export everything that is done as a table.", "", False),
+        ("list the tasks that are done", "", False),
+    ],
+)
+def test_words_that_end_and_start(text: str, explicit: str, ended: bool) -> None:
+    """One message may end a task and start another; a task that is merely called done ends nothing."""
+    last = scored("The sidebar overlaps the text on small screens.", "It is a drawer now.", text)[-1]
+    assert (last.explicit, last.ended) == (explicit, ended)
+    assert (last.value > THRESHOLD) == (explicit == "start")
 
 
 TALK = st.lists(
@@ -197,16 +238,24 @@ TALK = st.lists(
 )
 
 
-@given(TALK, st.integers(0, 8), st.booleans())
+@given(TALK, st.integers(0, 8))
 @settings(max_examples=40)
 def test_any_conversation_is_scored_the_same_twice_and_without_looking_ahead(
-    talk: list[Signal], cut: int, vectors: bool
+    talk: list[Signal], cut: int
 ) -> None:
     """Scores lie between 0 and 1; those of a beginning do not depend on what follows."""
-    encode = letters if vectors else None
-    whole = scored(*talk, encode=encode)
+    whole = scored(*talk)
     assert all(0.0 <= score.value <= 1.0 for score in whole)
-    assert scored(*talk[:cut], encode=encode) == whole[:cut]
+    assert scored(*talk[:cut]) == whole[:cut]
+
+
+@given(TALK, st.sampled_from([*TRIP[::2], *REISE_ZH[::2], HELP[0], HILFE_ZH[0]]), st.integers(1, 4))
+@settings(max_examples=40)
+def test_the_same_words_again_start_nothing(talk: list[Signal], text: str, times: int) -> None:
+    """However often a person repeats a message without words that open a subject, it starts a task at most once."""
+    rounds = [Signal("user", text), Signal("assistant", "Here it is.")] * times
+    again = scored(*talk, Signal("user", text), Signal("assistant", "Here it is."), *rounds)[len(talk) + 2 :]
+    assert all(score.value < THRESHOLD for score in again)
 
 
 def test_suggestions_name_messages_of_the_thread() -> None:

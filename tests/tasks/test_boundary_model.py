@@ -8,16 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from backscroll.tasks.boundary_features import VECTOR_NAMES, WORD_NAMES, Course
+from backscroll.tasks.boundary_features import NAMES, Course
 from backscroll.tasks.boundary_model import model_of, shipped
 from bench.boundary_trees import learn
 
 
-@pytest.mark.parametrize("vectors", [False, True])
-def test_the_shipped_weights_fit_the_numbers_that_are_measured(vectors: bool) -> None:
-    model = shipped(vectors=vectors)
-    assert model.names == (VECTOR_NAMES if vectors else WORD_NAMES)
-    course = Course((lambda texts: [[1.0, 0.0]] * len(texts)) if vectors else None)
+def test_the_shipped_weights_fit_the_numbers_that_are_measured() -> None:
+    model = shipped()
+    assert model.names == NAMES
+    course = Course()
     for role, text in (("user", "hello"), ("assistant", "你好！"), ("user", "")):
         row, _ = course.measure(role, text)
         assert len(row) == len(model.names)
@@ -25,7 +24,7 @@ def test_the_shipped_weights_fit_the_numbers_that_are_measured(vectors: bool) ->
 
 
 def test_what_each_number_adds_makes_up_the_score() -> None:
-    model = shipped(vectors=False)
+    model = shipped()
     course = Course()
     course.measure("user", "I need a train to Bern.")
     row, _ = course.measure("assistant", "When do you want to leave?")
@@ -36,7 +35,7 @@ def test_what_each_number_adds_makes_up_the_score() -> None:
 
 def test_numbers_beyond_what_was_learned_from_count_as_its_end() -> None:
     """A message of a million words is weighed as a long message, not as something a thousand times as strange."""
-    model = shipped(vectors=False)
+    model = shipped()
     assert model.weigh([1e9] * len(model.names)) == model.weigh(list(model.most))
 
 

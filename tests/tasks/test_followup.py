@@ -22,9 +22,23 @@ def asked(feedback: str, talk: Talk | None = None, **more: object) -> list[str]:
     return [q.about for q in found]
 
 
-@pytest.mark.parametrize("text", ["Still broken.", "it doesn't work", "不对", "还是不行", "有问题"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Still broken.", "it doesn't work", "hmm, not quite", "Not really what I had in mind.", "meh, try again", "it feels a bit off",
+        "不对", "还是不行", "有问题", "感觉不太对，再改改", "还是差点意思", "嗯……总觉得哪里怪怪的", "这个不是我想要的，重做吧",
+    ],
+)  # fmt: skip
 def test_what_is_wrong_is_asked_where_nobody_says_it(text: str) -> None:
     assert asked(text) == ["expected"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["the button is too small", "标题太长了，再改改", "不对，日期应该是周三", "make it blue", "再加一列", "not quite: tax is missing"],
+)  # fmt: skip
+def test_feedback_that_says_what_is_wrong_is_not_asked_about(text: str) -> None:
+    assert "expected" not in asked(text)
 
 
 def test_with_an_image_the_question_is_what_was_expected() -> None:

@@ -60,9 +60,13 @@ def test_decisions_are_outcomes_with_their_reasons() -> None:
 
 def test_a_result_that_was_accepted_stands_for_the_last_report() -> None:
     """Who wrote down what came of it says it better than the assistant's last sentence."""
-    talk = mended()
+    talk = Talk()
+    talk.user("write a release note for the new importer")
+    talk.assistant("The note covers the importer, the new limits and the changed defaults.")
+    talk.user("fine")
+    talk.assistant("You're welcome!")
     plain = [m.text for m in of_kind(remember(task(), talk.messages), MemoryKind.OUTCOME)]
-    assert any(text.startswith("Reported") for text in plain)
+    assert plain == ["Reported: The note covers the importer, the new limits and the changed defaults."]
     done = task(TaskState.COMPLETED, attempt("Old sessions log in again", "accepted"))
     told = [m.text for m in of_kind(remember(done, talk.messages), MemoryKind.OUTCOME)]
     assert "Accepted: Old sessions log in again" in told

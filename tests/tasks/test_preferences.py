@@ -87,6 +87,62 @@ def test_what_is_no_preference(text: str) -> None:
     assert [r for r in read_text(text) if r.strength >= SHOWN] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("以后提交信息都用中文写", "以后提交信息都用中文写"),
+        ("我们项目用 pnpm，不用 npm", "我们项目用 pnpm，不用 npm"),
+        ("remember that I'm vegetarian", "I'm vegetarian"),
+        ("记住我吃素", "我吃素"),
+        ("好的，可以了。以后先给我看改动再动手。", "以后先给我看改动再动手。"),
+        (
+            "Thanks, that works. In future, please show me the diff first.",
+            "In future, please show me the diff first.",
+        ),
+        ("The export is done, by the way we always pin exact versions", "we always pin exact versions"),
+        ("Our office closes at six. Please keep that in mind.", "Our office closes at six."),
+        (
+            "I prefer short sessions to long ones, can you plan my week?",
+            "I prefer short sessions to long ones",
+        ),
+        ("我不吃辣，有什么推荐的餐馆吗？", "我不吃辣"),
+        ("分支名里都要带工单号。", "分支名里都要带工单号。"),
+        ("I don't drink coffee, so suggest tea places.", "I don't drink coffee, so suggest tea places."),
+    ],
+)
+def test_the_preference_is_kept_and_not_the_message(text: str, kept: str) -> None:
+    """What is stored is what holds from now on, without the chat around it."""
+    assert {p.text for p in held(text)} == {kept}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "就用局部更新吧，虚拟列表以后再说。",
+        "以后再说吧。",
+        "先这样，性能以后再优化",
+        "Let's use the partial update and do the virtual list later.",
+        "I'd prefer the blue one for the header.",
+        'The README says "never commit secrets".',
+        "文档里写着“不要提交密钥”。",
+        "From now on the parser returns None.",
+        "每次启动都报错。",
+        "When we upgrade the library, then the tests fail.",
+        "I'll keep that in mind.",
+        "i love eating fish and stay up all night long",
+    ],
+)
+def test_a_decision_for_once_and_what_others_say_state_nothing_firm(text: str) -> None:
+    """One-off decisions, descriptions, quotations: at most a taste, never a rule, a tool or a style."""
+    assert [p for p in held(text) if p.aspect != "taste"] == []
+
+
+def test_the_language_of_commit_messages_is_not_that_of_answers() -> None:
+    talk = Talk()
+    talk.user("以后提交信息都用英文写")
+    assert defaults_from(preferences_in(talk.messages)).language == ""
+
+
 def test_only_the_user_prefers_something() -> None:
     talk = Talk()
     assert statements(talk.assistant("Always use tabs.")) == []

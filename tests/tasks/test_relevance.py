@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from backscroll.derive.sentences import rough_count
 from backscroll.tasks.memory_telling import handles_of, line_of, told
 from backscroll.tasks.relevance import kind_of, rank, within
@@ -44,9 +46,31 @@ def test_by_meaning_where_there_is_an_encoder() -> None:
         TIDES.text: [0.0, 1.0],
         ZH.text: [0.0, 1.0],
     }
-    found = rank("sign in is broken", [LOGIN, TIDES, ZH], encode=lambda texts: [vectors[t] for t in texts])
+
+    def encode(texts: Sequence[str]) -> list[list[float]]:
+        # A part of a memory is as near as the memory.
+        return [next(v for whole, v in vectors.items() if text in whole) for text in texts]
+
+    found = rank("sign in is broken", [LOGIN, TIDES, ZH], encode=encode)
     assert [r.memory.id for r in found] == ["login"]
     assert "similar meaning" in found[0].reasons
+
+
+def test_one_sentence_of_a_long_memory_that_means_the_same_is_enough() -> None:
+    """A mean over everything that was done says nothing about any of it."""
+    long = memory(
+        "long", "The invoices were renamed; The list stutters when it scrolls; The logo is larger now"
+    )
+
+    def encode(texts: Sequence[str]) -> list[list[float]]:
+        near = {
+            "jerky scrolling on the home page": [1.0, 0.0],
+            "The list stutters when it scrolls": [0.5, 0.866],
+        }
+        return [near.get(text, [0.0, 1.0]) for text in texts]
+
+    found = rank("jerky scrolling on the home page", [long, TIDES], encode=encode)
+    assert [r.memory.id for r in found] == ["long"]
 
 
 def test_the_same_kind_of_work_counts() -> None:

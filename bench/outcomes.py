@@ -1,0 +1,59 @@
+"""Outcomes and lessons through the public calls: each session is written into a thread as one task, completed, and `thread.memory.list` is read.
+
+    .venv/bin/python -m bench.outcomes [--half seen|sealed] [--show]
+
+The sessions are in `bench/texts`. A memory names a part (cause, fix, evidence) where it holds the words that the session's author marked for it.
+Idle: an outcome or lesson that names none of the three.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import backscroll
+from bench.preferences import rows
+
+PARTS = ("cause", "fix", "evidence")
+KINDS = ("outcome", "lesson", "summary")
+
+
+def measure(half: str, folder: Path, *, show: bool) -> dict[str, dict[str, int]]:
+    """Write every session into a store and read back what is remembered of it."""
+    out: dict[str, dict[str, int]] = {"en": {}, "zh": {}}
+    with backscroll.open(folder / f"outcomes-{half}") as store:
+        for row in rows("sessions", half):
+            thread = store.create()
+            thread.tasks.start()
+            for number, text in enumerate(row["says"]):
+                thread.append("assistant" if number % 2 else "user", text)
+            thread.tasks.complete()
+            tally = out[row["lang"]]
+            tally["sessions"] = tally.get("sessions", 0) + 1
+            for kind in KINDS:
+                kept = [m.text for m in thread.memory.list(kinds=[kind], scope="thread")]
+                named = [{p for p in PARTS if all(word in text for word in row[p])} for text in kept]
+                tally[kind] = tally.get(kind, 0) + any(len(parts) == len(PARTS) for parts in named)
+                best = max(map(len, named), default=0)
+                tally[f"{kind} parts"] = tally.get(f"{kind} parts", 0) + best
+                if kind != "summary":
+                    tally["idle"] = tally.get("idle", 0) + sum(not parts for parts in named)
+                if show:
+                    print(row["name"], kind, best, kept)
+    return out
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.outcomes", description=__doc__)
+    parser.add_argument("--half", choices=("seen", "sealed", "late"), default="seen")
+    parser.add_argument("--show", action="store_true", help="print every memory")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="backscroll-bench-") as folder:
+        for language, tally in measure(options.half, Path(folder), show=options.show).items():
+            print(f"{options.half} {language}: " + ", ".join(f"{k} {v}" for k, v in tally.items()))
+
+
+if __name__ == "__main__":
+    main()
