@@ -2,7 +2,7 @@
 
     cd ../shared/bench/boundary && PYTHONPATH=<repository> python run.py --detector bench.boundary:Detector
 
-Part, not product: the detector gets the messages directly. `bench.boundary_product` asks a store as a user does, and gives the same figures.
+Part, not product: the detector gets the messages directly. `bench.boundary_product` asks a store as a user does (compared on 60 dialogues of each set, not on whole sets).
 One setting for all sets and both languages.
 """
 

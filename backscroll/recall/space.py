@@ -134,7 +134,7 @@ class _Matrices:
         centred = np.stack([rows[0] for rows in new]).astype(np.float32) - self.centre
         texts = unit(centred)
         along = products(texts, self.themes)
-        left = np.einsum("ij,ij->i", texts, texts) - np.einsum("ij,ij->i", along, along)
+        left = (texts * texts).sum(axis=1) - (along * along).sum(axis=1)
         for number, rows in enumerate(new, self.texts.size):
             if len(rows) > 1:
                 self.parted.extend([number])

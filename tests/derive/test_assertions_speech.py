@@ -16,7 +16,7 @@ from backscroll.derive.assertions_speech import cleaned_text, counts, speeches
 from backscroll.derive.digest import Digest, digest_call
 from backscroll.derive.operations import render_operations
 from backscroll.derive.said import Said
-from backscroll.engine import composing, recalling
+from backscroll.engine import composing, recall_choice
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Json, Part, Reasoning, Text, ToolCall, ToolResult
@@ -102,7 +102,7 @@ def test_what_was_injected_is_not_heard_from_the_assistant_either(injected: str)
 def test_our_own_frames_are_not_heard() -> None:
     """Recalled details, recent operations, far summaries and crops of our own prompts, in both languages."""
     heads = [
-        *recalling._HEAD.values(),
+        *recall_choice._HEAD.values(),
         *(text for texts in composing._TITLES.values() for text in texts.values()),
         *(
             line
