@@ -91,7 +91,14 @@ def names_of(text: str, words: list[Word] | None = None) -> list[Found]:
     found += _composed(words)
     found += _tagged(text, words)
     found += _latin(text)
-    return _apart(found)
+    return [one for one in _apart(found) if not _says_how(text, one)]
+
+
+def _says_how(text: str, one: Found) -> bool:
+    """True for a doubled word before 地: 沙沙地, 淅淅沥沥地 say how something is done."""
+    name = text[one.start : one.end]
+    doubled = len(name) in (2, 4) and all(name[at] == name[at + 1] for at in range(0, len(name), 2))
+    return doubled and text.startswith("地", one.end)
 
 
 def _apart(found: list[Found]) -> list[Found]:

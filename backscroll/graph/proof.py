@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SHOWN = 60
 _TOLD = 20  # what a plain statement about a name adds to it
 _SURE = 0.5
+_PLAIN = 0.8  # how sure a relation has to be that it speaks for its other end as well
 _BARE = 45  # a relative without a name, of whom only that is said
 
 
@@ -47,6 +48,8 @@ def proofs(raws: Iterable[Raw]) -> dict[str, int]:
                 told.add(raw.subject)
         if raw.object and raw.object[0] != PRONOUN:
             _most(used, raw.object, worth)
+            if claim.sure >= _PLAIN:
+                told.add(raw.object)
         for one, other in ((raw.subject, raw.object), (raw.object, raw.subject)):
             if one and raw.kind is Claim.RELATION and _of(one) == other not in ("", "user"):
                 used[one] = min(used[one], _BARE)  # "Ann's brother" of whom nothing is known but that

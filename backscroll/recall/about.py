@@ -9,6 +9,7 @@ about anything that was said. Set on the shared retrieval data, with questions o
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
@@ -36,7 +37,16 @@ def is_about(index: Index, asked: Asked, clues: Mapping[str, NDArray[float64]]) 
         return True
     if _is_in_another_script(index, asked):
         return True  # words say little then, and the table of counterparts lacks many
-    return is_worded(clues) or bool(texts_of_domains(index, asked))
+    return is_worded(clues) or bool(texts_of_domains(index, asked)) or _holds_most(index, asked)
+
+
+def _holds_most(index: Index, asked: Asked) -> bool:
+    """True where some text has most of the words, however common they are there: "what did we agree on for berth 7?" among many berths."""
+    words = set(asked.words)
+    held: Counter[int] = Counter()
+    for word in words:
+        held.update(index.words.held.get(word, ()))
+    return max(held.values(), default=0) * 2 > len(words)
 
 
 def is_worded(clues: Mapping[str, NDArray[float64]]) -> bool:

@@ -37,6 +37,17 @@ def sentences_of(text: str) -> list[str]:
             start = end
     if start < len(text):
         out += _clauses(text[start:])
+    return _without_bare_marks(out)
+
+
+def _without_bare_marks(pieces: Sequence[str]) -> list[str]:
+    """The same; what holds no letter (the end of an emphasis, a rule of dashes) belongs to what stands before it."""
+    out: list[str] = []
+    for piece in pieces:
+        if out and not any(sign.isalnum() for sign in piece):
+            out[-1] += piece
+        else:
+            out.append(piece)
     return out
 
 
