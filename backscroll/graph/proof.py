@@ -48,8 +48,7 @@ def proofs(raws: Iterable[Raw]) -> dict[str, int]:
                 told.add(raw.subject)
         if raw.object and raw.object[0] != PRONOUN:
             _most(used, raw.object, worth)
-            if claim.sure >= _PLAIN:
-                told.add(raw.object)
+            told.update([raw.object] if claim.sure >= _PLAIN else [])
         for one, other in ((raw.subject, raw.object), (raw.object, raw.subject)):
             if one and raw.kind is Claim.RELATION and _of(one) == other not in ("", "user"):
                 used[one] = min(used[one], _BARE)  # "Ann's brother" of whom nothing is known but that
