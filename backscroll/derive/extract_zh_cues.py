@@ -397,7 +397,7 @@ def weigh(name: str, found: Found, candidate: Candidate | None, text: str) -> tu
     if kind == PERSON and before == "在" and any(rest.startswith(w) for w in _table()["works"]):
         kind = ORGANISATION
     if kind == WORK:
-        own = 0.8 if found.sure > 0.9 else 0.6 * found.sure
+        own = 0.8 if found.sure > 0.9 or text.startswith("《", found.start) else 0.6 * found.sure
     elif "·" in name:
         own = 0.8
     elif kind == PLACE:
