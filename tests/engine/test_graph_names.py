@@ -134,3 +134,24 @@ def test_a_bare_answer_in_the_next_turn_goes_to_whom_was_asked_about(engine: Eng
     thread = graph.thread
     thread.edit(thread.turn(1).messages[1].id, "知道，她挺好的。")
     assert not graph.node("林晓梅").attribute("birthday")
+
+
+def test_a_film_named_in_book_marks_once_is_shown_with_what_is_told_of_it(engine: Engine) -> None:
+    graph = told(
+        engine,
+        ("你看过电影《雾港来信》吗？", "看过，《雾港来信》拍得不错。"),
+        ("票房怎么样？", "票房2.1亿元。"),
+        ("什么时候上映的？", "2019年上映的。"),
+    )
+    film = graph.node("雾港来信")
+    assert names(graph).get("雾港来信") == "work"
+    assert {film.attribute("box_office"), film.attribute("release_date")} == {"2.1亿元", "2019年"}
+
+
+def test_where_somebody_plainly_lives_is_shown_and_how_leaves_rustle_is_not(engine: Engine) -> None:
+    rustles = "树叶沙沙地响。"
+    graph = told(
+        engine, ("艾莉是一只森林精灵。", rustles), ("后来艾莉搬到了河镇。", rustles), ("然后呢？", rustles)
+    )
+    assert names(graph) == {"艾莉": "person", "河镇": "place"}
+    assert [f.object for f in graph.node("艾莉").relations if f.predicate == "lives_in"] == ["河镇"]

@@ -217,3 +217,14 @@ def test_a_plain_question_gets_what_the_prompt_does_not_show(tmp_path: Path) -> 
         assert "Still Water" not in "".join(
             block.text for block in wants.prompt(3_000).blocks if block.section.name == "RECALLED"
         )
+
+
+def test_words_that_every_text_has_are_words_all_the_same(tmp_path: Path) -> None:
+    """Among many berths the one that is asked for is found, though its words are common and "agree" was never said."""
+    with backscroll.open(tmp_path / "berths.db", background=False) as store:
+        thread = store.create("harbour", kind="agent")
+        for number in range(1, 60):
+            thread.append("user", f"Please book berth {number} for the vessel number {number * 37}.")
+            thread.append("assistant", f"Berth {number} is booked for 40 days. " + "Paid. " * 60)
+        thread.append("user", "What did we agree on for berth 7?")
+        assert "vessel number 259." in str(thread.prompt(4000).messages)
