@@ -180,12 +180,16 @@ def door(work: F, owner: str = "") -> F:
         for number, value in enumerate(args):
             asked = places[number] if number < len(places) else rest
             if asked is not None and not asked.fits(value):
-                raise _refusal(label, asked, value)
+                raise _refusal(_called(args), asked, value)
         for name, value in named.items():
             asked = names.get(name)
             if asked is not None and not asked.fits(value):
-                raise _refusal(label, asked, value)
+                raise _refusal(_called(args), asked, value)
         return work(*args, **named)
+
+    def _called(args: Sequence[Any]) -> str:
+        """The call as the caller knows it: by the class of what it was called on, not by the one that defines it."""
+        return f"{type(args[0]).__name__}.{work.__name__}" if owner and args else label
 
     return cast("F", guarded)
 
