@@ -180,6 +180,8 @@ def spoken(prompt: Rendered) -> list[dict[str, Any]]:
 
 def could_be_sent(blocks: Sequence[Block]) -> bool:
     """True where the newest block asks for a reply: words of the user, an insertion, or results while no call waits."""
+    if not blocks:
+        return False
     newest = blocks[-1]
     asks = newest.role in ("user", "tool") or newest.section in TAIL
     return asks and any(_is_seen(part) for part in newest.parts) and not _waits(blocks)
