@@ -67,7 +67,7 @@ def _answer() -> re.Pattern[str]:
 
 @cache
 def _orders() -> re.Pattern[str]:
-    """Words that tell whoever reads what to write down: they state nothing, whoever says them."""
+    """Sentences that instruct the reader to record something: they state no fact."""
     return re.compile("|".join(f"(?:{shape})" for shape in words_of("orders", "shapes")), re.IGNORECASE)
 
 

@@ -114,10 +114,22 @@ def to_text(claimed: Claimed, messages: Sequence[Message]) -> str:
 def from_text(text: str, revisions: Sequence[Ref]) -> Claimed:
     """A kept reading, for a turn whose messages stand in these revisions."""
     try:
-        told = cast("Mapping[str, Json]", valid_json(json.loads(text)))
+        told = _kept(text)
         return Claimed(from_rows(told["claims"], revisions), int(told["dropped"]), from_json(told))
     except DAMAGE as error:
         raise damaged("what a model read in a turn", error) from error
+
+
+def reading_from_text(text: str) -> TurnReading:
+    """A kept reading without its assertions."""
+    try:
+        return from_json(_kept(text))
+    except DAMAGE as error:
+        raise damaged("what a model read in a turn", error) from error
+
+
+def _kept(text: str) -> Mapping[str, Json]:
+    return cast("Mapping[str, Json]", valid_json(json.loads(text)))
 
 
 # -- the answer --------------------------------------------------------------------------------------------------

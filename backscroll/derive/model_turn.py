@@ -2,7 +2,7 @@
 
 Owns these nouns, their part of the answer's shape, the checks (every preference quotes the user, everything implied quotes the world
 description) and the form in which they are kept. What cannot be shown is left out and counted: the assertions
-of the same answer are good without it. Refuses calling anybody. Before: `derive/model_assertions` (the plan). After:
+of the same answer are good without it. Makes no calls. Before: `derive/model_assertions` (the plan). After:
 `derive/model_assertions_fold`, `engine/model_preferences`, `engine/tasking_boundaries`, `engine/graph_holding`.
 """
 
@@ -79,12 +79,12 @@ class TurnReading:
 
     gist: str = ""
     preferences: tuple[ReadPreference, ...] = ()
-    task: ReadTask | None = None  # None: nobody was asked
+    task: ReadTask | None = None  # None: not asked for
     implied: tuple[Implied, ...] = ()
     dropped: int = 0  # that could not be used
 
 
-#: Nobody was asked.
+#: Not asked for.
 NOTHING = TurnReading()
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.engine.pacing import SLICE, Pace
+from backscroll.engine.pacing import SLICE, Pace, Progress
 from backscroll.engine.understanding import Understanding, is_wanted, understand
 from backscroll.errors import BackscrollError
 from backscroll.vocab.moment import microseconds
@@ -81,16 +81,6 @@ def bring_up_to_date(
             if done < stride:
                 break
     return made
-
-
-@dataclass
-class Progress:
-    """What a worker has done so far."""
-
-    threads: int = 0
-    made: int = 0
-    failed: int = 0
-    last_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

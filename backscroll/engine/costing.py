@@ -291,7 +291,7 @@ def check_limits(engine: Engine, thread: Thread | str | None = None, expected: f
 
 
 def check_allowance(engine: Engine, expected: float | None = 0.0) -> None:
-    """Refuses a call that nobody asked for where today's calls of that kind have used up their allowance."""
+    """Refuse a background call where today's calls of that kind have used up their allowance."""
     allowed = engine.settings.understanding_limit
     if not allowed:
         return

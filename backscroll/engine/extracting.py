@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from backscroll.derive.assertions import rule_key
 from backscroll.derive.model_assertions import VERSION, AssertionPlan, Claimed, plan, recipe
-from backscroll.derive.model_assertions_fold import asked_again, fold, from_text, to_text
+from backscroll.derive.model_assertions_fold import asked_again, fold, from_text, reading_from_text, to_text
 from backscroll.derive.model_turn import NOTHING, TurnReading
 from backscroll.derive.recipe import Recipe
 from backscroll.engine.costing import expected_cost
@@ -73,12 +73,16 @@ class Read:
 
     def claims(self, revisions: Sequence[Ref]) -> _Claims:
         """The assertions, for a turn whose messages stand in these revisions (all of the turn, in order)."""
-        return from_text(self.text, revisions).assertions
+        return self.claimed(revisions).assertions
+
+    def claimed(self, revisions: Sequence[Ref]) -> Claimed:
+        """Everything the model read in the turn, for the same revisions."""
+        return from_text(self.text, revisions)
 
     @property
     def reading(self) -> TurnReading:
-        """What else the model read in the turn; places are those of its messages."""
-        return from_text(self.text, ()).reading
+        """What the model read beside assertions; places are those of the turn's messages."""
+        return reading_from_text(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +144,7 @@ def extract_turn(
     if planned.rule_key in known:
         read = known[planned.rule_key]
         claimed = from_text(read.text, [m.revision for m in messages])
-        return Extracted(
-            claimed.assertions, "kept", read.model, dropped=claimed.dropped, reading=claimed.reading
-        )
+        return _extracted(claimed, "kept", read.model)
     if why := working.refused(planned.ask):
         return Extracted(stand_in, why=why, passing=True)  # no failure of this turn: it is read tomorrow
     with Lease(working.engine, thread, _WORK, str(messages[0].id)) as lease:
@@ -152,15 +154,13 @@ def extract_turn(
         outcome = working.crafted(planned, thread, _CRAFT, turn=turn, refresh=refresh)
         claimed = outcome.value
         if outcome.by != "rules":
-            return Extracted(
-                claimed.assertions,
-                outcome.by,
-                outcome.model,
-                dropped=claimed.dropped,
-                reading=claimed.reading,
-            )
+            return _extracted(claimed, outcome.by, outcome.model)
         tries = _note(working, planned, thread, outcome.why, outcome.passing, working.calls - before)
     return Extracted(stand_in, "rules", "", outcome.why, outcome.passing, tries)
+
+
+def _extracted(claimed: Claimed, by: By, model: str) -> Extracted:
+    return Extracted(claimed.assertions, by, model, dropped=claimed.dropped, reading=claimed.reading)
 
 
 def _restored(planned: AssertionPlan, kept: Better) -> Claimed:

@@ -12,7 +12,7 @@ import threading
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.assertions import from_body
@@ -34,6 +34,7 @@ from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
+    from backscroll.config import Settings
     from backscroll.engine.engine import Engine
     from backscroll.engine.extracting import Read
     from backscroll.engine.thread import Thread
@@ -197,9 +198,10 @@ def claims_of(
     for mark in marks:
         said: tuple[Assertion, ...]
         if mark.key in better:
-            said = better[mark.key].claims(mark.sources)
+            claimed = better[mark.key].claimed(mark.sources)
+            said = claimed.assertions
             if implied is not None:
-                implied[mark.opening] = better[mark.key].reading.implied
+                implied[mark.opening] = claimed.reading.implied
         elif mark.key in made:
             said = from_body(made[mark.key].body, mark.sources)
         else:
@@ -382,13 +384,19 @@ def _tell(reader: Reader, thread: Thread, held: Held) -> None:
 
 
 def options_of(thread: Thread) -> Options:
-    """What the settings say about folding."""
-    settings, info = thread.engine.settings, thread.legible.info
+    """The fold options of a thread: from the settings, its language and its character card."""
+    info = thread.legible.info
+    language = "zh" if info.language.startswith("zh") else "en"
+    return replace(
+        fold_options(thread.engine.settings), language=language, character=card_name(info.metadata)
+    )
+
+
+def fold_options(settings: Settings) -> Options:
+    """The fold options that the settings determine."""
     return Options(
         preserve_user_edits=settings.conflict_resolution_preserve_user_edits,
         auto_infer=settings.node_creation_auto_infer_attributes,
         use_world=settings.node_creation_use_world_context,
         min_attributes=settings.node_creation_min_attributes,
-        language="zh" if info.language.startswith("zh") else "en",
-        character=card_name(info.metadata),
     )

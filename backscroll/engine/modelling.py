@@ -88,7 +88,7 @@ class Craft(Generic[P, T]):
 
 
 def modelling_for(engine: Engine, *, background: bool = False) -> Modelling | None:
-    """Who writes gists and summaries for this engine; None where no provider is configured for it. `background`: nobody asked for it."""
+    """Who writes gists and summaries for this engine; None where no provider is configured for it. `background`: not requested by the user."""
     provider = chosen(engine.settings.provider)
     if provider is None or not provider.writer:
         return None
@@ -116,7 +116,7 @@ class Modelling:
         background: bool = False,
     ) -> None:
         self.engine = engine
-        self.background = background  # nobody asked for it: it lives on the daily allowance
+        self.background = background  # not requested by the user: limited by the daily allowance
         self.owner = threading.get_ident()
         _AT_WORK.add(self)
         self.provider = provider
@@ -302,8 +302,7 @@ class Modelling:
         journal: Callable[[Writer, Answer], None],
     ) -> Answer:
         """One call with its retries, all of them on the ledger; the answer is kept in the moment in which it is charged."""
-        counted, most = self._tokens(asked), self.longest(asked)
-        owed = expected_cost(self.engine, self.model, input=counted, output=most, provider=self.provider.name)
+        counted, most, owed = self._price(asked)
         check_limits(self.engine, thread, owed).enforced()
         self._check_allowance(owed)
         client = self._opened()
@@ -369,19 +368,18 @@ class Modelling:
         )
 
     def refused(self, asked: Ask) -> str:
-        """Why nobody may be asked this by itself today; empty where somebody may, or it was asked for."""
-        owed = expected_cost(
-            self.engine,
-            self.model,
-            input=self._tokens(asked),
-            output=self.longest(asked),
-            provider=self.provider.name,
-        )
+        """Why the daily allowance refuses this call; empty where it does not, or the user requested it."""
         try:
-            self._check_allowance(owed)
+            self._check_allowance(self._price(asked)[2])
         except BudgetExceeded as error:
             return error.message
         return ""
+
+    def _price(self, asked: Ask) -> tuple[int, int, float | None]:
+        """Input tokens, output tokens at most, and the most that the call can cost (None: price unknown)."""
+        counted, most = self._tokens(asked), self.longest(asked)
+        owed = expected_cost(self.engine, self.model, input=counted, output=most, provider=self.provider.name)
+        return counted, most, owed
 
     def _check_allowance(self, owed: float | None) -> None:
         if self.background:

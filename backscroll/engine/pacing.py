@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -27,6 +28,16 @@ ATTENDED, ALONE = 4.0, 0.25
 _LATELY = 3.0  # seconds for which callers count as coming and going
 _LONGEST = 1.0  # seconds of rest at the most
 _PATIENCE = 0.5  # seconds for which a slice waits for callers to finish
+
+
+@dataclass
+class Progress:
+    """What a worker has done so far."""
+
+    threads: int = 0
+    made: int = 0
+    failed: int = 0
+    last_error: str = ""
 
 
 class Callers:

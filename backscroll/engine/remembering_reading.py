@@ -14,17 +14,18 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from backscroll.engine.artefacts import keep_artefacts
 from backscroll.engine.lineage import View, reach
 from backscroll.engine.model_preferences import with_heard
 from backscroll.engine.people.scope import STATES, Scope, may_see, near
 from backscroll.engine.remembering_log import Alive, Edge, Rare, acts_of, edge_of, rare_of
 from backscroll.engine.remembering_said import SAID, Allowance, Said, said_in, said_since
 from backscroll.engine.tasking_reading import messages_in, tasks_of
-from backscroll.errors import InvalidInput, StoreError
+from backscroll.errors import InvalidInput
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.derived import Made
 from backscroll.record.order import at_end
-from backscroll.record.ports import Reader, ThreadState, Writer
+from backscroll.record.ports import Reader, ThreadState
 from backscroll.tasks import memory as recipe
 from backscroll.tasks import memory_ask
 from backscroll.tasks.memory_acts import Layered, layered
@@ -95,21 +96,8 @@ def collect(
     fresh: list[Made] = []
     most = Allowance(_MESSAGES if engine.at_work is not None else _ALONE) if ready else None
     found = engine.store.read(lambda r: _collected(engine, r, thread.id, scope, edge, now, fresh, most))
-    _keep(engine, fresh)
+    keep_artefacts(engine, fresh)
     return found
-
-
-def _keep(engine: Engine, fresh: Sequence[Made]) -> None:
-    if not fresh:
-        return
-
-    def work(tx: Writer) -> None:
-        tx.make(fresh)
-
-    try:
-        engine.store.write(work)
-    except StoreError:
-        return  # a store that cannot be written to is no reason not to remember
 
 
 def _collected(

@@ -1,7 +1,7 @@
-"""Understanding by a model, by itself: turns, texts and tasks of a thread, in the background, as soon as they are due.
+"""Have a model read the turns, texts and tasks of a thread in the background, as soon as they are due.
 
-Owns the order (turns first: what a model says of one also gives its gist, its preferences, whether a task begins), the daily allowance, and the OS thread
-beside callers. Nothing waits for it: rules serve until the answer is there, and where there is none. What was imported waits until somebody has seen the price.
+Owns the order (turns first: one answer also gives the gist, preferences, whether a task begins), the daily allowance, and the OS thread
+beside callers. No caller waits for it: rules serve until the answer is there. Imported turns wait until the user has confirmed the price.
 Before: `engine/model_turns`, `engine/model_work`, `engine/remembering_plans`. After: `engine/background` starts it, and
 uses it in `backscroll work`.
 """
@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from backscroll.engine.pacing import Progress
 from backscroll.errors import BackscrollError
 from backscroll.llm.providers import chosen
 from backscroll.record.ports import Reader, Writer
@@ -38,7 +39,7 @@ def is_wanted(settings: Settings) -> bool:
     try:
         provider = chosen(settings.provider)
     except BackscrollError:
-        return False  # whoever asks for a model hears what is wrong with the settings
+        return False  # a command that asks for a model reports what is wrong with the settings
     return provider is not None and bool(provider.reader)
 
 
@@ -61,7 +62,7 @@ def understand(
 
 
 def _settle_tasks(engine: Engine, thread: str, stop: Callable[[], bool]) -> int:
-    """Outcomes and lessons of tasks that ended, a plan and questions for those that were sent back, since somebody last looked."""
+    """Outcomes and lessons of tasks that ended, a plan and questions for those that were sent back, since the last run."""
     head = engine.store.read(lambda reader: _looked_upto(reader, thread))
     if head is None:
         return 0
@@ -81,7 +82,7 @@ def _settle_tasks(engine: Engine, thread: str, stop: Callable[[], bool]) -> int:
 
 
 def _looked_upto(reader: Reader, thread: str) -> int | None:
-    """The newest event, where a step of a task was taken since somebody last looked; else None."""
+    """The newest event, where a step of a task was taken since the last run; else None."""
     state, seen = reader.thread(thread), reader.progress(thread, TASKS)
     if state is None or state.head == seen:
         return None
@@ -109,9 +110,8 @@ class Understanding:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.made, self.last_error = 0, ""
+        self.progress = Progress()
         self._due: dict[str, None] = {}
-        self._busy = ""  # the thread that is being understood
         self._known: set[str] = set()  # threads that were looked through as a whole
         self._wake, self._stop = threading.Event(), threading.Event()
         self._lock = threading.Lock()
@@ -141,18 +141,11 @@ class Understanding:
             abort_calls(worker.ident)
             worker.join(0.2)
 
-    @property
-    def idle(self) -> bool:
-        """True where nothing is due."""
-        with self._lock:
-            return not self._due and not self._busy
-
     def _live(self) -> None:
         while not self._stop.is_set():
             self._wake.clear()
             while (name := self._next()) is not None and not self._stop.is_set():
                 self._one(name)
-                self._busy = ""
             self._wake.wait()
 
     def _next(self) -> str | None:
@@ -160,13 +153,14 @@ class Understanding:
             name = next(iter(self._due), None)
             if name is not None:
                 del self._due[name]
-                self._busy = name
             return name
 
     def _one(self, name: str) -> None:
         newest = _NEWEST if name in self._known else None
         try:
-            self.made += understand(self.engine, name, self._stop.is_set, newest=newest)
+            self.progress.made += understand(self.engine, name, self._stop.is_set, newest=newest)
+            self.progress.threads += 1
             self._known.add(name)
-        except BackscrollError as error:  # told, and tried again when something is said next
-            self.last_error = f"{type(error).__name__}: {error}"
+        except BackscrollError as error:  # recorded, and retried at the next message
+            self.progress.failed += 1
+            self.progress.last_error = f"{type(error).__name__}: {error}"

@@ -18,6 +18,7 @@ from backscroll.engine.thread import Thread
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.vocab.assertion import TurnState
 from backscroll.vocab.event import Kind
+from tests.only_provider import configure_only_provider
 from tests.properties.living import graph_dump, marked, reference
 from tests.properties.memory import Clock, opened
 
@@ -277,13 +278,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted
     """A scripted model that is configured as the only provider and finds nothing in any turn."""
     answer = Line(text=json.dumps({"assertions": []}), times=10_000)
     with ScriptedServer(Scenario(lines=(answer,))) as running:
-        config = tmp_path / "config.toml"
-        config.write_text(
-            f'[providers.here]\nbase_url = "{running.url}"\nmodel = "m"\nkey_env = "PLANTED"\ntries = 1\n',
-            encoding="utf-8",
-        )
-        monkeypatch.setenv("BACKSCROLL_CONFIG", str(config))
-        monkeypatch.setenv("PLANTED", "sk-planted-0001")
+        configure_only_provider(running.url, tmp_path, monkeypatch)
         yield running
 
 

@@ -14,6 +14,7 @@ from backscroll.engine.model_turns import read_pending
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.vocab.assertion import TurnState
 from backscroll.vocab.part import Text, ToolCall, ToolResult
+from tests.only_provider import configure_only_provider
 from tests.properties.living import graph_dump
 from tests.properties.memory import Clock, opened
 
@@ -37,13 +38,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted
     """A model that finds the same in every turn, as the only provider."""
     line = Line(text=json.dumps({"assertions": [statement()]}))
     with ScriptedServer(Scenario(lines=(line,))) as running:
-        config = tmp_path / "config.toml"
-        config.write_text(
-            f'[providers.here]\nbase_url = "{running.url}"\nmodel = "m"\nkey_env = "PLANTED"\ntries = 1\n',
-            encoding="utf-8",
-        )
-        monkeypatch.setenv("BACKSCROLL_CONFIG", str(config))
-        monkeypatch.setenv("PLANTED", "sk-planted-0001")
+        configure_only_provider(running.url, tmp_path, monkeypatch)
         yield running
 
 

@@ -19,6 +19,7 @@ from backscroll.engine.model_work import node_words
 from backscroll.engine.understanding import understand
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.asked import Asked
+from tests.only_provider import configure_only_provider
 
 READS = "You read one turn"
 
@@ -66,13 +67,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     """A model as the only provider, which is asked by itself."""
     made = Model()
     with made.server as running:
-        config = tmp_path / "config.toml"
-        config.write_text(
-            f'[providers.here]\nbase_url = "{running.url}"\nmodel = "m"\nkey_env = "PLANTED"\ntries = 1\n',
-            encoding="utf-8",
-        )
-        monkeypatch.setenv("BACKSCROLL_CONFIG", str(config))
-        monkeypatch.setenv("PLANTED", "sk-planted-0001")
+        configure_only_provider(running.url, tmp_path, monkeypatch)
         monkeypatch.setenv("BACKSCROLL_UNDERSTANDING", "auto")
         yield made
 

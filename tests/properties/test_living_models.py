@@ -22,6 +22,7 @@ from backscroll.engine.engine import Engine
 from backscroll.engine.model_turns import read_pending
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.asked import Asked
+from tests.only_provider import configure_only_provider
 from tests.properties.living import living
 from tests.properties.memory import opened, without_derived
 from tests.properties.test_living import MARK, explore, places
@@ -111,14 +112,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The model, as the only provider."""
     running = ScriptedServer(Scenario(cache=False))
     running.service.answering = read_by_model
-    config = tmp_path / "config.toml"
     with running:
-        config.write_text(
-            f'[providers.here]\nbase_url = "{running.url}"\nmodel = "m"\nkey_env = "PLANTED"\ntries = 1\n',
-            encoding="utf-8",
-        )
-        monkeypatch.setenv("BACKSCROLL_CONFIG", str(config))
-        monkeypatch.setenv("PLANTED", "sk-planted-0001")
+        configure_only_provider(running.url, tmp_path, monkeypatch)
         yield running
 
 

@@ -14,18 +14,18 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from backscroll.engine.artefacts import keep_artefacts
 from backscroll.engine.graph_acts import overrides_in, world_in
+from backscroll.engine.graph_holding import fold_options
 from backscroll.engine.lineage import View
 from backscroll.engine.models_used import ASSERTIONS, models_used
 from backscroll.engine.people.scope import PROFILE, STATES, Scope
 from backscroll.engine.people.turns import Reading, ThreadTurns, turns_of
-from backscroll.errors import StoreError
 from backscroll.graph.fold import Graph, let_go
 from backscroll.graph.settled import REACH, has_pronouns, settled
 from backscroll.graph.view import Options, WorldEntry
 from backscroll.record.acts import acts_in_force
-from backscroll.record.derived import Made
-from backscroll.record.ports import Reader, ThreadState, Writer
+from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.assertion import Assertion, Override, TurnClaims
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
@@ -125,33 +125,13 @@ def held_scope(engine: Engine, scope: Scope, *, ready: bool = False) -> HeldScop
         reading = Reading(*(_BESIDE if engine.at_work is not None else _ALONE))
     held = engine.store.read(lambda reader: _refreshed(engine, reader, held, reading))
     if not ready or len(reading.fresh) > _FEW:
-        _keep(engine, reading.fresh)
+        keep_artefacts(engine, reading.fresh)
     shelf[name] = held
     return held
 
 
-def _keep(engine: Engine, fresh: Sequence[Made]) -> None:
-    if not fresh:
-        return
-
-    def work(tx: Writer) -> None:
-        tx.make(fresh)
-
-    try:
-        engine.store.write(work)
-    except StoreError:
-        return  # best effort: a read-only store must not break recall
-
-
 def _options(engine: Engine, scope: Scope) -> Options:
-    settings = engine.settings
-    return Options(
-        preserve_user_edits=settings.conflict_resolution_preserve_user_edits,
-        auto_infer=settings.node_creation_auto_infer_attributes,
-        use_world=settings.node_creation_use_world_context,
-        min_attributes=settings.node_creation_min_attributes,
-        user=scope.name if scope.kind == "user" else "user",
-    )
+    return replace(fold_options(engine.settings), user=scope.name if scope.kind == "user" else "user")
 
 
 def _refreshed(engine: Engine, reader: Reader, held: HeldScope, reading: Reading) -> HeldScope:

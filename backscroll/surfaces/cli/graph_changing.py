@@ -6,7 +6,6 @@ What a person changes stands over everything that the text says, now and after a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -21,7 +20,7 @@ from backscroll.surfaces.cli.plain import one_line
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.table import Column, table
 from backscroll.surfaces.cli.times import shown
-from backscroll.surfaces.cli.world_files import read_world_file
+from backscroll.surfaces.cli.world_files import change_world
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
@@ -199,15 +198,7 @@ def world(session: Session, thread: str, file: str | None, name: str | None, dro
     """Describe the world of a thread, or show what was said about it."""
     with session.engine() as engine:
         graph = thread_named(engine, thread).graph
-        if drop is not None:
-            graph.drop_world(drop)
-            said(session, {"dropped": drop}, t("graph.world_dropped", name=one_line(drop)))
-            return
-        if file is not None:
-            called = name or Path(file).stem
-            entries = graph.tell_world(called, read_world_file(file))
-            document = {"name": called, "entries": len(entries)}
-            said(session, document, count("graph.world_told", len(entries)))
+        if change_world(session, graph, file, name, drop):
             return
         entries = graph.world()
     if session.as_json:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from backscroll.errors import InvalidInput
 from backscroll.regular_files import open_regular
-from backscroll.surfaces.i18n import t
+from backscroll.surfaces.cli.done import said
+from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.i18n import count, t
+
+if TYPE_CHECKING:
+    from backscroll.engine.graphing import ThreadGraph
+    from backscroll.surfaces.cli.session import Session
 
 _BIGGEST = 128_000_001  # bytes; what is larger is refused by whoever reads it
 
@@ -21,3 +28,20 @@ def read_world_file(typed: str) -> bytes:
         raise InvalidInput(
             t("graph.cannot_read", path=typed, what=what), hint=t("graph.cannot_read_hint")
         ) from error
+
+
+def change_world(
+    session: Session, graph: ThreadGraph, file: str | None, name: str | None, drop: str | None
+) -> bool:
+    """Drop a description of the world, or add the one in a file; False where neither was asked for."""
+    if drop is not None:
+        graph.drop_world(drop)
+        said(session, {"dropped": drop}, t("graph.world_dropped", name=one_line(drop)))
+        return True
+    if file is not None:
+        called = name or Path(file).stem
+        entries = graph.tell_world(called, read_world_file(file))
+        document = {"name": called, "entries": len(entries)}
+        said(session, document, count("graph.world_told", len(entries)))
+        return True
+    return False

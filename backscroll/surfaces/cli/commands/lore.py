@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,12 +10,11 @@ import click
 from backscroll.errors import NotFound
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, option, thread_argument
-from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.plain import one_line, safe
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.world_files import read_world_file
-from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.cli.world_files import change_world
+from backscroll.surfaces.i18n import t
 from backscroll.surfaces.receipts import number, reason_words
 
 if TYPE_CHECKING:
@@ -43,17 +41,10 @@ def lore_command(
 ) -> None:
     """Add a lorebook, drop one, or list the entries and what the next prompt does with them."""
     with session.engine() as engine:
-        lore = thread_named(engine, thread).lore
-        if drop is not None:
-            lore.drop(drop)
-            said(session, {"dropped": drop}, t("graph.world_dropped", name=one_line(drop)))
+        named = thread_named(engine, thread)
+        if change_world(session, named.graph, file, name, drop):
             return
-        if file is not None:
-            called = name or Path(file).stem
-            added = lore.add(called, read_world_file(file))
-            said(session, {"name": called, "entries": len(added)}, count("graph.world_told", len(added)))
-            return
-        found = lore.entries(budget)
+        found = named.lore.entries(budget)
     if entry is not None:
         found = [one for one in found if one.name.casefold() == entry.casefold()]
         if not found:

@@ -14,7 +14,8 @@ from backscroll.surfaces.i18n.said import say
 from backscroll.surfaces.receipts import number
 
 if TYPE_CHECKING:
-    from backscroll.engine.background import Progress, Worker
+    from backscroll.engine.background import Worker
+    from backscroll.engine.pacing import Progress
 
 _REST = 2.0  # seconds between two looks
 
