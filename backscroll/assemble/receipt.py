@@ -35,6 +35,7 @@ class Item:
     mark: str  # hash of its content: equal marks, equal bytes
     cached: bool = False  # part of the prefix that the last prompt had too
     sources: tuple[str, ...] = ()  # of what other conversations tell: the messages that say it
+    absent: bool = False  # bytes of an attachment are forgotten: its name stands in their place
 
 
 @dataclass(frozen=True, slots=True)

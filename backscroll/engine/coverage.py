@@ -182,3 +182,11 @@ def _merged(ranges: Iterable[Stretch]) -> list[Stretch]:
         else:
             out.append((first, last))
     return out
+
+
+def pending_in(composer: Composer) -> int:
+    """Messages before the window that a background worker has not summed up yet."""
+    from backscroll.engine.tree import waiting_for_tree
+
+    edge, shown = composer.edge, len(composer.sheet.window)
+    return composer.thread.reading(lambda view: waiting_for_tree(view, edge, shown)) if edge else 0

@@ -10,8 +10,8 @@ thinking may not come back into the middle. A reply that was made before any mar
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from backscroll.assemble.continuation import CONTINUED, STOOD_IN
@@ -21,7 +21,7 @@ from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.part import Json, Opaque, Part, Reasoning, ToolCall, ToolResult
+from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block
 
 if TYPE_CHECKING:
@@ -78,13 +78,31 @@ def _digest(value: Json) -> str:
     return hashlib.sha256(dumps(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _head(blocks: Sequence[Block], offered: str) -> str:
+def with_absent(
+    blocks: Sequence[Block], items: Sequence[Item], blobs: Callable[[str], bytes | None]
+) -> tuple[Item, ...]:
+    """The items with other marks where bytes of an attachment are forgotten: its name is sent in their place, until they are sent again."""
+    out: list[Item] = []
+    for block, item in zip(blocks, items, strict=True):
+        gone = [blob for blob in _attached(block) if blobs(blob) is None]
+        out.append(replace(item, mark=_digest([item.mark, gone]), absent=True) if gone else item)
+    return tuple(out)
+
+
+def _attached(block: Block) -> list[str]:
+    inner = (p for part in block.parts for p in (part.content if isinstance(part, ToolResult) else (part,)))
+    return [part.blob for part in inner if isinstance(part, Media) and part.blob]
+
+
+def _head(blocks: Sequence[Block], items: Sequence[Item], offered: str) -> str:
     system: list[str] = []
     for block in blocks:
         if block.role != "system":
             break
         system.append(block.text)
-    return _digest([offered, system])
+    # Bytes that are forgotten can come back with a later message; no event of this thread says so.
+    absent = [item.mark for item in items if item.absent]
+    return _digest([offered, system, absent] if absent else [offered, system])
 
 
 def parted_at(blocks: Sequence[Block], items: Sequence[Item], last: Receipt) -> int | None:
@@ -198,13 +216,17 @@ def why_broken(
         return {"cause": "no room", **facts}
     if composer.withdrew:
         return {"cause": composer.withdrew, **facts}
-    if any(
-        i.reason == "far past" for i in last.items[same : same + 1]
-    ):  # another process had made less, or more, of them
-        return {"cause": "summaries", **facts}
+    return {"cause": _what_went(items[same : same + 1], last.items[same:]), **facts}
+
+
+def _what_went(now: Sequence[Item], then: Sequence[Item]) -> str:
+    """Why a prompt parts from the one before, where no event of the thread says it: by what stands there now and stood there then."""
+    if any(i.reason == "far past" for i in then[:1]):
+        return "summaries"  # another process had made less, or more, of them
+    if any(one.absent != other.absent for one, other in zip(now, then, strict=False)):
+        return "attachment"  # bytes were forgotten elsewhere, or are back
     # A call waits only until the user speaks; out of its place, it is not shown after that.
-    gone = any(i.reason == "unanswered" for i in last.items[same:])
-    return {"cause": "interrupted" if gone else "another thread", **facts}
+    return "interrupted" if any(i.reason == "unanswered" for i in then) else "another thread"
 
 
 def with_lost(broken: dict[str, Json], lost: int) -> dict[str, Json]:
@@ -238,7 +260,7 @@ class Prefix:
         known = self._marks[-1] if self._marks else None
         frozen = composer.frozen
         shown = 0 if frozen is None else frozen.event or 0
-        head = _head(blocks, offered)
+        head = _head(blocks, items, offered)
         same = known is not None and (known.head, known.shown) == (head, shown) and not rewritten
         changed = [c.place for c in composer.sheet.changes if known is None or c.event > known.event]
         end = self._window[-1].position + b"\0" if self._window else b""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.continuation import CONTINUED
@@ -31,12 +32,20 @@ from backscroll.engine.asking import Ask, asked, too_small
 from backscroll.engine.compacting import ACTOR, due, made, write_down
 from backscroll.engine.composing import Composer, weight
 from backscroll.engine.counting import flush_if_many
-from backscroll.engine.coverage import coverage_of
+from backscroll.engine.coverage import coverage_of, pending_in
 from backscroll.engine.cuts import Made, restored, shortened, trimmed
 from backscroll.engine.insertions import Insertions, insertions_for
 from backscroll.engine.lineage import View
 from backscroll.engine.placement import Placing, place
-from backscroll.engine.prefixes import BINDING, Prefix, goes_on_from, offered_digest, why_broken, with_lost
+from backscroll.engine.prefixes import (
+    BINDING,
+    Prefix,
+    goes_on_from,
+    offered_digest,
+    why_broken,
+    with_absent,
+    with_lost,
+)
 from backscroll.engine.reading import History
 from backscroll.engine.sheet import read_sheet
 from backscroll.engine.sheet_rows import KeptRows
@@ -178,6 +187,7 @@ class _Job:
         self.prefix: Prefix | None = None  # where the wire binds thinking
         self.rendered: Rendered | None = None
         self._itemised: tuple[Sequence[Block], tuple[Item, ...]] = ((), ())
+        self._blob = cache(composer.thread.engine.blob)  # as it is now, for the whole prompt
 
     def done(self) -> Prompt | None:
         """The prompt; None where others wrote to the thread before it was written down."""
@@ -316,7 +326,7 @@ class _Job:
             self._named(blocks),
             ask.wire,
             tools=list(ask.tools),
-            blobs=engine.blob,
+            blobs=self._blob,
             model=ask.model or None,
             same_model=same_model,
             insertions=insertion_form(engine.settings.insertions),
@@ -337,7 +347,8 @@ class _Job:
             known: dict[int, tuple[Block, Item]] = shelf.get(thread.id, {})
             now = {id(b): known.get(id(b)) or (b, item_of(b, thread.id)) for b in blocks}
             shelf[thread.id] = now
-            self._itemised = (blocks, tuple(now[id(b)][1] for b in blocks))
+            items = [now[id(b)][1] for b in blocks]
+            self._itemised = (blocks, with_absent(blocks, items, self._blob))
         return self._itemised[1]
 
     def _named(self, blocks: Sequence[Block]) -> Sequence[Block]:
@@ -378,7 +389,7 @@ class _Job:
             messages=composer.sheet.messages,
             left_out=coverage.summarised + coverage.unseen,
             summarised=coverage.summarised,
-            pending=_pending(composer),
+            pending=pending_in(composer),
             compaction=self.compaction,
             cached=cached,
             money=_money(composer, tokens + ask.tools_tokens, cached),
@@ -416,14 +427,6 @@ def _newest(composer: Composer) -> Message | None:
 def counted(blocks: Sequence[Block], rendered: Rendered) -> int:
     """Tokens of the messages: what the blocks weigh, and as much as mending can have added."""
     return weight(blocks) + _MENDED * len(rendered.changes) + _LAST_WORD
-
-
-def _pending(composer: Composer) -> int:
-    """Messages before the window that a background worker has not summed up yet."""
-    from backscroll.engine.tree import waiting_for_tree
-
-    edge, shown = composer.edge, len(composer.sheet.window)
-    return composer.thread.reading(lambda view: waiting_for_tree(view, edge, shown)) if edge else 0
 
 
 def _money(composer: Composer, tokens: int, cached: int) -> Money:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll import Content, Reasoning, Text, Thread, ToolCall, ToolResult
+from backscroll import Content, Media, Reasoning, Text, Thread, ToolCall, ToolResult
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_binding, check_growth
 from backscroll.engine.prompting import Prompt
@@ -325,3 +325,36 @@ def test_a_large_result_that_fits_a_large_budget_is_shown_whole_once(thread: Thr
     assert 60_000 < len(lines) < 120_000
     thread.append("tool", [ToolResult("c1", (Text(lines),), name="Read")])
     assert lines in ask(thread, budget=128_000).messages[-1]["content"][0]["content"]
+
+
+# -- attachments -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_forgotten_bytes_that_are_sent_again(thread: Thread, forked: bool) -> None:
+    """They stand in the older message again too, which no event says: thinking that was made without them is left out."""
+    picture = Content((Text("Look."), Media("image/png", data=b"\x89PNG\r\n\x1a\n" + b"crane" * 40)))
+    kept = thread.append("user", picture)
+    gone = thread.append("user", picture)
+    thread.forget(gone.id)
+    requests = [sent(ask(thread, budget=60_000))]
+    assert "image" not in kinds(requests[0])
+    answer(thread, 1, Text("A crane, you say."))
+    thread.append("user", "What else?")
+    requests.append(sent(before := ask(thread, budget=60_000)))
+    assert thoughts(before) == ["seal1"]
+    answer(thread, 2, Text("A boat."))
+    thread.append("user", picture)
+    went_on = thread.fork() if forked else thread
+    after = ask(went_on, budget=60_000)
+    requests.append(sent(after))
+    assert kinds(requests[-1]).count("image") == 2
+    assert thoughts(after) == []
+    if not forked:
+        assert after.receipt.broken["cause"] == "attachment"
+    assert check_binding(requests[:-1], requests[-1]) == []
+    assert thread.message(kept.id).text == "Look."
+
+
+def kinds(request: Sent) -> list[str]:
+    return [b["type"] for m in request.messages for b in m["content"] if isinstance(b, dict)]

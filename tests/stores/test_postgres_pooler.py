@@ -104,6 +104,34 @@ def test_a_session_that_is_lost_before_the_commit(pooled: Engine, admin: Any) ->
     sound(pooled)
 
 
+@pytest.mark.parametrize("reading", [False, True])
+def test_a_driver_that_fails_while_it_clears_up(
+    pooled: Engine, admin: Any, reading: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words that end a session come first, then the driver's own error without a state: it is a lost session all the same."""
+    thread = pooled.create("x")
+    leave = psycopg.Pipeline._exit
+    failed: list[int] = []
+
+    def stumble(self: Any, exc: BaseException | None) -> None:
+        leave(self, exc)
+        if not failed:
+            failed.append(1)
+            try:
+                raise psycopg.errors.AdminShutdown("terminating connection due to administrator command")
+            except psycopg.errors.AdminShutdown:
+                raise psycopg.OperationalError("cannot exit pipeline mode while busy")  # noqa: B904 - as the driver does
+
+    monkeypatch.setattr(psycopg.Pipeline, "_exit", stumble)
+    if reading:
+        assert pooled.store.read(lambda reader: reader.thread(thread.id)) is not None
+    else:
+        thread.append("user", "said once")
+        assert [m.text for m in thread] == ["said once"]
+    assert failed
+    sound(pooled)
+
+
 @pytest.mark.parametrize("large", [False, True])
 def test_forgotten_words_leave_the_files(
     pooled: Engine, admin: Any, database_url: str, large: bool, monkeypatch: pytest.MonkeyPatch

@@ -101,8 +101,16 @@ def collided(error: psycopg.Error) -> bool:
 
 
 def cut_off(error: psycopg.Error) -> bool:
-    """True where the server ends the connection with these words, which may reach us before its end does."""
-    return (error.sqlstate or "").startswith(("57P", "08"))
+    """True where the server ends the connection with these words, which may reach us before its end does.
+
+    The driver can fail while it clears up after them: its error has no state, and theirs is the one behind it.
+    """
+    behind: BaseException | None = error
+    while behind is not None:
+        if isinstance(behind, psycopg.Error) and (behind.sqlstate or "").startswith(("57P", "08")):
+            return True
+        behind = behind.__cause__ or behind.__context__
+    return False
 
 
 def turned_away(fault: StoreError) -> bool:
