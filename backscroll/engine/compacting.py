@@ -24,6 +24,7 @@ from backscroll.engine.cuts import Made, as_it_is, boost_of, cut_to_fit, fixed_t
 from backscroll.engine.pen import Pen
 from backscroll.engine.placement import Placing, place
 from backscroll.engine.sheet import Sheet, kept_long
+from backscroll.engine.sheet_waiting import noted_waiting, out_of_place
 from backscroll.errors import Conflict
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
@@ -230,7 +231,7 @@ def _passed_over(composer: Composer, gone: int) -> Sheet:
     asked = next((u.messages[0] for u in units if safe.get(u.id) == "latest"), sheet.asked)
     if any(is_spoken_by_user(u.messages[0]) for u in composer.units[gone:]):
         asked = None  # the window shows what the user last wrote
-    return replace(sheet, marked=(*sheet.marked, *marked), asked=asked)
+    return replace(sheet, marked=(*sheet.marked, *marked), asked=asked, waited=None)
 
 
 def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tuple[int, Ref], ...]:
@@ -298,6 +299,7 @@ def write_down(
             "room": max(0, found.room),
             "asked": None if sheet.asked is None else str(sheet.asked.id),
             "marked": sorted(str(m.id) for m in sheet.marked if m.role != "system"),
+            "waiting": noted_waiting(out_of_place(sheet, {m.id for u in found.units for m in u.messages})),
         }
         event = pen.write(Happened.COMPACTED, head=head, body=frozen.to_json())
         if placed:
