@@ -226,12 +226,12 @@ def _passed_over(composer: Composer, gone: int) -> Sheet:
     """The sheet with what is shown wherever the window begins, where the window now begins after it."""
     sheet, safe = composer.sheet, composer.safe
     units = composer.units[:gone]
-    apart = [m for u in units if safe.get(u.id) in ("system", "pinned") for m in u.messages]
-    marked = tuple(m for m in apart if m.role == "system" or m.pinned)
+    shown = {m.id for u in composer.units[gone:] for m in u.messages}
+    marked = tuple(m for m in sheet.kept if m.id not in shown)  # also what was pinned since, before the window
     asked = next((u.messages[0] for u in units if safe.get(u.id) == "latest"), sheet.asked)
     if any(is_spoken_by_user(u.messages[0]) for u in composer.units[gone:]):
         asked = None  # the window shows what the user last wrote
-    return replace(sheet, marked=(*sheet.marked, *marked), asked=asked, waited=None)
+    return replace(sheet, marked=marked, asked=asked, waited=None)
 
 
 def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tuple[int, Ref], ...]:
