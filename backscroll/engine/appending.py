@@ -1,24 +1,24 @@
-"""Many messages to the end of a thread in one call.
+"""Messages to the end of a thread: one, or many in one transaction.
 
-Owns the one transaction that they share. What a single message takes is in `engine/thread`, how events are written in
-`engine/pen`. Refuses histories that overlap with what is there: that is what `sync` is for.
+Owns what a caller may say about a new message. How events are written is in `engine/pen`. Refuses histories that overlap with what is there: that is what `sync` is for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine import operations
 from backscroll.engine.carrying import add_message
-from backscroll.engine.checking import checked_content
+from backscroll.engine.checking import checked_content, checked_time
 from backscroll.engine.doors import doors
-from backscroll.engine.pen import Pen, Speech
+from backscroll.engine.pen import Pen, Speech, ready
 from backscroll.record.history import HIDDEN, PINNED
 from backscroll.record.order import at_end
 from backscroll.vocab.event import Event
 from backscroll.vocab.foreign import ForeignMessage
-from backscroll.vocab.message import Message, checked_role
+from backscroll.vocab.message import ContentLike, Message, Role, checked_role
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
@@ -27,7 +27,30 @@ if TYPE_CHECKING:
 
 @doors
 class Appending:
-    """The part of a thread that takes many messages at once."""
+    """The part of a thread that takes new messages."""
+
+    def append(
+        self,
+        role: Role,
+        content: ContentLike,
+        *,
+        author: str | None = None,
+        at: str | datetime | None = None,
+        hidden: bool = False,
+        pinned: bool = False,
+    ) -> Message:
+        """Add a message to the end; durable on return."""
+        thread = cast("Thread", self)
+        checked, what = checked_role(role), checked_content(content, author)
+        said = checked_time(at)
+        flags = (HIDDEN if hidden else 0) | (PINNED if pinned else 0)
+
+        speech = ready(Speech(checked, what), words=True)  # while others may write
+        made = [(speech, operations.facts_of(checked, said, flags))]
+        (message,) = thread.stroke(lambda pen: told(pen, made))
+        if checked == "user" and thread.engine.settings.task_boundaries == "act":
+            thread.tasks.act_on_boundary()
+        return message
 
     def append_many(self, messages: Sequence[ForeignMessage | Mapping[str, Any]]) -> list[Message]:
         """Append messages ({role, content} dictionaries, as OpenAI Chat has them) in one transaction, all or none.
