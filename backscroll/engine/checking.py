@@ -21,6 +21,9 @@ from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.unicode import valid_text
 
+#: Names in metadata that change how a message is treated: ours, and those under which the wires keep what they need.
+OWN_METADATA = frozenset({"backscroll", "act", "openai", "openai-responses", "anthropic"})
+
 P = ParamSpec("P")
 T = TypeVar("T")
 _PARTS: tuple[type, ...] = get_args(Part)
@@ -94,6 +97,18 @@ def _check_text(part: object, name: str) -> None:
 def _check_names(value: Any) -> None:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"metadata and extras must be names with values, not {type(value).__name__}")
+
+
+def checked_metadata(given: Mapping[str, Json]) -> Mapping[str, Json]:
+    """What a caller notes about a message; names that the engine gives a meaning are refused."""
+    for name in given:
+        if not isinstance(cast("Any", name), str):
+            raise InvalidInput(f"metadata cannot be named {name!r}", hint="use text for names")
+        if name in OWN_METADATA:
+            raise InvalidInput(
+                f"metadata cannot be named {name!r}: the name has a meaning here", hint="choose another name"
+            )
+    return given
 
 
 def _no_content(value: object) -> InvalidInput:

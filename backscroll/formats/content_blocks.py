@@ -11,6 +11,7 @@ from typing import Final
 
 from backscroll.errors import FormatError
 from backscroll.formats import anthropic_parts, openai_parts
+from backscroll.formats.rows import as_array, as_object
 from backscroll.vocab.part import Json, Opaque, Part
 
 OPENAI: Final = ("text", "image_url", "input_audio", "file", "refusal")
@@ -41,3 +42,10 @@ def part_of(block: Mapping[str, Json]) -> Part:
             hint='write it as the wire does, such as {"type": "text", "text": "…"}',
         )
     return part
+
+
+def is_anthropic(content: Json) -> bool:
+    """True for the content of a message that has blocks which only Anthropic's wire knows, and none that only OpenAI's does."""
+    kinds = [block.get("type") for block in map(as_object, as_array(content) or []) if block is not None]
+    theirs = any(kind in ANTHROPIC for kind in kinds)
+    return theirs and not any(kind in OPENAI and kind != "text" for kind in kinds)

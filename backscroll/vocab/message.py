@@ -106,6 +106,11 @@ class Message:
         """The name that signed the live revision, if any."""
         return self.content.author
 
+    @property
+    def metadata(self) -> Mapping[str, Json]:
+        """What else is known about the live revision."""
+        return self.content.metadata
+
 
 def is_spoken_by_user(message: Message) -> bool:
     """True for words of the user; what we put into the user's mouth (a crop's summary) says so in its metadata."""
