@@ -69,7 +69,9 @@ def fuzz(seed: int, folder: Path) -> None:
         dice = talk.dice
         name = talk.create(project=dice.choice(("", "harbour")), language=dice.choice(("", "en", "zh")))
         talk.say(name, "system")
-        ways: list[tuple[int, Wire]] = [(dice.choice((900, 2000, 6000, 20_000)), wire) for wire in promises.WIRES]
+        ways: list[tuple[int, Wire]] = [
+            (dice.choice((900, 2000, 6000, 20_000)), wire) for wire in promises.WIRES
+        ]
         before: dict[tuple[str, str], Sent] = {}
         for _ in range(OPERATIONS):
             touched = acts.act(talk, ACTS)

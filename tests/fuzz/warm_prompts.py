@@ -48,7 +48,9 @@ def fuzz(seed: int, folder: Path) -> None:
         talk.say(name, "system")
         for _ in range(dice.choice((2, 12, 30))):
             talk.turn(name)
-        ways: list[tuple[int, Wire]] = [(dice.choice((900, 2000, 6000, 20_000)), wire) for wire in promises.WIRES]
+        ways: list[tuple[int, Wire]] = [
+            (dice.choice((900, 2000, 6000, 20_000)), wire) for wire in promises.WIRES
+        ]
         for _ in range(OPERATIONS):
             touched = acts.act(talk, ACTS)
             budget, wire = dice.choice(ways)
