@@ -11,10 +11,13 @@ from backscroll.config import Settings, default_store, load
 from backscroll.engine.engine import Engine
 from backscroll.engine.scrubbing import finish_forgetting
 from backscroll.errors import InvalidInput
+from backscroll.logs import logger_of
 from backscroll.record.ports import Store
 
 if TYPE_CHECKING:
     from backscroll.options import OpenOptions
+
+_LOG = logger_of("engine")
 
 _open: dict[tuple[int, str, str], Engine] = {}
 _users: dict[tuple[int, str, str], int] = {}
@@ -49,6 +52,7 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Unpack[OpenOpt
                 engine.rewriters.append(autosave.save_again)
             finish_forgetting(engine)
             _open[key] = engine
+            _LOG.debug("opened a store (%s)", "postgresql" if remote else "sqlite")
         else:
             _check_same(engine.settings, chosen, cast("dict[str, Any]", settings))
         _users[key] = _users.get(key, 0) + 1
