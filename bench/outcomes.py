@@ -1,6 +1,6 @@
 """Outcomes and lessons through the public calls: each session is written into a thread as one task, completed, and `thread.memory.list` is read.
 
-    .venv/bin/python -m bench.outcomes [--half seen|sealed] [--show]
+    .venv/bin/python -m bench.outcomes [--half seen|sealed|late|fresh|away] [--show]
 
 The sessions are in `bench/texts`. A memory names a part (cause, fix, evidence) where it holds the words that the session's author marked for it.
 Idle: an outcome or lesson that names none of the three.
@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import backscroll
 from bench.preferences import rows
@@ -26,14 +28,13 @@ def measure(half: str, folder: Path, *, show: bool) -> dict[str, dict[str, int]]
         for row in rows("sessions", half):
             thread = store.create()
             thread.tasks.start()
-            for number, text in enumerate(row["says"]):
-                thread.append("assistant" if number % 2 else "user", text)
+            _write(thread, row["says"])
             thread.tasks.complete()
             tally = out[row["lang"]]
             tally["sessions"] = tally.get("sessions", 0) + 1
             for kind in KINDS:
                 kept = [m.text for m in thread.memory.list(kinds=[kind], scope="thread")]
-                named = [{p for p in PARTS if all(word in text for word in row[p])} for text in kept]
+                named = [{p for p in PARTS if all(_named(word, text) for word in row[p])} for text in kept]
                 tally[kind] = tally.get(kind, 0) + any(len(parts) == len(PARTS) for parts in named)
                 best = max(map(len, named), default=0)
                 tally[f"{kind} parts"] = tally.get(f"{kind} parts", 0) + best
@@ -44,10 +45,31 @@ def measure(half: str, folder: Path, *, show: bool) -> dict[str, dict[str, int]]
     return out
 
 
+def _write(thread: backscroll.Thread, says: Sequence[str | Mapping[str, Any]]) -> None:
+    """Append what was said: user and assistant in turns, or each message with its author, its call and the result of it."""
+    calls = 0
+    for number, said in enumerate(says):
+        if isinstance(said, str):
+            thread.append("assistant" if number % 2 else "user", said)
+        elif said["by"] == "tool":
+            thread.append("tool", backscroll.ToolResult(f"c{calls}", (backscroll.Text(said["text"]),)))
+        elif "call" in said:
+            calls += 1
+            call = backscroll.ToolCall(f"c{calls}", said["call"]["name"], said["call"]["arguments"])
+            thread.append("assistant", [backscroll.Text(said["text"]), call] if said["text"] else [call])
+        else:
+            thread.append(said["by"], said["text"])
+
+
+def _named(word: str, text: str) -> bool:
+    """True where one of the words that `|` separates stands in a text."""
+    return any(one in text for one in word.split("|"))
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.outcomes", description=__doc__)
-    parser.add_argument("--half", choices=("seen", "sealed", "late"), default="seen")
+    parser.add_argument("--half", choices=("seen", "sealed", "late", "fresh", "away"), default="seen")
     parser.add_argument("--show", action="store_true", help="print every memory")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="backscroll-bench-") as folder:
