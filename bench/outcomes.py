@@ -1,6 +1,6 @@
 """Outcomes and lessons through the public calls: each session is written into a thread as one task, completed, and `thread.memory.list` is read.
 
-    .venv/bin/python -m bench.outcomes [--half seen|sealed|late|fresh|away] [--show]
+    .venv/bin/python -m bench.outcomes [--half seen|sealed|late|fresh|away|last] [--show]
 
 The sessions are in `bench/texts`. A memory names a part (cause, fix, evidence) where it holds the words that the session's author marked for it.
 Idle: an outcome or lesson that names none of the three.
@@ -69,7 +69,7 @@ def _named(word: str, text: str) -> bool:
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.outcomes", description=__doc__)
-    parser.add_argument("--half", choices=("seen", "sealed", "late", "fresh", "away"), default="seen")
+    parser.add_argument("--half", choices=("seen", "sealed", "late", "fresh", "away", "last"), default="seen")
     parser.add_argument("--show", action="store_true", help="print every memory")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="backscroll-bench-") as folder:
