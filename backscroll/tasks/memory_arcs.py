@@ -134,7 +134,9 @@ def _courses(turns: Mapping[int, Turn]) -> list[_Parts]:
             if course is None:
                 continue
             if best is not None and course[1][1].place > places[best[1]]:
-                break  # something else was done after it had gone well: another course
+                if _worked_on(turns, course[1][1]):
+                    break  # something else was done after it had gone well: another course
+                course = course[0], (best[2][0], best[2][1], course[1][2])  # it goes on to go well
             if best is None or course[0] > best[0]:
                 best = course[0], n, course[1]
         if best is None:
@@ -179,13 +181,18 @@ def _did(one: Weighed) -> bool:
     return one.fix >= _FIX and "advises" not in one.moves
 
 
+def _worked_on(turns: Mapping[int, Turn], one: Weighed) -> bool:
+    """True where something is done or advised, not only said."""
+    return turns[one.place].edits or _did(one) or "advises" in one.moves
+
+
 def _shows(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> tuple[Weighed, float] | None:
     """The sentence of a message that tells best how it went; none where the message wants something or things are not as wished."""
     turn = turns[places[at]]
     if turn.long or turn.fails or _explained(turns, places, at):
         return None
     if turn.role == "tool":
-        weights = {s.number: (s, s.evidence - 0.3) for s in turn.told if s.evidence >= _HINTED}
+        weights = {s.number: (s, min(s.evidence, _CAPPED) - 0.6) for s in turn.told if s.evidence >= _HINTED}
     elif turn.role == "assistant":
         least = _HINTED if turn.seen else _CLEAR
         weights = {s.number: (s, min(s.evidence, _CAPPED)) for s in turn.told if s.evidence >= least}
@@ -246,7 +253,9 @@ def _found(
             if turn.role == "assistant" and not turn.long:
                 # What the assistant states between the trouble and the fix is what it found, whatever its words.
                 value += 0.9 * (n < upto) - 0.4 * ("proposes" in one.moves) + 0.3 * (turn.seen and n < upto)
-            if value >= _WHY and value > best[1]:
+            same = best[0] is not None and best[0].place == one.place
+            longer = same and value == best[1] and best[0] is not None and len(one.text) > len(best[0].text)
+            if value >= _WHY and (value > best[1] or longer):
                 best = one, value
         looked = looked or turn.role == "assistant"
     return best
@@ -307,7 +316,9 @@ def _arc(
     shows = (
         None if evidence is None else Told(_reported(evidence, turns[evidence.place]), said[evidence.place])
     )
-    why = None if cause is None else Told(_with_before(cause), said[cause.place])
+    why = (
+        None if cause is None else Told(_explanation(cause, fix, turns[cause.place].told), said[cause.place])
+    )
     return Arc(why, done, shows)
 
 
@@ -325,6 +336,19 @@ def _reported(evidence: Weighed, turn: Turn) -> str:
     return every if turn.role == "user" and not turn.open and len(every) <= _SHOWN else evidence.text
 
 
-def _with_before(cause: Weighed) -> str:
-    """A cause that only points back, together with what it points at."""
-    return f"{cause.before} {cause.text}" if cause.before and _BACK.match(cause.text) else cause.text
+def _explanation(cause: Weighed, fix: Weighed, told: Sequence[Weighed]) -> str:
+    """A cause with the sentences around it, as far as there is room: why something was as it was is seldom told in one."""
+    chosen = [s for s in told if s.number < fix.number]
+    low = high = chosen.index(cause)
+    while True:
+        grown = next(
+            (
+                (a, b)
+                for a, b in ((low, high + 1), (low - 1, high))
+                if a >= 0 and b < len(chosen) and len(" ".join(s.text for s in chosen[a : b + 1])) <= _SHOWN
+            ),
+            None,
+        )
+        if grown is None:
+            return " ".join(s.text for s in chosen[low : high + 1])
+        low, high = grown

@@ -47,8 +47,9 @@ def _has(kind: str, text: str) -> bool:
 
 
 def asks(piece: Marked) -> bool:
-    """True for a question, with or without its mark."""
-    return "question" in piece.cues or _has("asks", piece.text.strip())
+    """True for a question, with or without its mark; with a full stop it is none, whatever its words."""
+    text = piece.text.strip()
+    return "question" in piece.cues or (not text.endswith((".", "。", "!", "！")) and _has("asks", text))
 
 
 def wishes(text: str) -> bool:
@@ -87,7 +88,8 @@ def instructs(text: str) -> bool:
     """True for a sentence in the imperative: it begins with a bare verb, which an object or a particle follows."""
     low = _BEFORE.sub("", lowered(text.strip()))
     if _HAN.search(low):
-        return _tables()[0]["zh"]["instructs"].search(low) is not None
+        zh = _tables()[0]["zh"]
+        return zh["instructs"].search(low) is not None and zh["perfect"].search(low) is None
     words = _tables()[1]
     found = _WORD.findall(low[:60])
     if len(found) < 2 or not low.startswith(found[0]):
