@@ -80,7 +80,7 @@ def _part(part: Told, *, handles: bool) -> str:
 
 
 def arcs_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> list[Arc]:
-    """The arcs that messages tell, in order; each has a fix.
+    """The arcs that messages tell, in order; each has a fix, or a cause with evidence.
 
     A talk that is short enough is read as a whole: trouble, what was found, what was done, how it went. In work that is longer only sentences that
     say by themselves what they are count.
@@ -312,6 +312,10 @@ def _arc(
     fix: Weighed,
     evidence: Weighed | None,
 ) -> Arc:
+    if cause is None and fix.cause >= _SAYS and fix.fix < _FIX and evidence is not None:
+        # It says why, and nobody says what was done; that it helped, somebody says.
+        shown = Told(_reported(evidence, turns[evidence.place]), said[evidence.place])
+        return Arc(Told(fix.text, said[fix.place]), None, shown)
     done = Told(_whole(cause, fix, evidence, turns[fix.place].told), said[fix.place])
     shows = (
         None if evidence is None else Told(_reported(evidence, turns[evidence.place]), said[evidence.place])
