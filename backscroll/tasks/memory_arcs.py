@@ -174,6 +174,11 @@ def _course(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> tuple[
             total = weight + value + near + because
             if best is None or total > best[0]:
                 best = total, (why, fix, evidence)
+    if best is None and not own:
+        # Nobody says what was done; why it was so may still be told, and that it went well is.
+        why = [s for n in stated for s in turns[places[n]].told if s.cause >= _SAYS and s.fix < _FIX]
+        found = max(why, key=lambda s: (s.cause, s.number), default=None)
+        best = None if found is None else (weight + found.cause, (None, found, evidence))
     return best
 
 
@@ -336,7 +341,7 @@ def _whole(cause: Weighed | None, fix: Weighed, evidence: Weighed | None, told: 
 
 def _reported(evidence: Weighed, turn: Turn) -> str:
     """What the user tells, whole where it is short: what was tried and what came of it are often two sentences."""
-    every = " ".join(s.text for s in turn.told)
+    every = " ".join(s.text for s in turn.told if s is evidence or not s.moves & {"proposes", "advises"})
     return every if turn.role == "user" and not turn.open and len(every) <= _SHOWN else evidence.text
 
 
