@@ -43,7 +43,15 @@ MODELS: Mapping[Wire, tuple[str, ...]] = {
 BUDGETS = (1200, 3000, 6000, 9000, 16_000)
 THOUGHTS = ("", "I see.", "I see.", "Let me think. 想一想。\nThen read on.")
 #: Everything people do, with fewer of what costs most.
-ACTS: Mapping[Act, int] = {**acts.ACTS, acts.prompt: 2, acts.graph: 2, acts.ask: 1, acts.forget: 2}
+#: Without users: their act would make other histories of the seeds above.
+ACTS: Mapping[Act, int] = {
+    **acts.ACTS,
+    acts.prompt: 2,
+    acts.graph: 2,
+    acts.ask: 1,
+    acts.forget: 2,
+    acts.belong: 0,
+}
 
 
 def fuzz(seed: int, folder: Path) -> int:
