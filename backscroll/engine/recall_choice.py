@@ -124,9 +124,12 @@ class _Filling:
 
     def repeats(self, words: frozenset[str], text: str) -> bool:
         """True for what says the same as something taken."""
-        from backscroll.recall.choose import same
+        from backscroll.recall.choose import SAME, same
 
-        return text in self.texts or any(same(words, other) for other in self.terms)
+        least, most = SAME * len(words), len(words) / SAME
+        return text in self.texts or any(
+            least <= len(other) <= most and same(words, other) for other in self.terms
+        )
 
     def take(self, number: int, item: RecalledItem, words: frozenset[str], text: str) -> None:
         """Take one more."""

@@ -195,6 +195,8 @@ def test_messages_that_point_to_the_past(question: str) -> None:
         "经过讨论，用 Rust 重写",
         "thanks!",
         "这个过程太慢了",
+        "谢谢，今天就到这里吧。",
+        "Thanks, that's all for today.",
     ],
 )
 def test_ordinary_work_does_not(message: str) -> None:
