@@ -221,7 +221,7 @@ class Choice:
             first = not filling.items
             most = self._most_of_best(filling.room, each) if first else min(each, filling.room)
             item = self._item(
-                place, filling, max(most, filling.room // 2) if first else filling.room, whole=True
+                place, filling, max(most, filling.room * 3 // 4) if first else filling.room, whole=True
             )
             if item is None and (first or prepared.price > most >= SMALLEST):
                 item = self._item(place, filling, most, whole=False)
