@@ -75,11 +75,10 @@ def _known(index: Index, terms: Sequence[str]) -> float:
     if not terms:
         return 1.0
     space, held = index.space, index.words.held
-    kin = [{}] * len(terms) if space is None else space.kin(terms)
-    told = [
-        1.0 if held.get(term) else max(like.values(), default=0.0)
-        for term, like in zip(terms, kin, strict=True)
-    ]
+    kin: dict[str, dict[str, float]] = (
+        {} if space is None else dict(zip(terms, space.kin(terms), strict=True))
+    )
+    told = [1.0 if held.get(term) else max(kin.get(term, {}).values(), default=0.0) for term in terms]
     rarity = [log1p(len(index) / (1 + len(held.get(term, ())))) for term in terms]
     return sum(a * b for a, b in zip(told, rarity, strict=True)) / sum(rarity)
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 TIMED = 1.0
 #: What a greeting or a nod is held against: now and then one stands in an answer, but it never is one.
 IDLE = -1.5
+#: What plain words count beside what was learned, where there are fewer texts than in any conversation that was learned from: ranks and shares of the
+#: best say little there, and habits (who says what is asked for) must not outweigh the words. It fades until there are so many texts.
+WORDS, FEW, _WORDS = 2.0, 80, ("words_share", "pairs_share", "soft_share")
 #: Leaves of a tree: their numbers are kept as bits of one 16-bit word.
 MOST_LEAVES = 16
 
@@ -65,6 +68,9 @@ class Fusion:
         for name, (weight, low, high) in self.weights.items():
             points += weight * np.clip(clues[name], low, high)
         none = np.zeros(size)
+        if size < FEW:
+            words = sum((clues.get(name, none) for name in _WORDS), none) / len(_WORDS)
+            points += WORDS * (1 - size / FEW) * words
         return points + self.start + TIMED * clues.get("inside", none) + IDLE * clues.get("idle", none)
 
 

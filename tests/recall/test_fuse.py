@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll.llm.encoder import encoder_of
 from backscroll.recall.candidate import Candidate, prepare
 from backscroll.recall.clues import measure, measure_best
 from backscroll.recall.fuse import MOST_LEAVES, fusion, laid_out
@@ -105,6 +106,22 @@ def test_of_very_many_texts_the_plausible_are_weighed() -> None:
         assert found.clues[name].tolist() == values[found.rows].tolist(), name
     scores = fusion(vectors=False).score(found.clues)
     assert found.rows[scores.argmax()] == 2_000
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_of_a_few_texts_the_one_with_the_words_is_the_best(vectors: bool) -> None:
+    """Habits of long conversations (what is asked for was said by the user) do not outweigh them."""
+    encoder = encoder_of("wordllama" if vectors else "none")
+    index = Index(None if encoder is None else encoder.encode)
+    talk = [
+        "The tide table is wrong around midnight: it lists the high water of 00:00 twice, once for today and once for tomorrow.",
+        "Looking at tides.py. The day is cut at midnight UTC minus a fixed hour. I'll cut the day in the harbour's own zone.",
+        "Good. Add a test.",
+        "Added: the tests pass.",
+    ]
+    index.extend([prepare(Candidate(n, text, assistant=n % 2 == 1)) for n, text in enumerate(talk)])
+    scores = fusion(vectors=vectors).score(measure(index, understand("why was the day cut wrong?")))
+    assert scores.argmax() == 1
 
 
 @pytest.mark.parametrize("vectors", [True, False])
