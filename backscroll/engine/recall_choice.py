@@ -297,7 +297,8 @@ class Choice:
         if not whole:
             left = room - self.count(frame) - 1
             shown = excerpt(text, self.terms, self.pool.index.words.rarity, self.count, left, self._near)
-        tokens = self.count(f"{frame}{shown}\n")  # as one: what is counted in parts comes to more than the whole
+        # As one: what is counted in parts comes to more than the whole.
+        tokens = self.count(f"{frame}{shown}\n")
         if not shown or tokens > room:
             return None
         score = round(float(self.weighed.scores[weighed]), 3)
