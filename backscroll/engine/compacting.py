@@ -26,6 +26,7 @@ from backscroll.engine.placement import Placing, place
 from backscroll.engine.sheet import Sheet, kept_long
 from backscroll.engine.sheet_waiting import noted_waiting, out_of_place
 from backscroll.errors import Conflict
+from backscroll.logs import logger_of
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
 from backscroll.vocab.ids import Ref
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 #: Under which name the engine compacts by itself: an undo of the user's never takes that back by accident.
+_LOG = logger_of("engine")
+
 ACTOR = "backscroll"
 _WARMEST = 0.8  # of what a compaction leaves, at the most for the last turns in full
 #: Essentials that bind whoever goes on; paths and ids are kept by notes and pieces.
@@ -227,7 +230,9 @@ def _passed_over(composer: Composer, gone: int) -> Sheet:
     sheet, safe = composer.sheet, composer.safe
     units = composer.units[:gone]
     shown = {m.id for u in composer.units[gone:] for m in u.messages}
-    marked = tuple(m for m in sheet.kept if m.id not in shown)  # also what was pinned since, before the window
+    marked = tuple(
+        m for m in sheet.kept if m.id not in shown
+    )  # also what was pinned since, before the window
     asked = next((u.messages[0] for u in units if safe.get(u.id) == "latest"), sheet.asked)
     if any(is_spoken_by_user(u.messages[0]) for u in composer.units[gone:]):
         asked = None  # the window shows what the user last wrote
@@ -335,6 +340,7 @@ def compact(
             return report_of(composer, found, None)
         event = write_down(thread, found, composer.sheet, thread.actor)
         if event is not None:
+            _LOG.info("thread %s was condensed (event %d)", thread.id, event.seq)
             return report_of(composer, found, event.seq)
     raise Conflict("the history changed while it was being condensed", hint="compact again")
 

@@ -30,7 +30,7 @@ from backscroll.engine.dead_sources import dead_sources
 from backscroll.engine.lineage import View
 from backscroll.engine.lore.books import Books, books_of, is_lore
 from backscroll.engine.memo import Answers
-from backscroll.engine.placement import Placement, standing_placements
+from backscroll.engine.placement import Placement, placement_of, standing_placements
 from backscroll.engine.prefixes import marks_in
 from backscroll.engine.sheet import Sheet
 from backscroll.engine.sheet_telling import last_reply, shown_sizes
@@ -124,6 +124,13 @@ class Composer:
         rare = sheet.standing.rare
         placed = standing_placements(view_now, self.placed_under, events, memo, rare, elsewhere)
         self._placed = self._read_placed(placed)
+        self._placing = events
+
+    def has_lapsed(self) -> bool:
+        """True where a text that was placed is not shown any more: for what is told in other threads, no event of this one says when."""
+        own = [e for e in self._placing if e.body is not None and e.head.get("under") == self.placed_under]
+        texts = sum(len(placement_of(event).texts) for event in own)
+        return bool(self.withdrew) or sum(map(len, self._placed.values())) < texts
 
     @property
     def indexed(self) -> tuple[IndexedString, ...]:

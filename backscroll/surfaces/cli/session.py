@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.errors import NotFound
 from backscroll.surfaces.cli.screen import Screen
@@ -70,4 +70,4 @@ class Session:
 
         if not make and not self.has_store:
             raise NotFound(t("cli.no_store", path=self.place), hint=t("cli.no_store_hint"))
-        return backscroll.open(**self.arguments)
+        return backscroll.open(**cast("Any", self.arguments))
