@@ -71,7 +71,7 @@ class RecalledItem:
 
     def line_after(self, day: str) -> str:
         """As it stands below another one, of this day: what both have of the date is not told again."""
-        return f"{self.handle} {self.speaker}{_dated(self.at[:10], day)}: {self.text}"
+        return _frame(self.handle, self.speaker, _dated(self.at[:10], day), whole=self.whole) + self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,11 @@ def _dated(day: str, before: str) -> str:
     return f", {day[5:] if day[:4] == before[:4] else day}"
 
 
+def _frame(handle: str, speaker: str, dated: str, *, whole: bool) -> str:
+    """What stands before a text. Only what was cut needs its handle: it leads to the rest, and costs as much as a short message."""
+    return f"{speaker}{dated}: " if whole else f"{handle} {speaker}{dated}: "
+
+
 def is_chinese(text: str) -> bool:
     """True where a text holds Chinese characters."""
     return any("\u3400" <= c <= "\u9fff" for c in text)
@@ -119,9 +124,12 @@ class _Filling:
 
     def repeats(self, words: frozenset[str], text: str) -> bool:
         """True for what says the same as something taken."""
-        from backscroll.recall.choose import same
+        from backscroll.recall.choose import SAME, same
 
-        return text in self.texts or any(same(words, other) for other in self.terms)
+        least, most = SAME * len(words), len(words) / SAME
+        return text in self.texts or any(
+            least <= len(other) <= most and same(words, other) for other in self.terms
+        )
 
     def take(self, number: int, item: RecalledItem, words: frozenset[str], text: str) -> None:
         """Take one more."""
@@ -180,7 +188,7 @@ class Choice:
         if not self.weighed.about:
             return self.nothing(budget, exact=exact)
         head = _HEAD[is_chinese(self.asked.text)]
-        filling = _Filling(budget - self.count(head) - 1)
+        filling = _Filling(budget - self.count(f"{head}\n"))
         each = max(SMALLEST, filling.room // 3)
         order = self._order(exclude, cut)
         self._fill(filling, order, each, limit)
@@ -213,7 +221,7 @@ class Choice:
             first = not filling.items
             most = self._most_of_best(filling.room, each) if first else min(each, filling.room)
             item = self._item(
-                place, filling, max(most, filling.room // 2) if first else filling.room, whole=True
+                place, filling, max(most, filling.room * 3 // 4) if first else filling.room, whole=True
             )
             if item is None and (first or prepared.price > most >= SMALLEST):
                 item = self._item(place, filling, most, whole=False)
@@ -284,16 +292,13 @@ class Choice:
         if whole and prepared.price > 2.5 * room + 20:  # far too long: not worth counting
             return None
         handle = handle_of(place.message, elsewhere=place.thread != self.home)
-        frame = self.count(f"{handle} {place.speaker}{filling.dated(place.at[:10])}: ") + 1
+        frame = _frame(handle, place.speaker, filling.dated(place.at[:10]), whole=whole)
         shown = text
-        tokens = frame + self.count(text) if whole else room + 1
-        if tokens > room:
-            if whole:
-                return None
-            shown = excerpt(
-                text, self.terms, self.pool.index.words.rarity, self.count, room - frame, self._near
-            )
-            tokens = frame + self.count(shown)
+        if not whole:
+            left = room - self.count(frame) - 1
+            shown = excerpt(text, self.terms, self.pool.index.words.rarity, self.count, left, self._near)
+        # As one: what is counted in parts comes to more than the whole.
+        tokens = self.count(f"{frame}{shown}\n")
         if not shown or tokens > room:
             return None
         score = round(float(self.weighed.scores[weighed]), 3)

@@ -36,10 +36,10 @@ class Reach(NamedTuple):
     vectors: bool = True  # whether texts are compared by meaning too
 
 
-WIDE = Reach(70, 24, 2, 10, 14)
+WIDE = Reach(70, 20, 2, 8, 10)
 #: … of one that a background worker has still to read, for a prompt, which does not wait.
 HASTY = Reach(40, 10, 2, 8, 12, vectors=False)
-_MOST = 100  # hits that are looked at, of those by words and by vectors
+_MOST = 90  # hits that are looked at, of those by words and by vectors
 
 
 @dataclass(slots=True)

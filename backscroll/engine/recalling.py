@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Recalled", "RecalledItem"]
 SCOPES = ("thread", "user", "project", "all")
 #: What nobody asked to see: into a prompt comes only what is likely, because every token costs.
-_UNASKED = Cut(any=-2.8, best=-0.9, below=4.0)
+_UNASKED = Cut(any=-2.8, best=-1.4, below=4.0)
 _LESS = 0.5  # … by which something that the prompt does not show may be less likely than what it shows
 _SAME_MATTER = 2.0  # odds (a logarithm) of a text about the same everyday matter, where no words tell more
 _CONDENSING = frozenset({Kind.COMPACTED, Kind.CROPPED})

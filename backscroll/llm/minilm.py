@@ -132,10 +132,10 @@ def _readable(text: str) -> str:
     if text.isascii():
         return text
     from backscroll.llm.gloss import glossed
-    from backscroll.recall.words import is_unspaced
+    from backscroll.recall.words import has_unspaced
 
     text = text.encode("utf-8", "replace").decode()
-    return glossed(text) if any(is_unspaced(c) for c in text) else text
+    return glossed(text) if has_unspaced(text) else text
 
 
 def _tensors(path: Path) -> dict[str, Matrix]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from backscroll.llm.gloss import glossed
-from backscroll.recall.words import is_unspaced
+from backscroll.recall.words import has_unspaced
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -72,7 +72,7 @@ def _readable(text: str) -> str:
     text = text[:LONGEST]
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8", "replace")
-        if any(is_unspaced(c) for c in text):
+        if has_unspaced(text):
             text = glossed(text)
     # White space has a vector, too: all words that the dictionary lacks would mean the same.
     return text if text.strip() else ""

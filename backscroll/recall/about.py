@@ -1,18 +1,21 @@
 """Whether anything that was said is about a question at all.
 
 Odds compare the texts of a conversation with each other: the best of them is the best, even where none has to do with the question. Here the question is
-compared with all of them at once: a short question of which no text holds a third, in its own words, in similar ones or by meaning, is about
-something that was never spoken of, unless it and some text are about the same everyday matter (`domains.toml`). Questions that name a speaker, a time, a path or a quotation, ask for a list, or are told at length may be
-about anything that was said. Set on the shared retrieval data, with questions of other conversations as those about nothing (`docs/recall.md`). Before: `recall/clues`.
+compared with all of them at once, by four things together: how much of it the best text holds, in its own words, in similar ones, and by meaning, and how
+much of it was ever spoken of (`belonging`). Each alone is misled: by a common word in a long text, by a vector that is near to everything; a
+question about something else has to pass all. Of a few texts one that holds a third of the question is enough. Where it and some text are about the same everyday matter (`domains.toml`) less is asked for. Questions that name a speaker, a time, a
+path or a quotation, or are told at length may be about anything that was said. Learned on the shared retrieval data, with questions of other conversations as
+those about nothing (`docs/recall.md`). Before: `recall/clues`.
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from math import log1p
 from typing import TYPE_CHECKING
 
 from backscroll.recall.cut import terms_of
@@ -24,7 +27,13 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-_NEAR, _SOFT, _HELD = 0.36, 0.34, 0.34  # the best text of all has to reach one of these
+#: What the four things count (the logarithm of the odds that a question belongs here), with vectors and without; and what has to be reached.
+_WITH_VECTORS = {"held": 3.54, "soft": 0.18, "near": 8.85, "known": 2.77, "start": -7.08}
+_BY_WORDS = {"held": 0.81, "soft": 3.61, "near": 0.0, "known": 3.54, "start": -4.12}
+_LEAST = -2.0
+_SMALL = 60  # texts up to which a word in common is no chance
+_SAME_MATTER = 1.0  # … by which less is asked for where both are about the same everyday matter
+_NEAR, _SOFT, _HELD = 0.36, 0.34, 0.34  # a text that reaches one of these is about the question in its words
 _MOST, _NEARLY = 0.5, 0.45
 _SENTENCES = 2  # of a question that can be told from what leads up to it
 
@@ -33,11 +42,15 @@ def is_about(index: Index, asked: Asked, clues: Mapping[str, NDArray[float64]]) 
     """False where no text of a (not empty) index is about a question; `clues` are those of the best texts."""
     if not asked.words or not asked.asks or len(asked.sentences) > _SENTENCES:
         return True
-    if asked.times or asked.exact or asked.asks_list or _names_a_speaker(index, asked):
+    if asked.times or asked.exact or _names_a_speaker(index, asked):
         return True
     if _is_in_another_script(index, asked):
         return True  # words say little then, and the table of counterparts lacks many
-    return is_worded(clues) or bool(texts_of_domains(index, asked)) or _holds_most(index, asked)
+    if len(index) <= _SMALL:
+        worded = asked.asks_list or is_worded(clues) or _holds_most(index, asked)
+        return worded or bool(texts_of_domains(index, asked))
+    lacking = _LEAST - belonging(index, asked, clues)
+    return lacking <= 0 or (lacking <= _SAME_MATTER and bool(texts_of_domains(index, asked)))
 
 
 def _holds_most(index: Index, asked: Asked) -> bool:
@@ -47,6 +60,27 @@ def _holds_most(index: Index, asked: Asked) -> bool:
     for word in words:
         held.update(index.words.held.get(word, ()))
     return max(held.values(), default=0) * 2 > len(words)
+
+
+def belonging(index: Index, asked: Asked, clues: Mapping[str, NDArray[float64]]) -> float:
+    """The logarithm of the odds that a question is one about this (not empty) index."""
+    weights = _BY_WORDS if index.space is None else _WITH_VECTORS
+    found = {name: float(clues[name].max()) for name in ("held", "soft", "near")}
+    found["known"] = _known(index, [term for term in dict.fromkeys(asked.words) if term not in index.names])
+    return weights["start"] + sum(weights[name] * value for name, value in found.items())
+
+
+def _known(index: Index, terms: Sequence[str]) -> float:
+    """How much of a question was ever spoken of, in its words or in similar ones; rare words count more."""
+    if not terms:
+        return 1.0
+    space, held = index.space, index.words.held
+    kin: dict[str, dict[str, float]] = (
+        {} if space is None else dict(zip(terms, space.kin(terms), strict=True))
+    )
+    told = [1.0 if held.get(term) else max(kin.get(term, {}).values(), default=0.0) for term in terms]
+    rarity = [log1p(len(index) / (1 + len(held.get(term, ())))) for term in terms]
+    return sum(a * b for a, b in zip(told, rarity, strict=True)) / sum(rarity)
 
 
 def is_worded(clues: Mapping[str, NDArray[float64]]) -> bool:

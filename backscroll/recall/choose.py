@@ -20,7 +20,7 @@ THRIFT = 0.9
 #: How much the second, third … text of one sitting counts less, where a list or an order is asked for.
 SPREAD = 0.4
 #: Texts that share more of their terms than this say the same.
-_SAME = 0.9
+SAME = 0.9
 
 
 def in_order(scores: NDArray[float64], costs: NDArray[float64]) -> list[int]:
@@ -43,7 +43,7 @@ def same(one: Collection[str], other: Collection[str]) -> bool:
     """True where two texts, given by their terms, say the same."""
     first, second = frozenset(one), frozenset(other)
     longest = max(len(first), len(second))
-    if min(len(first), len(second)) < _SAME * longest:
+    if min(len(first), len(second)) < SAME * longest:
         return False
     both = len(first & second)
-    return both > 0 and both >= _SAME * longest
+    return both > 0 and both >= SAME * longest

@@ -1,10 +1,10 @@
 """Fusion: many clues in, one score out. How likely is it that this text is part of the answer?
 
 No single clue wins everywhere: neighbours help in a chat and hurt among unrelated notes, words and vectors swap places with the length of
-the texts. So the weighing is learned: a fixed set of small decision trees (`fusion.json`: what they were learned from and how well they
-do stands in it), the same for every language and every kind of conversation. A tree asks a few clues in turn ("is this the session
-that matches best?", "are texts here short?") and gives points; the sum of all points is the logarithm of the odds. Nothing is
-learned while it runs: same clues, same score.
+the texts. So the weighing is learned (`fusion.json`: from what, and how well it does, stands in it), the same for every language and every kind of
+conversation. It is one half small decision trees, one half a plain weighted sum. A tree asks a few clues in turn ("is this the session that matches
+best?", "are texts here short?") and gives points: it knows the kinds of conversation that it was learned from, and is led astray by another
+kind; the sum cannot tell one kind from the other, and so holds for all. Together they give the logarithm of the odds. Nothing is learned while it runs: same clues, same score.
 
 Before: `recall/clues`. After: `recall/choose` takes what fits.
 """
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 TIMED = 1.0
 #: What a greeting or a nod is held against: now and then one stands in an answer, but it never is one.
 IDLE = -1.5
-#: What plain words count beside what was learned: of conversations of a new kind they are the surest sign.
-WORDS, _WORDS = 1.0, ("words_share", "pairs_share", "soft_share")
+#: What plain words count beside what was learned, where there are fewer texts than in any conversation that was learned from: ranks and shares of the
+#: best say little there, and habits (who says what is asked for) must not outweigh the words. It fades until there are so many texts.
+WORDS, FEW, _WORDS = 2.0, 80, ("words_share", "pairs_share", "soft_share")
 #: Leaves of a tree: their numbers are kept as bits of one 16-bit word.
 MOST_LEAVES = 16
 
@@ -47,10 +48,12 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """All trees, laid out by clue: every question of every tree is put to every text at once."""
+    """All trees, laid out by clue: every question of every tree is put to every text at once; and the sum beside them."""
 
     steps: tuple[Steps, ...]
     points: NDArray[float64]  # of each leaf of each tree
+    weights: Mapping[str, Sequence[float]]  # of the clues in the sum, and between which values each counts
+    start: float  # what it starts from
 
     def score(self, clues: Mapping[str, NDArray[float64]]) -> NDArray[float64]:
         """The logarithm of the odds that each text belongs to the answer."""
@@ -62,9 +65,13 @@ class Fusion:
         # In every tree one leaf is where a text ends up: the first that no answer ruled out.
         leaves = _first_bit()[possible]
         points = self.points[np.arange(len(self.points)), leaves].sum(axis=1)
+        for name, (weight, low, high) in self.weights.items():
+            points += weight * np.clip(clues[name], low, high)
         none = np.zeros(size)
-        words = sum((clues.get(name, none) for name in _WORDS), none) / len(_WORDS)
-        return points + WORDS * words + TIMED * clues.get("inside", none) + IDLE * clues.get("idle", none)
+        if size < FEW:
+            words = sum((clues.get(name, none) for name in _WORDS), none) / len(_WORDS)
+            points += WORDS * (1 - size / FEW) * words
+        return points + self.start + TIMED * clues.get("inside", none) + IDLE * clues.get("idle", none)
 
 
 @lru_cache(maxsize=1)
@@ -94,8 +101,13 @@ def _ruled_out(yes: Sequence[int], no: Sequence[int]) -> tuple[list[int], list[i
     return gone, order
 
 
-def laid_out(clues: Sequence[str], trees: Sequence[Mapping[str, Sequence[float]]]) -> Fusion:
-    """Trees as they are written down (`clue`, `limit`, `yes`, `no` of each question; `points` of each leaf) by clue.
+def laid_out(
+    clues: Sequence[str],
+    trees: Sequence[Mapping[str, Sequence[float]]],
+    weights: Mapping[str, Sequence[float]] | None = None,
+    start: float = 0.0,
+) -> Fusion:
+    """Trees as they are written down (`clue`, `limit`, `yes`, `no` of each question; `points` of each leaf) by clue; and the sum.
 
     A question is answered "yes" up to and including its limit.
     """
@@ -113,7 +125,7 @@ def laid_out(clues: Sequence[str], trees: Sequence[Mapping[str, Sequence[float]]
         for limit, number, leaves in questions:
             possible[limits.index(limit) + 1 :, number] &= 0xFFFF ^ leaves
         steps.append(Steps(clues[clue], np.asarray(limits, np.float32), possible))
-    return Fusion(tuple(steps), points)
+    return Fusion(tuple(steps), points, weights or {}, start)
 
 
 @lru_cache(maxsize=2)
@@ -121,4 +133,4 @@ def fusion(*, vectors: bool = True) -> Fusion:
     """The weighing in use: with vectors, or by words alone."""
     name = "fusion.json" if vectors else "fusion_words.json"
     data = json.loads(files("backscroll.recall").joinpath(name).read_text(encoding="utf-8"))
-    return laid_out(data["clues"], data["trees"])
+    return laid_out(data["clues"], data["trees"], data.get("weights"), data.get("start", 0.0))

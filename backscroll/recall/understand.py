@@ -157,7 +157,7 @@ def needs_past(asked: Asked, visible: Collection[str] = (), now: date | None = N
         reasons.append((0.8, "points back"))
     elif cue("points_back.maybe", asked.text):
         reasons.append((0.4, "may point back"))
-    if any(now is None or span.first <= now for span in asked.times):
+    if any(now is None or span.first < now or (asked.asks and span.first == now) for span in asked.times):
         reasons.append((0.6, "names a time"))
     unseen = [thing for thing in asked.exact if not _seen(thing, visible)]
     if unseen:

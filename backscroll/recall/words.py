@@ -90,6 +90,11 @@ def is_unspaced(text: str) -> bool:
     return _IS_UNSPACED.match(text) is not None
 
 
+def has_unspaced(text: str) -> bool:
+    """True where some character is of a script that is written without spaces."""
+    return _IS_UNSPACED.search(text) is not None
+
+
 def normalized(text: str) -> str:
     """The text as words are looked for in it: NFKC, without what vanishes. Letters keep their case and accents;
     punctuation may become spaces."""

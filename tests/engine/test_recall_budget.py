@@ -123,3 +123,34 @@ def test_days_are_told_once(engine: Engine) -> None:
     assert text.count("2026") == 1
     assert text.count("03-05") == 1
     assert text.count("Ferry number") == 6
+
+
+@pytest.fixture(scope="module")
+def ferries(engine: Engine) -> Thread:
+    """Many short messages."""
+    thread = engine.create("Ferries")
+    for number in range(300):
+        thread.append("user", f"Ferry {number} left for {'Oslo Riga Turku Kiel'.split()[number % 4]}.")
+    return thread
+
+
+@given(budget=st.integers(128, 2500))
+@settings(deadline=None, max_examples=25)
+def test_short_messages_cost_little_more_than_their_words(ferries: Thread, budget: int) -> None:
+    """What is shown whole needs no handle, and lines are counted as they stand: in parts they came to more, and room was left."""
+    found = ferries.recall("Which ferry left for Oslo?", budget)
+    assert budget * 0.97 - 12 <= found.tokens <= budget
+    assert all(item.whole for item in found.items)
+    assert "[bs:" not in found.text
+
+
+@pytest.mark.parametrize("budget", [90, 160, 400])
+def test_what_is_cut_carries_its_handle(threads: dict[str, Thread], budget: int) -> None:
+    """It leads to the rest."""
+    thread = threads["en"]
+    best = thread.recall("Where is the spare key of the boiler room?", budget)
+    cut = [item for item in best.items if not item.whole]
+    assert cut
+    for item in cut:
+        assert f"{item.handle} {item.speaker}" in best.text
+        assert thread.expand(item.handle)[0].text != item.text

@@ -22,8 +22,7 @@ def test_a_question_to_a_thread(cli: Cli) -> None:
     assert "8443" in shown
     assert "words" in shown
     text = cli.ok("recall", "last", "我喜欢哪部电影？", "--text", "--budget", "120").out
-    assert "[bs:4] user" in text
-    assert "流浪地球" in text
+    assert "user: 我最喜欢的电影是《流浪地球》。" in text
     found = cli.ok("recall", "last", "staging port", "--json", "-n", "1").json
     assert [item["handle"] for item in found["items"]] == ["[bs:2]"]
     assert found["tokens"] <= 2000

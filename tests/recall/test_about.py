@@ -109,6 +109,47 @@ def test_what_was_spoken_of_is_found(
     assert answer in found.items[0].text
 
 
+@pytest.fixture(scope="module")
+def market(engine: Engine) -> dict[str, Thread]:
+    """Long talk of stalls, in two languages: in so many words something of any question stands somewhere."""
+    out = {"en": engine.create("market"), "zh": engine.create("集市")}
+    goods = {
+        "en": "apples pears bread cheese flowers candles honey wool".split(),
+        "zh": "苹果 梨子 面包 奶酪 鲜花 蜡烛 蜂蜜 毛线".split(),
+    }
+    for number in range(90):
+        good = {name: words[number % 8] for name, words in goods.items()}
+        out["en"].append(
+            "user", f"Stall {number} sells {good['en']}; what they called the best of the market last week."
+        )
+        out["zh"].append("user", f"{number}号摊位卖{good['zh']}，说是什么上周集市上最好的。")
+    return out
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "about"),
+    [
+        ("en", "What is the captain of the submarine called?", False),
+        ("en", "Which antibiotic did the vet prescribe?", False),
+        ("en", "Which films did I watch?", False),
+        ("en", "Which cathedrals did the pilgrims visit?", False),
+        ("en", "Which stall sells honey?", True),
+        ("en", "Where can I buy candles?", True),
+        ("zh", "潜水艇的船长叫什么？", False),
+        ("zh", "兽医开了哪种抗生素？", False),
+        ("zh", "我看过哪些电影？", False),
+        ("zh", "朝圣者去过哪些大教堂？", False),
+        ("zh", "哪个摊位卖蜂蜜？", True),
+        ("zh", "蜡烛在哪里买？", True),
+    ],
+)
+def test_in_a_long_talk_a_word_in_common_is_not_enough(
+    market: dict[str, Thread], language: str, question: str, about: bool
+) -> None:
+    """What was never spoken of tells more than a common word that stands somewhere."""
+    assert bool(market[language].recall(question, 300).items) is about
+
+
 def test_a_word_that_the_dictionary_lacks_is_not_like_all_others() -> None:
     """Such words had one vector, that of white space."""
     from backscroll.llm.encoder import encoder_of
@@ -195,6 +236,8 @@ def test_messages_that_point_to_the_past(question: str) -> None:
         "经过讨论，用 Rust 重写",
         "thanks!",
         "这个过程太慢了",
+        "谢谢，今天就到这里吧。",
+        "Thanks, that's all for today.",
     ],
 )
 def test_ordinary_work_does_not(message: str) -> None:

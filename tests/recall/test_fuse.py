@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll.llm.encoder import encoder_of
 from backscroll.recall.candidate import Candidate, prepare
 from backscroll.recall.clues import measure, measure_best
 from backscroll.recall.fuse import MOST_LEAVES, fusion, laid_out
@@ -68,6 +69,30 @@ def test_all_at_once_is_as_one_by_one(grown: list[dict[str, Any]], rows: list[tu
     assert laid_out(CLUES, grown).score(columns) == pytest.approx(wanted)
 
 
+@given(
+    st.lists(trees(), max_size=2),
+    st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=8),
+    st.tuples(VALUES, VALUES, VALUES),
+    VALUES,
+)
+def test_the_sum_stands_beside_the_trees(
+    grown: list[dict[str, Any]],
+    rows: list[tuple[float, ...]],
+    weights: tuple[float, ...],
+    start: float,
+) -> None:
+    """Each clue counts within its range only: a text with a thousand numbers is not a thousand times as likely."""
+    columns = {name: np.asarray([row[i] for row in rows]) for i, name in enumerate(CLUES)}
+    made = laid_out(CLUES, grown, {n: (w, -1.0, 2.0) for n, w in zip(CLUES, weights, strict=True)}, start)
+    wanted = [
+        start
+        + sum(walked(tree, dict(zip(CLUES, row, strict=True))) for tree in grown)
+        + sum(weight * min(max(value, -1), 2) for weight, value in zip(weights, row, strict=True))
+        for row in rows
+    ]
+    assert made.score(columns) == pytest.approx(wanted)
+
+
 def test_of_very_many_texts_the_plausible_are_weighed() -> None:
     """Those that some order puts among its best, with the clues that they have among all."""
     index = Index()
@@ -84,11 +109,29 @@ def test_of_very_many_texts_the_plausible_are_weighed() -> None:
 
 
 @pytest.mark.parametrize("vectors", [True, False])
+def test_of_a_few_texts_the_one_with_the_words_is_the_best(vectors: bool) -> None:
+    """Habits of long conversations (what is asked for was said by the user) do not outweigh them."""
+    encoder = encoder_of("wordllama" if vectors else "none")
+    index = Index(None if encoder is None else encoder.encode)
+    talk = [
+        "The tide table is wrong around midnight: it lists the high water of 00:00 twice, once for today and once for tomorrow.",
+        "Looking at tides.py. The day is cut at midnight UTC minus a fixed hour. I'll cut the day in the harbour's own zone.",
+        "Good. Add a test.",
+        "Added: the tests pass.",
+    ]
+    index.extend([prepare(Candidate(n, text, assistant=n % 2 == 1)) for n, text in enumerate(talk)])
+    scores = fusion(vectors=vectors).score(measure(index, understand("why was the day cut wrong?")))
+    assert scores.argmax() == 1
+
+
+@pytest.mark.parametrize("vectors", [True, False])
 def test_the_weighing_in_use_asks_only_for_clues_that_are_measured(vectors: bool) -> None:
     """Data file and code belong together."""
     index = Index()
     index.extend([prepare(Candidate(1, "the port is 8443")), prepare(Candidate(2, "roses are red"))])
     clues = measure(index, understand("which port?"))
-    assert {steps.clue for steps in fusion(vectors=vectors).steps} <= set(clues)
+    made = fusion(vectors=vectors)
+    assert {steps.clue for steps in made.steps} | set(made.weights) <= set(clues)
+    assert all(low <= high for _, low, high in made.weights.values())
     scores = fusion(vectors=vectors).score(clues)
     assert np.isfinite(scores).all()
