@@ -21,14 +21,14 @@ from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Recipe
 from backscroll.derive.said import Said
 from backscroll.record.content import spelled
-from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
+from backscroll.vocab.assertion import LEANS, PRONOUN, Assertion, Claim
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 __all__ = ["MOST", "RECIPE", "extract", "from_body", "rule_key", "to_body"]
 
 #: `version` goes up whenever the same turn would give other assertions.
-RECIPE = Recipe("assertions", 3)
+RECIPE = Recipe("assertions", 4)
 #: Assertions of one turn that are kept at the most.
 MOST = 60
 _LONGEST = 400  # characters of a name, a value or a quote
@@ -214,9 +214,12 @@ def _once(found: Sequence[Assertion]) -> list[Assertion]:
         again = before is not None and (claim.kind in (Claim.NODE, Claim.ALIAS) or latest[about] == before)
         if before is not None and again:
             kept = out[before]
+            if kept.hint == LEANS and claim.type:
+                kept = replace(kept, type=claim.type, hint=claim.hint)
             out[before] = replace(
                 kept,
                 type=kept.type or claim.type,
+                hint=kept.hint if kept.type else claim.hint,
                 object_type=kept.object_type or claim.object_type,
                 sure=max(kept.sure, claim.sure),
             )

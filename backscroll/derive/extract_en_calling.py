@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import cache
 
 from backscroll.derive.extract_en_clauses import Mood
-from backscroll.derive.extract_en_cues import name_sure, used_as
+from backscroll.derive.extract_en_cues import leans_to_person, name_sure, used_as
 from backscroll.derive.extract_en_phrases import kin, phrase, phrase_before
 from backscroll.derive.extract_en_reading import Named, Reading
 from backscroll.derive.extract_en_words import Word, words
-from backscroll.vocab.assertion import PRONOUN, Claim
+from backscroll.vocab.assertion import LEANS, PRONOUN, Claim
 
 _PLAIN = Mood()
 _NAMED = frozenset("named called nicknamed dubbed".split())
@@ -30,12 +30,15 @@ def names(r: Reading) -> None:
         if word.tag != "K":
             continue
         kind = word.type or _shown(r, i) or used_as(line, i)
+        acts = not kind and _acts(r, i)
         if kind:
             r.meet(word.text, kind)
-        elif _acts(r, i):
+        elif acts:
             r.people.append((r.number, word.start, word.text))
-        sure = name_sure(word.low, word.sure < 1, kind) if not word.quoted else 0.6
-        r.node(Named(word.text, kind or r.turn.types.get(word.text, "")), sure=sure)
+        sure = name_sure(word.low, word.sure < 1, kind, acts=acts) if not word.quoted else 0.6
+        kind = kind or r.turn.types.get(word.text, "")
+        leans = not kind and not word.quoted and leans_to_person(line, i)
+        r.node(Named(word.text, "person" if leans else kind, LEANS if leans else ""), sure=sure)
 
 
 def _shown(r: Reading, i: int) -> str:
@@ -134,7 +137,9 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
     opens = start == 0 or line.tag(start - 1) in '."*-'
     greeted = _greeted(r, start, before)
     closes = i + 1 >= size or after in _CLOSERS
-    filler = line.tag(start - 2) == "R" or (line.tag(start - 2) == "I" and line.tag(start - 3) not in '."I*')
+    filler = line.tag(start - 2) == "R" or (
+        line.tag(start - 2) == "I" and line.tag(start - 3) not in '."I*' and line.low(start - 3) != "good"
+    )
     comma = before == "," and not filler and not _in_list(r, start)
     if greeted:
         return closes or after == "," or (known and line.tag(i + 1) in "PW,")
