@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
+from backscroll.derive.extract_zh_latin import latin_uses
 from backscroll.derive.extract_zh_names import (
     ORGANISATION,
     PERSON,
@@ -24,7 +26,7 @@ from backscroll.derive.extract_zh_names import (
     is_chinese_name,
     is_transcribed,
 )
-from backscroll.derive.extract_zh_words import Word, cutter, letters, listed
+from backscroll.derive.extract_zh_words import Word, cutter, letters, listed, tables
 
 _HAN = re.compile("[\u4e00-\u9fff]{2,4}")
 _MARK = frozenset("，。！？…；：、“”‘’「」『』（）()!?,;:*~— \n\t《》—-")
@@ -35,6 +37,8 @@ _THERE = frozenset("在到去往从进回离过出")
 _COUNTED = frozenset("家间座所条个片口趟扇道栋幢处层")
 _HOLDS = frozenset("在着了起到过得")
 
+SETTLED = 0.6  # a word of two characters before one for a settlement or a school of people: 落霞镇
+LATIN = 0.4
 CALLED, ALONE, SPEAKS, ACTS, LED, BARE = 0.5, 0.4, 0.45, 0.3, 0.3, 0.15
 _HARDLY = 5
 _RARE = 60  # how often the cutter's corpus has a word that may still be a name
@@ -51,7 +55,9 @@ def _table() -> dict[str, frozenset[str]]:
     text = resources.files("backscroll.derive").joinpath("extract_zh_cues.toml").read_text(encoding="utf-8")
     raw = {name: str(value) for name, value in tomllib.loads(text).items()}
     return {
-        name: frozenset(value) if name in ("never", "verbs", "opening") else frozenset(value.split())
+        name: frozenset(value)
+        if name in ("never", "given", "verbs", "opening")
+        else frozenset(value.split())
         for name, value in raw.items()
     }
 
@@ -97,11 +103,21 @@ def candidates(texts: Sequence[str], cut: Sequence[list[Word]]) -> dict[str, Can
         for at, word in enumerate(words):
             _placed(found, number, text, words, at)
             _standing(found, number, text, words, at, word)
+    _latin(found, texts)
     for one in list(found.values()):
         _count(one, texts)
         _go_on(found, one, texts)
     _settle(found)
     return found
+
+
+def _latin(found: dict[str, Candidate], texts: Sequence[str]) -> None:
+    """Names in Latin letters that are used as somebody or somewhere, or more than once."""
+    uses = [(number, use) for number, text in enumerate(texts) for use in latin_uses(text)]
+    often = Counter(use.name for _, use in uses)
+    for number, use in uses:
+        if use.kind or often[use.name] > 1:
+            _note(found, number, use.start, use.name, LATIN, use.kind or PERSON)
 
 
 def _note(
@@ -126,26 +142,35 @@ def _never(name: str) -> bool:
     return name in listed("not_names") or name in listed("not_places") or name in listed("endearments")
 
 
-def _may_be(name: str) -> bool:
-    """True for two to four characters of which none is a word of grammar."""
-    return (
-        _HAN.fullmatch(name) is not None
-        and _table()["never"].isdisjoint(name)
-        and not _never(name)
-        and not (len(name) == 2 and name in listed("titles"))
-    )
+def _may_be(name: str, tag: str = "") -> bool:
+    """True for two to four characters of which none is a word of grammar; given names have some of those (姜晚, 陆之衡)."""
+    if _HAN.fullmatch(name) is None or _never(name) or (len(name) == 2 and name in listed("titles")):
+        return False
+    bare = name.removesuffix(_address(name)) or name
+    odd = _table()["never"].intersection(bare)
+    if not odd or (len(bare) > 2 and is_transcribed(bare)):
+        return True
+    family = bare[0] in letters("surnames") and tag.startswith("nr") and not _known(bare)
+    return family and len(bare) in (2, 3) and odd <= _table()["given"] and bare[0] not in odd
+
+
+def _address(name: str) -> str:
+    """The form of address at the end of a name: 玄微 + 真人."""
+    return next((e for e in _endings("address") if name.endswith(e) and len(name) > len(e)), "")
 
 
 def _made(name: str) -> float:
     """What the characters of a name say for it."""
     worth = 0.0
-    ending = next((e for e in _endings("address") if name.endswith(e) and len(name) > len(e)), "")
+    ending = _address(name)
     if ending and len(name) - len(ending) <= 2 and not _known(name):
         worth += ADDRESSED
     elif (name[0] in _SMALL and len(name) == 2 and not _known(name)) or (
         name[0] in letters("surnames") and len(name) in (2, 3) and not _known(name)
     ):
         worth += SHAPED
+    elif len(name) == 2 and letters("given").issuperset(name) and not _known(name):
+        worth += SHAPED  # 佳怡
     if _known(name):
         worth -= 0.0 if len(name) > 2 and is_transcribed(name) else KNOWN
     return worth
@@ -158,15 +183,34 @@ def _alone(
     name = text[start:end]
     if len(name) == 4 and name[:2] == name[2:]:
         name = name[:2]  # called twice
-    if not _may_be(name) or (_known(name) and len(name) < 3):
-        return
     inside = [w for w in words if w.start < end and w.end > start]
+    tag = inside[0].tag if inside else ""
+    if not _may_be(name, tag) or (_known(name) and len(name) < 3):
+        return
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if before in tuple("（(") and after in tuple("）)"):
+        return  # a stage direction
     if any(
         len(w.text) > 1 and w.text != name and not w.tag.startswith("n") and _known(w.text) for w in inside
     ):
         return
-    after = text[end : end + 1]
-    _note(found, number, start, name, CALLED if after in _CALLED else ALONE)
+    if not _whole(name, inside):
+        return
+    label = start == 0 and after == "："
+    _note(found, number, start, name, CALLED if label or after in _CALLED else ALONE)
+
+
+def _whole(name: str, inside: list[Word]) -> bool:
+    """True where a stretch by itself is one word, or made like a name: four characters between marks are mostly a phrase (眉心微蹙)."""
+    if _made(name) > 0 or is_transcribed(name):
+        return True
+    if name[:2] in tables()["surnames_double"].split() or (name[0] in _SMALL and len(name) < 4):
+        return True
+    if len(inside) == 1:
+        return len(name) < 4 and inside[0].tag[0] not in "lim"
+    if len(name) > 2:
+        return False
+    return not any(w.tag[0] in "vdrpcumqyt" for w in inside)
 
 
 def _standing(
@@ -183,12 +227,12 @@ def _standing(
         name, end = joined
     elif len(name) == 3 and name[-1] in _table()["verbs"] and not _known(name):
         name, end = name[:-1], end - 1
-    if not _may_be(name) or len(name) < 2:
+    if not _may_be(name, word.tag) or len(name) < 2:
         return
     unknown = not _known(name)
     if not unknown and not word.tag.startswith("nr"):
         return
-    opens = word.start == 0 or text[word.start - 1] in _MARK
+    opens = word.start == 0 or text[word.start - 1] in _MARK or words[at - 1].tag == "c"
     before = words[at - 1].text if at else ""
     led = opens or before in _table()["lead"] or (at > 0 and words[at - 1].tag[0] in "pcdu")
     if not led:
@@ -247,6 +291,11 @@ def _placed(found: dict[str, Candidate], number: int, text: str, words: list[Wor
         end -= 1  # 九龙 + 塔里
     if text[end : end + 1] in _HOLDS and text[end - 1] in "站关会教派队集军守":
         return  # 老班 + 站在
+    last = words[at].text
+    if len(last) == 2 and not _known(last) and _known(text[end - 1 : end + 1]):
+        end -= 1  # 青云 + 宗山 + 门前
+    elif len(last) == 2 and last[1] in "会局关社门派教" and _known(last) and end == words[at].end:
+        return  # 看 + 机会
     for kind, name in ((PLACE, "places"), (ORGANISATION, "groups")):
         ending = next((e for e in _endings(name) if text.endswith(e, 0, end)), "")
         if not ending:
@@ -257,8 +306,9 @@ def _placed(found: dict[str, Candidate], number: int, text: str, words: list[Wor
         if not stem or not 3 <= len(whole) <= 6 or whole in listed("not_places") or not _stem(stem):
             continue
         led = text[start - 1 : start] in _THERE
-        if is_chinese_name(whole) and len(ending) == 1 and words[at].tag.startswith("nr") and not led:
-            continue  # 顾寒山
+        named = any(w.tag.startswith("nr") for w in words if start <= w.start < end)
+        if is_chinese_name(whole) and len(ending) == 1 and named and not led:
+            continue  # 顾寒山, 郁南 + 星
         if ending == "会" and any(w.start == end and w.tag[0] == "v" for w in words):
             continue  # 她会来
         known = _known(whole)
@@ -271,6 +321,8 @@ def _placed(found: dict[str, Candidate], number: int, text: str, words: list[Wor
         worth = (0.5 if led else 0.35) + (0.2 if proper else 0.0) + (_made(whole) and KNOWN if known else 0.0)
         if kind == ORGANISATION:
             worth = (0.4 if proper and len(whole) >= 3 else 0.15) + (0.1 if led or not before else 0.0)
+        if not known and not led and len(stem) == 2 and ending in _table()["settled"]:
+            worth = max(worth, SETTLED)
         _note(found, number, start, whole, worth, kind)
         return
 
@@ -292,6 +344,7 @@ def _bounded(text: str, words: list[Word], start: int, end: int) -> bool:
         or after in _MARK
         or after in _table()["follow"]
         or after in "里上下内外中前后边旁附口那这来"
+        or _known(text[end : end + 2])
         or (behind is not None and behind.tag[0] in "vpcdury")
     )
     return opens and closes
@@ -420,7 +473,7 @@ def weigh(name: str, found: Found, candidate: Candidate | None, text: str) -> tu
         if (
             PERSON in (kind, candidate.kind)
             and kind != candidate.kind
-            and not there
+            and (not there or name.isascii())
             and not _usual_place(name)
         ):
             kind = candidate.kind

@@ -322,13 +322,18 @@ def _tagged(text: str, words: list[Word]) -> list[Found]:
                 out.append(Found(word.start, word.end, PLACE, 0.7))  # 住在高雄
             elif _plausible(word.text):
                 out.append(_with_title(text, whole))
-        elif word.tag[:2] in ("ns", "nt") and len(word.text) > 1 and not _never(word.text):
+        elif word.tag[:2] in ("ns", "nt") and len(word.text) > 1 and not _never(word.text) and not _within(word):
             while end < len(words) and words[end].tag == word.tag == "ns" and not _never(words[end].text):
                 end += 1  # 山东 + 青岛
             kind = PLACE if word.tag[:2] == "ns" else ORGANISATION
             out.append(Found(word.start, words[end - 1].end, kind, _placed(text, word, words[end - 1])))
         at = end
     return out
+
+
+def _within(word: Word) -> bool:
+    """True for 黑里: what is in something, not a place that the dictionary has."""
+    return len(word.text) == 2 and word.text[1] in "里上下中内外" and not cutter().has_word(word.text)
 
 
 def _never(text: str) -> bool:
@@ -395,7 +400,7 @@ def _in_run(word: Word) -> bool:
 
 def _run(text: str, run: list[Word]) -> list[Found]:
     """The name that neighbouring pieces of transcription make together, without what does not belong."""
-    while run and len(run[-1].text) == 1 and run[-1].tag not in _SINGLE_END:
+    while run and len(run[-1].text) == 1 and run[-1].tag not in _SINGLE_END and not _closes(text, run):
         run = run[:-1]
     while run and len(run[0].text) == 1 and run[0].tag not in (*_SINGLE_END, "nrfg", "tg", "vg"):
         run = run[1:]
@@ -411,6 +416,12 @@ def _run(text: str, run: list[Word]) -> list[Found]:
         return []
     named = any(w.tag.startswith("nr") for w in run)
     return [_with_title(text, Found(start, end, PERSON, 0.9 if named else 0.6))]
+
+
+def _closes(text: str, run: list[Word]) -> bool:
+    """True where the last piece of a longer transcribed name can only be its end: 艾 + 德里 + 安，"""
+    start, end = run[0].start, run[-1].end
+    return end - start > 3 and (end == len(text) or text[end] in "，。！？…；：、”吗吧呢啊的")
 
 
 def _with_title(text: str, found: Found) -> Found:
