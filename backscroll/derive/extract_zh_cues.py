@@ -26,12 +26,13 @@ from backscroll.derive.extract_zh_names import (
     is_chinese_name,
     is_transcribed,
 )
-from backscroll.derive.extract_zh_words import Word, cutter, letters, listed, tables
+from backscroll.derive.extract_zh_words import Word, cutter, letters, listed, tables, words_of
 
 _HAN = re.compile("[\u4e00-\u9fff]{2,4}")
 _MARK = frozenset("，。！？…；：、“”‘’「」『』（）()!?,;:*~— \n\t《》—-")
 _ALONE = re.compile("(?:^|[，。！？…；：“‘（(*~— ])([\u4e00-\u9fff]{2,4})(?=[，。！？…；：、”’）)*~— !?,]|$)")
 _CALLED = frozenset("，！？…!?,")
+_TO_YOU = frozenset("你您咱快别请")
 _SMALL = frozenset("阿小老大")
 _THERE = frozenset("在到去往从进回离过出")
 _COUNTED = frozenset("家间座所条个片口趟扇道栋幢处层")
@@ -39,6 +40,7 @@ _HOLDS = frozenset("在着了起到过得")
 
 SETTLED = 0.6  # a word of two characters before one for a settlement or a school of people: 落霞镇
 LATIN = 0.4
+SPOKEN_TO = 0.15  # called, and spoken to in the same breath: 秋棠，你去
 CALLED, ALONE, SPEAKS, ACTS, LED, BARE = 0.5, 0.4, 0.45, 0.3, 0.3, 0.15
 _HARDLY = 5
 _RARE = 60  # how often the cutter's corpus has a word that may still be a name
@@ -154,6 +156,15 @@ def _may_be(name: str, tag: str = "") -> bool:
     return family and len(bare) in (2, 3) and odd <= _table()["given"] and bare[0] not in odd
 
 
+def like_a_name(label: str) -> bool:
+    """True for what stands before a colon and is no ordinary word: somebody who speaks in a play."""
+    words = words_of(label)
+    if is_transcribed(label.replace("·", "")) and len(label) > 2:
+        return True
+    tag = words[0].tag if words else ""
+    return _may_be(label, tag) and not _known(label) and _whole(label, words)
+
+
 def _address(name: str) -> str:
     """The form of address at the end of a name: 玄微 + 真人."""
     return next((e for e in _endings("address") if name.endswith(e) and len(name) > len(e)), "")
@@ -185,7 +196,8 @@ def _alone(
         name = name[:2]  # called twice
     inside = [w for w in words if w.start < end and w.end > start]
     tag = inside[0].tag if inside else ""
-    if not _may_be(name, tag) or (_known(name) and len(name) < 3):
+    doubled = len(name) == 2 and name[0] == name[1] and tag[:1] in ("n", "x")  # 苗苗 is a word of the dictionary as well
+    if not _may_be(name, tag) or (_known(name) and len(name) < 3 and not doubled):
         return
     before, after = text[start - 1 : start], text[end : end + 1]
     if before in tuple("（(") and after in tuple("）)"):
@@ -197,7 +209,10 @@ def _alone(
     if not _whole(name, inside):
         return
     label = start == 0 and after == "："
-    _note(found, number, start, name, CALLED if label or after in _CALLED else ALONE)
+    worth = CALLED if label or after in _CALLED else ALONE
+    if after in ("，", "！") and text[end + 1 : end + 2] in _TO_YOU:
+        worth += SPOKEN_TO
+    _note(found, number, start, name, worth)
 
 
 def _whole(name: str, inside: list[Word]) -> bool:
@@ -227,6 +242,8 @@ def _standing(
         name, end = joined
     elif len(name) == 3 and name[-1] in _table()["verbs"] and not _known(name):
         name, end = name[:-1], end - 1
+    elif longer := _third(words, at):
+        name, end = longer
     if not _may_be(name, word.tag) or len(name) < 2:
         return
     unknown = not _known(name)
@@ -264,6 +281,20 @@ def _joined(words: list[Word], at: int) -> tuple[str, int] | None:
             break
         out, end = out + word.text, word.end
     return (out, end) if len(out) > 1 else None
+
+
+def _third(words: list[Word], at: int) -> tuple[str, int] | None:
+    """A name of three characters of which the word cutter took two: 郁南 + 星 + 摘下."""
+    word = words[at]
+    given = words[at + 1] if at + 1 < len(words) else None
+    behind = words[at + 2] if at + 2 < len(words) else None
+    if given is None or len(word.text) != 2 or not word.tag.startswith("nr") or len(given.text) != 1:
+        return None
+    if word.text[0] not in letters("surnames") or _known(word.text) or not _inner(given.text):
+        return None
+    if given.tag[0] not in "nagx" or not _HAN.match(given.text * 2) or (behind and behind.tag[0] != "v"):
+        return None
+    return word.text + given.text, given.end
 
 
 def _speaks(rest: str) -> bool:
