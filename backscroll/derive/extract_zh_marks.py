@@ -66,6 +66,7 @@ _VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
 )
 _DELIMITED = re.compile(r"[^，。！？、；：\s“”《》!?;:,]{3,42}")
+_AWARDING = ("奖", "届", "提名", "大赏", "电影节最佳")
 _AWARD = re.compile(
     r"(?:(?:第[\d零一二三四五六七八九十百]{1,5}|[一二两三四五六七八九十\d]{1,2})[届屆]|(?:19|20)\d\d年?度?|[^获得过拿了有和是的凭借因]{2,14}?(?:奖|大赏|电影节|盛典|排行榜))"
     r"[^，。！？、；：]{0,30}?(?:(?:奖|提名|冠军|亚军|大奖|新人|歌手|专辑|歌曲|演员|导演|男主角|女主角|男配角|女配角|影帝|影后|编剧|摄影|剪辑|组合|影片|原创剧本|改编剧本|外语片|动画片|音乐|金曲|作词人|作曲人|制作人)(?:\(提名\)|提名|奖)?)(?=$|[得的呢呀啊吧哦吗嘛等了和与]|\W)"
@@ -154,7 +155,7 @@ def _pronouns() -> re.Pattern[str]:
 def _values(text: str) -> list[tuple[int, int, str]]:
     out: list[tuple[int, int, str]] = []
     for piece in _DELIMITED.finditer(text):
-        if "奖" in piece[0] or "届" in piece[0] or "提名" in piece[0] or "大赏" in piece[0]:
+        if any(word in piece[0] for word in _AWARDING):
             found = _AWARD.search(piece[0])
             if found:
                 out.append((piece.start() + found.start(), piece.start() + found.end(), "A"))

@@ -225,6 +225,8 @@ def _ends(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[tup
                 text = scene.settle(one)
                 if one.kind == "P" and rule.object_type == ORGANISATION and one.name.startswith("@"):
                     continue
+                if one.name in ("@i", "@you") and WORK in rule.of:
+                    continue  # 这些演员我都喜欢: who speaks is in no film
                 if text != name and suits(rule.match, KIND_OF.get(one.kind, ""), text) and text != "@it":
                     kind = KIND_OF.get(one.kind, "")
                     yield text, (rule.object_type or kind) if one.kind == "P" else kind, one.sure

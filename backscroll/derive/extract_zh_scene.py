@@ -21,6 +21,7 @@ from backscroll.vocab.assertion import Assertion, Claim
 _CLOSED = re.compile(
     r"$|[^\u4e00-\u9fff]|[的是在有也就还位坐附周旁很非最真都要可会能评票门电价地开营这那和与跟]"
 )
+_SOMEBODY = ("@he", "@she")  # who they are, the turns before say: the fold knows
 _HINTS = {"@she": "female", "@he": "male", "@it": "thing"}
 
 
@@ -122,7 +123,7 @@ def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -
         if one.of and marked.plain[: one.start].endswith("是"):
             continue  # 小芳是我的同事，其生日 …: hers
         name = scene.settle(one)
-        if (name.startswith("@") or name in (scene.me, scene.you)) and one.name != "@i":
+        if name not in _SOMEBODY and (name.startswith("@") or name in (scene.me, scene.you)) and one.name != "@i":
             continue
         lead = marked.plain[max(0, one.start - 4) : one.start]
         if one.start >= clause or (
