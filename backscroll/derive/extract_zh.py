@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from backscroll.derive.extract_zh_answers import bare_answers, open_questions
@@ -17,13 +17,13 @@ from backscroll.derive.extract_zh_context import Context, definites, introduced
 from backscroll.derive.extract_zh_cues import Candidate, candidates, weigh
 from backscroll.derive.extract_zh_kin import together
 from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
-from backscroll.derive.extract_zh_names import ORGANISATION, PERSON, PLACE, WORK, Found, names_of
+from backscroll.derive.extract_zh_names import ORGANISATION, PERSON, PLACE, WORK, Found, is_region, names_of
 from backscroll.derive.extract_zh_reading import note_questions, read_sentence
 from backscroll.derive.extract_zh_scene import Scene
 from backscroll.derive.extract_zh_words import listed, normal, one_of, words_of
 from backscroll.derive.said import Said
 from backscroll.derive.sentences import sentences
-from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.assertion import REGION, Assertion, Claim
 
 #: Of a longer message the first and the last part are read.
 LONGEST = 20_000
@@ -68,7 +68,10 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
     context = Context()
     out: list[Assertion] = []
     speaker = ""
+    last = asked = ""  # the sentence before, and where a message begins, the last one of the message before
     for piece, found, fresh, some in zip(pieces, names, new, here, strict=True):
+        asked = last if not piece.quoted else ""
+        last = piece.normal
         for f in fresh:  # what a sentence brings up, the rest of it may already speak of
             context.open_topic(f.kind, piece.plain[f.start : f.end], f.sure)
         marked = mark(piece.normal, piece.plain, lexicon.more(piece.normal, found), definites(piece.normal))
@@ -84,7 +87,7 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
         )
         joined = together(marked, piece.normal, scene.settle)
         scene = Scene(piece.said, me, scene.you, joined, context, piece.number, sure)
-        called = [] if piece.quoted and not piece.said.speaker else [*_called(scene)]
+        called = [] if piece.quoted and not piece.said.speaker else [*_called(scene, asked)]
         said = [*called, *read_sentence(scene)]
         out += [*_nodes(scene, found, some), *said]
         context.selves |= {
@@ -176,8 +179,13 @@ def _vocatives() -> tuple[re.Pattern[str], ...]:
     )
 
 
-def _called(scene: Scene) -> Iterator[Assertion]:
-    """By which name somebody is addressed."""
+_WHO = re.compile(r"谁|哪位|哪个人|哪些人|哪几位|什么名字|叫什么")
+
+
+def _called(scene: Scene, before: str = "") -> Iterator[Assertion]:
+    """By which name somebody is addressed; nobody, where the message before asked for a name."""
+    if _WHO.search(before):
+        return
     text = scene.marked.text
     for number, pattern in enumerate(_vocatives()):
         for m in pattern.finditer(text):
@@ -241,7 +249,8 @@ def _nodes(scene: Scene, found: list[Found], maybe: Mapping[str, Candidate]) -> 
             sure, kind = weigh(normal(one.name), used, maybe.get(normal(one.name)), text)
             seen.add(one.name)
             if made := scene.claim(Claim.NODE, one.name, sure=sure, type=kind):
-                yield made
+                region = kind == PLACE and is_region(normal(one.name))
+                yield replace(made, hint=REGION) if region else made
     for name, candidate in maybe.items():
         if candidate.sure < _LIKELY and (at := text.find(name)) >= 0:
             written = scene.marked.plain[at : at + len(name)]

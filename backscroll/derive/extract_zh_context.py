@@ -18,6 +18,7 @@ from backscroll.derive.extract_zh_names import (
     WORK,
     Found,
     is_chinese_name,
+    is_region,
     is_transcribed,
 )
 from backscroll.derive.extract_zh_rules import Rule
@@ -128,10 +129,13 @@ def _grammar(name: str) -> bool:
 
 
 def _guess(name: str) -> str:
-    if (is_chinese_name(name) and len(name) <= 3) or "·" in name or is_transcribed(name):
+    foreign = is_transcribed(name.replace("·", ""))
+    if (is_chinese_name(name) and len(name) <= 3) or foreign:
         return PERSON
     if any(name.endswith(s) for s in listed("place_suffixes")):
-        return PLACE
+        return PLACE  # 华韵·宜兴传统文化馆
+    if "·" in name:
+        return PERSON
     return ORGANISATION if any(name.endswith(s) for s in listed("org_suffixes") if len(s) > 1) else WORK
 
 
@@ -211,7 +215,9 @@ class Context:
             different = list(dict.fromkeys(names))
             fresh = [n for n in different if n in new]
             free = [
-                n for n in different if not any(n in o for o in objects) and (kind != PLACE or len(n) > 2)
+                n
+                for n in different
+                if not any(n in o for o in objects) and (kind != PLACE or (len(n) > 2 and not is_region(n)))
             ]
             if fresh:
                 self.bring_up(kind, fresh[-1])

@@ -124,6 +124,18 @@ def is_chinese_name(text: str) -> bool:
     return family is not None and 1 <= len(text) - family.end() <= 2 and text not in listed("not_names")
 
 
+_REGION = re.compile(r"(?:(?<![景术校园小护商社])区|(?<![城超夜菜])市|[省县州国])$")
+
+
+@cache
+def is_region(name: str) -> bool:
+    """True for a country, a city or a district: 北京, 通州区."""
+    if _REGION.search(name):
+        return True
+    known = len(name) < 4 and cutter().has_word(name) and not name.endswith(tuple(listed("place_suffixes")))
+    return known and cutter().tag(name) == [(name, "ns")] and name[-1] not in "门屯寨关岭海坛"
+
+
 def _dotted(text: str, words: list[Word]) -> list[Found]:
     """Transcribed names with a dot between their parts."""
     out: list[Found] = []

@@ -31,6 +31,8 @@ from backscroll.vocab.assertion import Assertion, Claim
 
 #: Ties that somebody has with many: who is known by nothing else gets no node of their own.
 _VAGUE = {"friend_of", "colleague_of", "classmate_of", "client_of", "student_of", "enemy_of", "pet_of"}
+#: What regions do not have.
+VENUES = frozenset({"price", "opening_hours", "visit_time", "near", "address", "phone"})
 _TOWARDS = set("为给帮对向替到见从问")
 _ONLY = {"parent_of", "spouse_of", "partner_of", "boss_of"}
 
@@ -64,7 +66,9 @@ def note_questions(scene: Scene) -> None:
             continue
         for rule in asking():
             if any(p.search(clause.text) for p in rule.ask):
-                subject = nearest(scene, rule.of, clause.end, clause.start) or context.about(rule.of)[0]
+                venue = rule.predicate in VENUES
+                subject = nearest(scene, rule.of, clause.end, clause.start, venue=venue)
+                subject = subject or context.about(rule.of)[0]
                 subject = subject or _meant(scene, rule, clause) or unnamed(scene, rule.of, 0)[0]
                 if subject:
                     if context.asking != scene.number:
@@ -131,7 +135,7 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
         return "", ""
     start = min(m.start(g) for g in groups if m[g] is not None)
     kinds = _wanted(rule, m, scene) or rule.of
-    near = nearest(scene, kinds, start) or spelled(scene, m)
+    near = nearest(scene, kinds, start, venue=rule.predicate in VENUES) or spelled(scene, m)
     asked = scene.context.asked_about(rule.number, scene.number)
     asked = "" if asked in ("@it", "@topic") else asked  # the answer may name what the question did not
     if near and not asked:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from backscroll.derive.extract_zh_context import Context
 from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention, is_mark
-from backscroll.derive.extract_zh_names import PLACE, WORK
+from backscroll.derive.extract_zh_names import PLACE, WORK, is_region
 from backscroll.derive.extract_zh_values import is_noun
 from backscroll.derive.extract_zh_words import listed, normal
 from backscroll.derive.said import Said
@@ -108,7 +108,9 @@ def _bare(name: str) -> str:
     return name.strip("《》") if name.count("《") != name.count("》") else name
 
 
-def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -> str:
+def nearest(
+    scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0, *, venue: bool = False
+) -> str:
     """The thing of one of these kinds that a place of the sentence speaks of: the nearest in the clause, or what opens an earlier one."""
     marked = scene.marked
     limit, floor = marked.places[before], marked.places[after]
@@ -120,6 +122,8 @@ def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -
             continue
         if one.kind == "L" and not _CLOSED.match(marked.plain, one.end):
             continue  # a piece of a longer name
+        if venue and one.kind == "L" and is_region(normal(one.name)):
+            continue  # no city has opening hours
         if one.of and marked.plain[: one.start].endswith("是"):
             continue  # 小芳是我的同事，其生日 …: hers
         name = scene.settle(one)

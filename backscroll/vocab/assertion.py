@@ -20,6 +20,8 @@ from backscroll.vocab.part import Json
 PRONOUN = "@"
 #: Hint of a node whose type is only the likeliest, by its grammar: it counts little, and gives way to what a text shows.
 LEANS = "leans"
+#: Hint of a node that is a country, a city or a district: it has no opening hours.
+REGION = "region"
 
 
 class Claim(StrEnum):
