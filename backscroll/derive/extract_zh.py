@@ -179,6 +179,7 @@ def _vocatives() -> tuple[re.Pattern[str], ...]:
     )
 
 
+_ADDRESS = re.compile(r"(?:位于|地处|坐落[于在]|地址(?:是|在|为|：)?)[^，。！？；]{0,12}$")
 _WHO = re.compile(r"谁|哪位|哪个人|哪些人|哪几位|什么名字|叫什么")
 
 
@@ -249,7 +250,9 @@ def _nodes(scene: Scene, found: list[Found], maybe: Mapping[str, Candidate]) -> 
             sure, kind = weigh(normal(one.name), used, maybe.get(normal(one.name)), text)
             seen.add(one.name)
             if made := scene.claim(Claim.NODE, one.name, sure=sure, type=kind):
-                region = kind == PLACE and is_region(normal(one.name))
+                region = kind == PLACE and (
+                    is_region(normal(one.name)) or _ADDRESS.search(text, max(0, one.start - 16), one.start)
+                )
                 yield replace(made, hint=REGION) if region else made
     for name, candidate in maybe.items():
         if candidate.sure < _LIKELY and (at := text.find(name)) >= 0:
