@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from backscroll.derive.extract_zh_reading import apply, clause_of
+from backscroll.derive.extract_zh_reading import apply, clause_of, stated
 from backscroll.derive.extract_zh_rules import asking, asks, clauses, denied
 from backscroll.derive.extract_zh_scene import Scene
 from backscroll.vocab.assertion import Assertion, Claim
@@ -36,6 +36,8 @@ def bare_answers(scene: Scene) -> Iterator[Assertion]:
     parts = clauses(scene.marked.text)
     for rule in asking():
         m = rule.answer.search(scene.marked.text) if rule.answer is not None else None
+        if m is not None and rule.answer is not None:
+            m = stated(rule.answer, m, parts)
         clause = clause_of(parts, m.start(), m.end()) if m is not None else None
         if m is None or clause is None or clause.asks or clause.supposes:
             continue

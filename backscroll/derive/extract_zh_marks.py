@@ -23,7 +23,7 @@ _LETTER = {PERSON: "P", PLACE: "L", ORGANISATION: "O", WORK: "W", ANIMAL: "P"}
 KIND_OF = {"P": PERSON, "L": PLACE, "O": ORGANISATION, "W": WORK}
 CLASS = {k: f"[{chr(_FIRST + i * _ROOM)}-{chr(_FIRST + i * _ROOM + _ROOM - 1)}]" for i, k in enumerate(KINDS)}
 CLASS_P, CLASS_L = chr(_FIRST), chr(_FIRST + _ROOM)
-_GLUE = r"(?:[、，,/ ]|和|与|及|以及|还有|跟|同)"
+_GLUE = r"(?:[、，,/ 【】]|和|与|及|以及|还有|跟|同)"
 
 _PARTS = re.compile(
     f"[、，,兼]|(?<![A-Za-z])/(?![A-Za-z])|以及|[和与](?=.)|及(?=[{chr(_FIRST)}-{chr(_FIRST + _ROOM * len(KINDS))}])"
@@ -137,7 +137,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     """A pattern with its shorthands written out: `{P}` any person, `{Ps}` one or several in a row."""
     pattern = pattern.replace("{p}", CLASS["P"][1:-1])
     for kind, chars in CLASS.items():
-        pattern = pattern.replace("{" + kind + "s}", f"{chars}(?:{_GLUE}{{1,2}}{chars}){{0,30}}").replace(
+        pattern = pattern.replace("{" + kind + "s}", f"{chars}(?:{_GLUE}{{1,4}}{chars}){{0,30}}").replace(
             "{" + kind + "}", chars
         )
     return re.compile(pattern)
@@ -156,9 +156,10 @@ def _values(text: str) -> list[tuple[int, int, str]]:
     out: list[tuple[int, int, str]] = []
     for piece in _DELIMITED.finditer(text):
         if any(word in piece[0] for word in _AWARDING):
-            found = _AWARD.search(piece[0])
-            if found:
-                out.append((piece.start() + found.start(), piece.start() + found.end(), "A"))
+            out += [
+                (piece.start() + found.start(), piece.start() + found.end(), "A")
+                for found in _AWARD.finditer(piece[0])
+            ]
     for kind, pattern in _VALUES:
         out += [(m.start(), m.end(), kind) for m in pattern.finditer(text)]
     return out

@@ -45,7 +45,8 @@ def read_sentence(scene: Scene) -> list[Assertion]:
     answered: set[int] = set()
     kinds = frozenset(m.kind for m in scene.marked.mentions)
     for rule, pattern in fitting(scene.marked.text, kinds):
-        for m in pattern.finditer(scene.marked.text):
+        for whole in pattern.finditer(scene.marked.text):
+            m = stated(pattern, whole, parts)
             clause = clause_of(parts, m.start(), m.end())
             if clause is None or clause.asks or clause.supposes:
                 continue
@@ -97,6 +98,15 @@ def clause_of(parts: list[Clause], start: int, end: int) -> Clause | None:
         supposes=any(c.supposes for c in touched),
         sure=min(c.sure for c in touched),
     )
+
+
+def stated(pattern: re.Pattern[str], m: re.Match[str], parts: list[Clause]) -> re.Match[str]:
+    """A match without what is asked at its end, where it says something before: 有甲、乙等，看过吗？"""
+    touched = [c for c in parts if c.start < m.end() and c.end > m.start()]
+    asking = next((c for c in touched if c.asks), None)
+    if asking is None or asking is touched[0]:
+        return m
+    return pattern.match(m.string, m.start(), asking.start - 1) or m
 
 
 def _ties(scene: Scene, parts: list[Clause]) -> Iterator[Assertion]:
@@ -421,7 +431,8 @@ def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[
             continue
         if scene.number > asked + (3 if rule.more else 1):
             continue
-        for m in rule.answer.finditer(scene.marked.text):
+        for whole in rule.answer.finditer(scene.marked.text):
+            m = stated(rule.answer, whole, parts)
             clause = clause_of(parts, m.start(), m.end())
             if (
                 clause is None
