@@ -98,8 +98,10 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
             joined, brought, {a.object or a.value for a in said if a.kind is not Claim.ALIAS} - {""}
         )
         note_questions(scene)
-        if piece is pieces[0] and not piece.quoted and not said:
-            out += bare_answers(scene)
+        stated = any(a.kind is not Claim.ALIAS for a in said)
+        goes_on = piece is not pieces[0] and piece.normal.startswith(("还有", "以及"))
+        if (piece is pieces[0] or goes_on) and not piece.quoted and not stated:
+            out += bare_answers(scene, more=goes_on)
         if piece is pieces[-1]:
             out += open_questions(scene)
         if not piece.quoted:
@@ -206,6 +208,9 @@ def _called(scene: Scene, before: str = "") -> Iterator[Assertion]:
                 and not scene.marked.at(follows).name.startswith("@")
             ):
                 continue  # an enumeration
+            before_it = text[: m.start("x")].rstrip("，,、 ")[-1:]
+            if known is not None and is_mark(before_it) and not scene.marked.at(before_it).name.startswith("@"):
+                continue  # the end of one: 甲，乙，你还知道谁
             sure = 0.7 * known.sure if known is not None else 0.35
             made = scene.claim(Claim.ALIAS, "@you", sure=sure, value=name, type=PERSON)
             if made and made.value != made.subject:
