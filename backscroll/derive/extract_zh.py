@@ -17,10 +17,10 @@ from backscroll.derive.extract_zh_context import Context, definites, introduced
 from backscroll.derive.extract_zh_cues import Candidate, candidates, weigh
 from backscroll.derive.extract_zh_kin import together
 from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
-from backscroll.derive.extract_zh_names import ORGANISATION, PERSON, PLACE, WORK, Found, is_region, names_of
+from backscroll.derive.extract_zh_names import ORGANISATION, PERSON, PLACE, WORK, Found, names_of
 from backscroll.derive.extract_zh_reading import note_questions, read_sentence
 from backscroll.derive.extract_zh_scene import Scene
-from backscroll.derive.extract_zh_words import listed, normal, one_of, words_of
+from backscroll.derive.extract_zh_words import is_region, listed, normal, one_of, words_of
 from backscroll.derive.said import Said
 from backscroll.derive.sentences import sentences
 from backscroll.vocab.assertion import REGION, Assertion, Claim
@@ -209,7 +209,11 @@ def _called(scene: Scene, before: str = "") -> Iterator[Assertion]:
             ):
                 continue  # an enumeration
             before_it = text[: m.start("x")].rstrip("，,、 ")[-1:]
-            if known is not None and is_mark(before_it) and not scene.marked.at(before_it).name.startswith("@"):
+            if (
+                known is not None
+                and is_mark(before_it)
+                and not scene.marked.at(before_it).name.startswith("@")
+            ):
                 continue  # the end of one: 甲，乙，你还知道谁
             sure = 0.7 * known.sure if known is not None else 0.35
             made = scene.claim(Claim.ALIAS, "@you", sure=sure, value=name, type=PERSON)

@@ -51,6 +51,8 @@ def _answered(scene: Scene, rule: Rule, parts: list[Clause]) -> list[Assertion]:
             continue
         softer = replace(clause, sure=clause.sure * 0.85)
         found = apply(scene, rule, m, softer, ("@asked", rule.of[0]))
-        if said := [claim for claim in found if not claim.object.startswith("@") and claim.object != scene.me]:
+        if said := [
+            claim for claim in found if not claim.object.startswith("@") and claim.object != scene.me
+        ]:
             return said
     return []

@@ -18,11 +18,10 @@ from backscroll.derive.extract_zh_names import (
     WORK,
     Found,
     is_chinese_name,
-    is_region,
     is_transcribed,
 )
 from backscroll.derive.extract_zh_rules import Rule
-from backscroll.derive.extract_zh_words import listed, table, words_of
+from backscroll.derive.extract_zh_words import is_region, listed, table, words_of
 
 _KINDS = {
     WORK: "电影|影片|片子|电视剧|连续剧|剧|歌曲|歌|曲子|专辑|唱片|单曲|小说|书|作品|动画片|动画|动漫|节目|游戏|纪录片|大片",

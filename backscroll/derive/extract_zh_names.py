@@ -11,33 +11,23 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from backscroll.derive.extract_zh_words import Word, cutter, letters, listed, one_of, tables, words_of
+from backscroll.derive.extract_zh_words import (
+    Word,
+    cutter,
+    is_region,
+    letters,
+    listed,
+    one_of,
+    tables,
+    words_of,
+)
 
 PERSON, PLACE, ORGANISATION, WORK, ANIMAL = "person", "place", "organisation", "work", "animal"
 
 
 #: How often the word cutter's corpus has a word of two characters before it is taken for a common one.
 _COMMON = 420
-_SINGLE = (
-    "nr",
-    "nrt",
-    "nrfg",
-    "zg",
-    "x",
-    "g",
-    "ng",
-    "n",
-    "m",
-    "nz",
-    "ns",
-    "j",
-    "a",
-    "v",
-    "q",
-    "tg",
-    "vg",
-    "k",
-)
+_SINGLE = frozenset("nr nrt nrfg zg x g ng n m nz ns j a v q tg vg k".split())
 _SINGLE_END = ("nr", "nrt", "nrfg", "zg", "x", "g", "ng", "n", "m", "nz", "ns", "j")
 
 
@@ -94,7 +84,9 @@ def names_of(text: str, words: list[Word] | None = None) -> list[Found]:
     return [one for one in _apart(found) if not _says_how(text, one) and not _one_of(text, one)]
 
 
-_ANY = re.compile(r"(?:最[\u4e00-\u9fff]{1,4}的|一[座个家处所片条间](?:[\u4e00-\u9fff]{1,6}的|大型|著名|综合|专业)?)$")
+_ANY = re.compile(
+    r"(?:最[\u4e00-\u9fff]{1,4}的|一[座个家处所片条间](?:[\u4e00-\u9fff]{1,6}的|大型|著名|综合|专业)?)$"
+)
 
 
 def _one_of(text: str, one: Found) -> bool:
@@ -135,18 +127,6 @@ def is_chinese_name(text: str) -> bool:
     """True for family name and one or two characters of a given name."""
     family = _patterns()["family"].match(text)
     return family is not None and 1 <= len(text) - family.end() <= 2 and text not in listed("not_names")
-
-
-_REGION = re.compile(r"(?:(?<![景术校园小护商社])区|(?<![城超夜菜])市|[省县州国])$")
-
-
-@cache
-def is_region(name: str) -> bool:
-    """True for a country, a city or a district: 北京, 通州区."""
-    if _REGION.search(name):
-        return True
-    known = len(name) < 4 and cutter().has_word(name) and not name.endswith(tuple(listed("place_suffixes")))
-    return known and cutter().tag(name) == [(name, "ns")] and name[-1] not in "门屯寨关岭海坛"
 
 
 def _dotted(text: str, words: list[Word]) -> list[Found]:
@@ -314,26 +294,11 @@ def _long(name: str) -> tuple[str, ...]:
     return tuple(sorted(s for s in listed(name) if len(s) > 1))
 
 
+_NO_PART = frozenset("的 之 家 座 个 这 那 某 我 你 感觉 周边 附近 情况 地方 周围 旁边".split())
+
+
 def _modifies(word: Word) -> bool:
-    if word.text in (
-        "的",
-        "之",
-        "家",
-        "座",
-        "个",
-        "这",
-        "那",
-        "某",
-        "我",
-        "你",
-        "感觉",
-        "周边",
-        "附近",
-        "情况",
-        "地方",
-        "周围",
-        "旁边",
-    ):
+    if word.text in _NO_PART:
         return False
     if word.tag == "x":
         return word.text >= "\u4e00" and not cutter().has_word(word.text)  # a word that no dictionary has
@@ -360,7 +325,12 @@ def _tagged(text: str, words: list[Word]) -> list[Found]:
                 out.append(Found(word.start, word.end, PLACE, 0.7))  # 住在高雄
             elif _plausible(word.text):
                 out.append(_with_title(text, whole))
-        elif word.tag[:2] in ("ns", "nt") and len(word.text) > 1 and not _never(word.text) and not _within(word):
+        elif (
+            word.tag[:2] in ("ns", "nt")
+            and len(word.text) > 1
+            and not _never(word.text)
+            and not _within(word)
+        ):
             while end < len(words) and words[end].tag == word.tag == "ns" and not _never(words[end].text):
                 end += 1  # 山东 + 青岛
             kind = PLACE if word.tag[:2] == "ns" or is_region(word.text) else ORGANISATION

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from backscroll.derive.extract_zh_context import Context
 from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention, is_mark
-from backscroll.derive.extract_zh_names import PLACE, WORK, is_region
+from backscroll.derive.extract_zh_names import PLACE, WORK
 from backscroll.derive.extract_zh_values import is_noun
-from backscroll.derive.extract_zh_words import listed, normal
+from backscroll.derive.extract_zh_words import is_region, listed, normal
 from backscroll.derive.said import Said
 from backscroll.vocab.assertion import Assertion, Claim
 
@@ -108,9 +108,7 @@ def _bare(name: str) -> str:
     return name.strip("《》") if name.count("《") != name.count("》") else name
 
 
-def nearest(
-    scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0, *, venue: bool = False
-) -> str:
+def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0, *, venue: bool = False) -> str:
     """The thing of one of these kinds that a place of the sentence speaks of: the nearest in the clause, or what opens an earlier one."""
     marked = scene.marked
     limit, floor = marked.places[before], marked.places[after]
@@ -127,7 +125,11 @@ def nearest(
         if one.of and marked.plain[: one.start].endswith("是"):
             continue  # 小芳是我的同事，其生日 …: hers
         name = scene.settle(one)
-        if name not in _SOMEBODY and (name.startswith("@") or name in (scene.me, scene.you)) and one.name != "@i":
+        if (
+            name not in _SOMEBODY
+            and (name.startswith("@") or name in (scene.me, scene.you))
+            and one.name != "@i"
+        ):
             continue
         lead = marked.plain[max(0, one.start - 4) : one.start]
         if one.start >= clause or (

@@ -142,3 +142,15 @@ def _recut(word: str, tag: str) -> list[tuple[str, str]]:
     if word[0] in letters("verbs_before_names"):
         return [(word[0], "v"), (word[1:], tag)]
     return [(word, tag)]
+
+
+_REGION = re.compile(r"(?:(?<![景术校园小护商社])区|(?<![城超夜菜])市|[省县州国])$")
+
+
+@cache
+def is_region(name: str) -> bool:
+    """True for a country, a city or a district: 北京, 通州区."""
+    if _REGION.search(name):
+        return True
+    known = len(name) < 4 and cutter().has_word(name) and not name.endswith(tuple(listed("place_suffixes")))
+    return known and cutter().tag(name) == [(name, "ns")] and name[-1] not in "门屯寨关岭海坛"

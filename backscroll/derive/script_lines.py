@@ -45,7 +45,7 @@ def _is_word(label: str) -> bool:
 
         parts = label.lower().split()
         return all(part in common() or part in words("never_names") for part in parts)
-    from backscroll.derive.extract_zh_cues import like_a_name
+    from backscroll.derive.extract_zh_shapes import like_a_name
 
     return not like_a_name(label)
 
