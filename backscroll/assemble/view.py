@@ -96,7 +96,8 @@ class Lens:
         """
         revisions = unit.revisions
         ranges = tuple(keeps.get(r) for r in revisions) if level is not Level.VERBATIM else ()
-        key = (revisions, level, ranges, reason)
+        # Summaries of crops in two threads can have the same words, and so the same revision.
+        key = (unit.id, revisions, level, ranges, reason)
         known = None if self.memo is None else self.memo.get(key)
         if known is not None:
             return known

@@ -24,6 +24,7 @@ from backscroll.engine.cuts import Made, as_it_is, boost_of, cut_to_fit, fixed_t
 from backscroll.engine.pen import Pen
 from backscroll.engine.placement import Placing, place
 from backscroll.engine.sheet import Sheet, kept_long
+from backscroll.engine.sheet_waiting import noted_waiting, out_of_place
 from backscroll.errors import Conflict
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
@@ -225,12 +226,12 @@ def _passed_over(composer: Composer, gone: int) -> Sheet:
     """The sheet with what is shown wherever the window begins, where the window now begins after it."""
     sheet, safe = composer.sheet, composer.safe
     units = composer.units[:gone]
-    apart = [m for u in units if safe.get(u.id) in ("system", "pinned") for m in u.messages]
-    marked = tuple(m for m in apart if m.role == "system" or m.pinned)
+    shown = {m.id for u in composer.units[gone:] for m in u.messages}
+    marked = tuple(m for m in sheet.kept if m.id not in shown)  # also what was pinned since, before the window
     asked = next((u.messages[0] for u in units if safe.get(u.id) == "latest"), sheet.asked)
     if any(is_spoken_by_user(u.messages[0]) for u in composer.units[gone:]):
         asked = None  # the window shows what the user last wrote
-    return replace(sheet, marked=(*sheet.marked, *marked), asked=asked)
+    return replace(sheet, marked=marked, asked=asked, waited=None)
 
 
 def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tuple[int, Ref], ...]:
@@ -298,6 +299,7 @@ def write_down(
             "room": max(0, found.room),
             "asked": None if sheet.asked is None else str(sheet.asked.id),
             "marked": sorted(str(m.id) for m in sheet.marked if m.role != "system"),
+            "waiting": noted_waiting(out_of_place(sheet, {m.id for u in found.units for m in u.messages})),
         }
         event = pen.write(Happened.COMPACTED, head=head, body=frozen.to_json())
         if placed:

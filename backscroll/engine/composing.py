@@ -34,6 +34,7 @@ from backscroll.engine.placement import Placement, standing_placements
 from backscroll.engine.prefixes import marks_in
 from backscroll.engine.sheet import Sheet
 from backscroll.engine.sheet_telling import last_reply, shown_sizes
+from backscroll.engine.sheet_waiting import out_of_place
 from backscroll.engine.withdrawals import may_be_withdrawn, withdrawn
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -73,7 +74,8 @@ class Composer:
         self.answers = Answers()
         self.thread, self.ask, self.sheet = thread, ask, sheet
         engine = thread.engine
-        apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
+        waiting = (w.message for w in (*sheet.waiting, *(sheet.waited or ())))
+        apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *waiting)
         real = [m for m in (*apart, *sheet.window) if "backscroll" not in m.content.metadata]
         sizes = sheet.sizes
         uncounted = [m for m in real if m.revision not in sizes]
@@ -157,7 +159,7 @@ class Composer:
         history = with_continuations(history, _cut_answers(shown) - told, self.meter, self.language)
         asked = [] if sheet.asked is None else [self._whole(sheet.asked, Section.HISTORY, "latest")]
         seen = {m.id for unit in shown for m in unit.messages}
-        asked += [b for w in sheet.waiting if w.message.id not in seen for b in self._waiting(w)]
+        asked += [b for w in out_of_place(sheet, seen) for b in self._waiting(w)]
         # System messages at the beginning of the window come before everything that is told beside the history.
         lead = list(takewhile(lambda block: block.role == "system", history))
         after = self._with_placed(history[len(lead) :], frozen)
@@ -372,7 +374,8 @@ class Composer:
     def fitted(self, blocks: Sequence[Block], room: int) -> list[Block]:
         """Blocks that fit, whatever it takes; refuses where what is protected does not fit."""
         sheet = self.sheet
-        apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *(w.message for w in sheet.waiting))
+        waiting = (w.message for w in (*sheet.waiting, *(sheet.waited or ())))
+        apart = (*sheet.kept, *([sheet.asked] if sheet.asked else []), *waiting)
         safe = held(self.units, self.safe) | {m.id for m in apart}
         return fit_last(list(blocks), room, self.meter, safe)
 

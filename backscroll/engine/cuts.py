@@ -18,6 +18,7 @@ from backscroll.assemble.units import Unit, fresh_units
 from backscroll.engine.compaction_body import Frozen
 from backscroll.engine.composing import Composer, weight
 from backscroll.engine.sheet import Sheet
+from backscroll.engine.sheet_waiting import waits_anew
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.prompt import Block, Level
@@ -91,7 +92,7 @@ def restored(composer: Composer) -> Made | None:
         return None
     levels, safe = frozen.compaction.levels, composer.safe
     again = {u.id for u in units if u.id in levels and safe.get(u.id) in ("latest", "unanswered")}
-    if not again and not _asked_anew(composer.sheet):
+    if not again and not _asked_anew(composer.sheet) and not waits_anew(composer.sheet):
         return None
     left = {unit: level for unit, level in levels.items() if unit not in again}
     wanted = replace(frozen, compaction=replace(frozen.compaction, levels=left), under=frozen.placed_under)

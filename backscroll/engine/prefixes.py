@@ -153,7 +153,9 @@ def unsure_from(window: Iterable[Message], mark: PrefixMark, asked: Mapping[int,
                 known = [seq for seq in asked if before < seq < made]
                 sure = all(m.id.seq < known[0] for m in said) if known else bool(said) and once
                 sure = sure and all(asked[seq] for seq in known)
-                if not sure or (mark.doubted and mark.event in known):
+                if (
+                    not sure or mark.doubted
+                ):  # two requests waited there, and any later reply may be the second one's
                     return min(m.position for m in (*said, message))
             said, before, once = [], made, True
             waits = {part.id for part in message.parts if isinstance(part, ToolCall)}

@@ -10,16 +10,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from typing import Any, TypeAlias, cast
 
 from backscroll.assemble.crop import within
-from backscroll.assemble.units import WaitingReply, answered_in, waiting_replies
+from backscroll.assemble.units import WaitingReply
 from backscroll.engine.lineage import View
 from backscroll.engine.reading import message_of
 from backscroll.engine.sheet_changes import PastChange, changes_by, strides_of, touched_by
 from backscroll.engine.sheet_compaction import compaction_in_force, edge_of_compaction
 from backscroll.engine.sheet_rows import KeptRows, Strides, Telling
+from backscroll.engine.sheet_waiting import waited_then, waiting_now
 from backscroll.engine.sheet_window import PLENTY, SheetWindow
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.history import HIDDEN, Entry
@@ -96,6 +96,9 @@ class Sheet:
     waiting: tuple[WaitingReply, ...]  # of the newest turn, in the window or not; oldest first
     changes: tuple[PastChange, ...] = ()  # since the compaction
     sizes: Mapping[Ref, int] = field(default_factory=dict[Ref, int])  # tokens of what was read, by revision
+    waited: tuple[WaitingReply, ...] | None = (
+        None  # those that the compaction in force shows before the window; None: it does not say
+    )
 
 
 Summarised: TypeAlias = Callable[[View, CropMark], str]
@@ -156,9 +159,10 @@ def read_sheet(
         _asked(window, messages, edge, standing, memo)
         or (_asked_then(window, compaction) if reached else None),
         tuple(m for m, _ in window.told(rows)),
-        tuple(_waiting(window, messages, standing, memo)),
+        tuple(waiting_now(window, messages, standing.rare, memo)),
         changes,
         window.sizes,
+        waited_then(window, compaction) if reached else None,
     )
 
 
@@ -250,24 +254,6 @@ def _asked(
     if key not in memo:
         memo[key] = window.asked_before(begins)
     return memo[key]
-
-
-def _waiting(
-    window: SheetWindow, messages: Sequence[Message], standing: Standing, memo: MutableMapping[object, Any]
-) -> Iterator[WaitingReply]:
-    """Replies of the newest turn that wait for results, wherever the window begins: the turn may begin far before it."""
-    turn = list(takewhile(lambda m: not is_spoken_by_user(m), reversed(messages)))
-    if len(turn) == len(messages):
-        begins = messages[0].position if messages else None
-        key = ("waiting", window.view.state.id, begins, standing.rare)
-        if key not in memo:
-            memo[key] = waiting_replies(window.turn_before(begins))
-        late = answered_in(turn)
-        for reply in reversed(cast("list[WaitingReply]", memo[key])):
-            told = {call.id: late[call.id] for call in reply.calls if call.id in late}
-            if any(call.id not in told and call.id not in reply.told for call in reply.calls):
-                yield replace(reply, told={**reply.told, **told})
-    yield from reversed(waiting_replies(turn))
 
 
 # -- crops -------------------------------------------------------------------------------------------------------

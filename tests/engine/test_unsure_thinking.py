@@ -170,9 +170,14 @@ def test_a_reply_that_was_edited_before_the_next_prompt_does_not_send_its_thinki
     assert thoughts(ask(thread)) == ["seal1", "seal3"]
 
 
-def test_a_call_in_front_that_waits_no_more_is_named_on_the_receipt(thread: Thread) -> None:
+@pytest.mark.parametrize("late", [False, True])
+def test_a_call_in_front_that_waits_no_more_stays_until_the_next_compaction(
+    thread: Thread, late: bool
+) -> None:
+    """Whether the user speaks or its result comes: the prompt is the one before and something at its end."""
     thread.append("user", "Read on.")
-    answer(thread, 2, ToolCall("lost", "Read", {}))
+    answer(thread, 2, ToolCall("lost", "Read", {}), ToolCall("told", "Read", {}))
+    result(thread, "told")
     for n in range(120):
         answer(thread, n + 3, ToolCall(f"c{n}", "Read", {}))
         thread.append("tool", [ToolResult(f"c{n}", (Text(f"line {n} of the book. " * 40),), name="Read")])
@@ -180,8 +185,18 @@ def test_a_call_in_front_that_waits_no_more_is_named_on_the_receipt(thread: Thre
     made = ask(thread, 2500)
     assert made.receipt.broken == {}
     assert any(block.reason == "unanswered" for block in made.blocks[:3])
-    thread.append("user", "Stop.")
-    assert ask(thread, 2500).receipt.broken["cause"] == "interrupted"
+    for _ in range(3):
+        if late:
+            result(thread, "lost")
+        thread.append("user", "Stop.")
+        after = ask(thread, 2500)
+        assert after.receipt.broken == {}
+        assert check_growth(sent(made), sent(after)) == []
+        made, late = after, False
+    thread.append("user", "A long list: " + "one more line of the book. " * 120)
+    condensed = ask(thread, 2500)
+    assert condensed.receipt.compaction
+    assert not any(block.reason == "unanswered" for block in condensed.blocks)
 
 
 def sent(made: Prompt) -> Sent:
