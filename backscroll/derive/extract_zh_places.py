@@ -59,7 +59,7 @@ def _end(text: str, word: Word) -> int:
         end -= 1  # 九龙 + 塔里
     if text[end : end + 1] in _HOLDS and text[end - 1] in "站关会教派队集军守":
         return 0  # 老班 + 站在
-    if len(last) == 2 and not is_known(last) and is_known(text[end - 1 : end + 1]):
+    if len(last) > 1 and not is_known(last) and is_known(text[end - 1 : end + 1]):
         return end - 1  # 青云 + 宗山 + 门前
     if len(last) == 2 and last[1] in "会局关社门派教" and is_known(last):
         return 0  # 看 + 机会
@@ -104,7 +104,7 @@ def _bounded(text: str, words: list[Word], start: int, end: int) -> bool:
         or before in MARK
         or before in cue_words()["lead"]
         or before in _COUNTED
-        or (ahead is not None and ahead.tag[0] in "vpcdury")
+        or (ahead is not None and ahead.tag[0] in "vpcduryt")
     )
     closes = (
         not after
@@ -147,7 +147,7 @@ def _begin(text: str, words: list[Word], end: int, size: int) -> int:
                 start -= 1
             break
         word = ends.get(start)
-        verb = word is not None and len(word.text) > 1 and word.tag[0] in "vdpcr" and is_known(word.text)
+        verb = word is not None and len(word.text) > 1 and word.tag[0] in "vdpcrtm" and is_known(word.text)
         if verb and word is not None and (end - start > size or word.text in lead):
             break
         start -= 1

@@ -63,8 +63,13 @@ def may_be(name: str, tag: str = "") -> bool:
     odd = cue_words()["never"].intersection(bare)
     if not odd or (len(bare) > 2 and is_transcribed(bare)):
         return True
-    family = bare[0] in letters("surnames") and tag.startswith("nr") and not is_known(bare)
+    family = bare[0] in letters("surnames") and _unheard(tag) and not is_known(bare)
     return family and len(bare) in (2, 3) and odd <= cue_words()["given"] and bare[0] not in odd
+
+
+def _unheard(tag: str) -> bool:
+    """True for the tags that the word cutter gives to a word that it has not heard of: a name, or a piece."""
+    return tag.startswith("nr") or tag == "x" or tag.endswith("g")
 
 
 def like_a_name(label: str) -> bool:

@@ -14,7 +14,7 @@ from backscroll.derive.said import Said
 
 _LABEL = re.compile(
     r"^[ \t]*(?:\*\*)?(?P<who>[A-Z][\w'’-]{1,20}(?: [A-Z][\w'’-]{0,20}){0,2}|[\u4e00-\u9fff·]{2,6})(?:\*\*)?"
-    r"(?:：|:(?= ))(?:\*\*)?[ \t]*(?=[^\s\d“\"「{\[])",
+    r"(?:：|:(?=\*\* )|:(?= ))(?:\*\*)?[ \t]*(?=[^\s\d“\"「{\[])",
     re.MULTILINE,
 )
 _SPOKEN = re.compile(r"\b(?:I|I'm|you|me|my|your|we)\b|[我你您咱]|[?!？！]")

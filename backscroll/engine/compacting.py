@@ -227,7 +227,9 @@ def _passed_over(composer: Composer, gone: int) -> Sheet:
     sheet, safe = composer.sheet, composer.safe
     units = composer.units[:gone]
     shown = {m.id for u in composer.units[gone:] for m in u.messages}
-    marked = tuple(m for m in sheet.kept if m.id not in shown)  # also what was pinned since, before the window
+    marked = tuple(
+        m for m in sheet.kept if m.id not in shown
+    )  # also what was pinned since, before the window
     asked = next((u.messages[0] for u in units if safe.get(u.id) == "latest"), sheet.asked)
     if any(is_spoken_by_user(u.messages[0]) for u in composer.units[gone:]):
         asked = None  # the window shows what the user last wrote
