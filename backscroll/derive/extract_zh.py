@@ -68,10 +68,10 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
     context = Context()
     out: list[Assertion] = []
     speaker = ""
-    last = asked = ""  # the sentence before, and where a message begins, the last one of the message before
+    last: _Piece | None = None
     for piece, found, fresh, some in zip(pieces, names, new, here, strict=True):
-        asked = last if not piece.quoted else ""
-        last = piece.normal
+        asked = last.normal if last is not None and last.number != piece.number else ""
+        last = piece
         for f in fresh:  # what a sentence brings up, the rest of it may already speak of
             context.open_topic(f.kind, piece.plain[f.start : f.end], f.sure)
         marked = mark(piece.normal, piece.plain, lexicon.more(piece.normal, found), definites(piece.normal))

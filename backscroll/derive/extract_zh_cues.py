@@ -280,9 +280,9 @@ def weigh(name: str, found: Found, candidate: Candidate | None, text: str) -> tu
     """How sure a name that other rules have found is one, and of what kind, by its making and by where it stands."""
     kind, own = found.kind, 0.35
     before, rest = text[found.start - 1 : found.start], text[found.end : found.end + 3]
-    there = before in ("在", "到", "去", "往", "从", "进", "回", "离", "来") or text[: found.start].endswith(
-        "来自"
-    )
+    there = before in ("在", "到", "去", "往", "从", "进", "回", "离", "来", "于") or text[
+        : found.start
+    ].endswith("来自")
     if kind == PERSON and before == "在" and any(rest.startswith(w) for w in cue_words()["works"]):
         kind = ORGANISATION
     if kind == WORK:

@@ -30,7 +30,6 @@ def proofs(raws: Iterable[Raw]) -> dict[str, int]:
     """What one turn says for each of its names, in hundredths."""
     seen: dict[str, int] = {}
     used: dict[str, int] = {}
-    ends: dict[str, int] = {}  # of what is plainly said
     told: set[str] = set()
     for raw in raws:
         claim = raw.claim
@@ -49,16 +48,14 @@ def proofs(raws: Iterable[Raw]) -> dict[str, int]:
                 told.add(raw.subject)
         if raw.object and raw.object[0] != PRONOUN:
             _most(used, raw.object, worth)
-            if claim.sure >= _PLAIN:
-                told.add(raw.object)
-                _most(ends, raw.object, worth)
+            told.update([raw.object] if claim.sure >= _PLAIN else [])
         for one, other in ((raw.subject, raw.object), (raw.object, raw.subject)):
             if one and raw.kind is Claim.RELATION and _of(one) == other not in ("", "user"):
                 used[one] = min(used[one], _BARE)  # "Ann's brother" of whom nothing is known but that
         if raw.other:
             _most(seen if claim.sure >= _SURE else used, raw.other, worth)
     return {
-        key: max(seen[key] + (_TOLD if key in told else 0), ends.get(key, 0)) if key in seen else used[key]
+        key: (seen[key] + (_TOLD if key in told else 0) if key in seen else used[key])
         for key in {**seen, **used}
     }
 

@@ -196,5 +196,7 @@ def test_an_occupation_that_comes_on_top_ends_no_other(engine: Engine) -> None:
 
 
 def test_after_a_who_question_a_name_calls_nobody(engine: Engine) -> None:
-    graph = told(engine, "这首歌是谁制作的呀？", "钟成虎，然后填词是陈绮贞。", "好听。", "嗯。", authors=_TWO)
+    graph = told(
+        engine, "听过《小手拉大手》吗？", "听过。", "谁制作的呀？", "钟成虎，然后填词是陈绮贞。", authors=_TWO
+    )
     assert "钟成虎" not in graph.node("甲").aliases
