@@ -93,7 +93,8 @@ def _one_of(text: str, one: Found) -> bool:
     """True for what something is said to be: 全国最大的内陆水族馆, 一座大型主题公园."""
     if one.kind not in (PLACE, ORGANISATION) or not _ANY.search(text, max(0, one.start - 12), one.start):
         return False
-    return all(cutter().has_word(w.text) for w in words_of(text[one.start : one.end]))
+    name = text[one.start : one.end]
+    return not is_region(name) and all(cutter().has_word(w.text) for w in words_of(name))
 
 
 def _says_how(text: str, one: Found) -> bool:
