@@ -247,11 +247,22 @@ def introductions(r: Reading) -> None:
             and line.tag(i + 2) in '.,"'
         ):
             _you_are(r, line.words[i + 1])
-        elif low in {"name", "names"} and line.tag(i + 1) in "A'" and line.tag(i - 1) in "S'":
+        elif (
+            low in {"name", "names"}
+            and line.tag(i + 1) in "A'"
+            and line.tag(i - 2 if line.low(i - 1) in _REAL else i - 1) in "S'"
+        ):
             _name_is(r, i)
+        elif low == "by" and line.low(i - 1) in {"go", "goes"} and line.tag(i + 1) == "K":
+            _goes_by(r, i)
         elif low in {"is", "'s"} and line.low(i - 1) in {"this", "here"} and not line.asked:
             _this_is(r, i + 1)
-        elif low in {"call", "calls", "called"} and line.tag(i + 1) == "P" and line.tag(i + 2) == "K":
+        elif (
+            low in {"call", "calls", "called"}
+            and (line.tag(i + 1) == "P" or line.low(i + 1) == "her")
+            and line.tag(i + 2) == "K"
+            and line.tag(i + 3) in '.,"C*V!?-'
+        ):
             _called_me(r, i)
         elif low in _NAMED and line.tag(i + 1) == "K" and line.tag(i - 1) != "P":
             _named(r, i)
@@ -261,6 +272,18 @@ def introductions(r: Reading) -> None:
             _known_as(r, i)
         elif low == "here" and i == 1 and line.tag(0) == "K" and line.tag(2) == ".":
             _me(r, line.words[0], 0.8)
+
+
+_REAL = frozenset({"real", "full", "first", "true", "actual"})
+
+
+def _goes_by(r: Reading, i: int) -> None:
+    """ "I go by Bo", "Katherine goes by Kit"."""
+    found = phrase_before(r.line, i - 1)
+    who = r.refer(found) if found is not None else None
+    if who is not None and not r.line.asked:
+        r.meet(r.line.words[i + 1].text)
+        r.add(Claim.ALIAS, who, value=r.line.words[i + 1].text, sure=0.85)
 
 
 def _me(r: Reading, name: Word, sure: float) -> None:

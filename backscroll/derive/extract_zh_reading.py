@@ -19,6 +19,7 @@ from backscroll.derive.extract_zh_scene import Scene, nearest, spelled, unnamed
 from backscroll.derive.extract_zh_values import (
     as_written,
     event_of,
+    is_deed,
     is_noun,
     liked,
     place_of,
@@ -324,11 +325,13 @@ def _named(
     scene: Scene, rule: Rule, m: re.Match[str], name: str, kind: str, sure: float
 ) -> Iterator[Assertion]:
     """Another name for somebody: 我叫…, 外号是…; 我是… only where it is a name that follows."""
-    start, end = m.span("x")
-    text = scene.marked.was(start, end).strip("“”\"' ")
+    text = scene.marked.was(*m.span("x")).strip("“”\"' ")
     known = scene.marked.at(m["x"]) if len(m["x"]) == 1 and is_mark(m["x"]) else None
-    if known is not None and (known.name.startswith("@") or known.of):
-        return
+    if name in ("@we", "@they") or (known is not None and (known.name.startswith("@") or known.of)):
+        return  # 我们都叫她晚晚: not we
+    told_to = "a" in m.re.groupindex and m.string[m.start("a") - 1 : m.start("a")] in ("叫", "喊")
+    if known is None and told_to and is_deed(text):
+        return  # 他们都叫我早点睡
     if rule.claim == "self" and (
         known is None
         or known.sure < 0.7
@@ -434,12 +437,9 @@ def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[
         for whole in rule.answer.finditer(scene.marked.text):
             m = stated(rule.answer, whole, parts)
             clause = clause_of(parts, m.start(), m.end())
-            if (
-                clause is None
-                or clause.asks
-                or clause.supposes
-                or denied(clause.text[: max(0, m.start() - clause.start)])
-            ):
+            if clause is None or clause.asks or clause.supposes:
+                continue
+            if denied(clause.text[: max(0, m.start() - clause.start)]):
                 continue
             of = context.about(rule.of)[0] or subject if subject in ("@it", "@topic") else subject
             softer = replace(clause, sure=clause.sure * 0.85)

@@ -74,7 +74,7 @@ def test_lines_of_a_play_are_said_by_who_is_named_before_them(engine: Engine) ->
     )
     assert shown(graph).get("纪晚") == shown(graph).get("卫之衡") == "person"
     assert [f.object for f in graph.node("卫之衡").relations if f.predicate == "lives_in"] == ["临川"]
-    about_user = [f for f in graph.node("user").relations] if "user" in {n.id for n in graph.nodes()} else []
+    about_user = list(graph.node("user").relations) if "user" in {n.id for n in graph.nodes()} else []
     assert not [f for f in about_user if f.predicate in ("lives_in", "sibling_of")]
 
 
@@ -200,3 +200,35 @@ def test_after_a_who_question_a_name_calls_nobody(engine: Engine) -> None:
         engine, "听过《小手拉大手》吗？", "听过。", "谁制作的呀？", "钟成虎，然后填词是陈绮贞。", authors=_TWO
     )
     assert "钟成虎" not in graph.node("甲").aliases
+
+
+# -- other names ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("I'm Robert, but I go by Bo.", {"Robert", "Bo"}),
+        ("Emi is what they write; my real name is Kate.", {"Kate"}),
+        ("我叫林羽，叫我小鱼就行。", {"林羽", "小鱼"}),
+        ("同事都喊我鱼哥。", {"鱼哥"}),
+        ("他们都叫我早点睡。", set[str]()),
+        ("妈妈叫我回家吃饭。", set[str]()),
+    ],
+)
+def test_by_which_names_the_user_goes_and_no_longer_once_that_is_deleted(
+    engine: Engine, text: str, names: set[str]
+) -> None:
+    thread = engine.create("names", kind="chat")
+    said = thread.append("user", text)
+    thread.append("assistant", "好的 / OK.")
+    thread.append("user", "I live in Lisbon.")
+    thread.window.flush()
+    user = thread.graph.node("user")
+    called = {user.name, *user.aliases} - {"user", "用户"}
+    assert names <= called
+    assert not called & {"早点睡", "回家", "回家吃饭"}
+    thread.delete(said.id)
+    thread.window.flush()
+    user = thread.graph.node("user")
+    assert not names & {user.name, *user.aliases}
