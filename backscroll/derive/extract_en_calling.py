@@ -35,10 +35,19 @@ def names(r: Reading) -> None:
             r.meet(word.text, kind)
         elif acts:
             r.people.append((r.number, word.start, word.text))
-        sure = name_sure(word.low, word.sure < 1, kind, acts=acts) if not word.quoted else 0.6
+        sure = (
+            name_sure(word.low, word.sure < 1, kind, acts=acts, acronym=_acronym(word.text))
+            if not word.quoted
+            else 0.6
+        )
         kind = kind or r.turn.types.get(word.text, "")
         leans = not kind and not word.quoted and leans_to_person(line, i)
         r.node(Named(word.text, "person" if leans else kind, LEANS if leans else ""), sure=sure)
+
+
+def _acronym(text: str) -> bool:
+    """True for two or three capitals: mostly a measure or a term."""
+    return 1 < len(text) < 4 and text.isupper()
 
 
 def _shown(r: Reading, i: int) -> str:

@@ -126,6 +126,8 @@ def leans_to_person(line: Line, i: int) -> bool:
         return True
     if line.tag(at) == "w" and line.low(at).endswith("ed"):
         return True
+    if line.tag(at) == "w" and line.low(at).endswith("s") and line.tag(at + 1) in "DSRP.,V":
+        return not line.low(at).endswith("ss")  # "Thokk kicks the door in"
     back, lead = line.low(i - 1), line.low(i - 2)
     if line.tag(i + 1) == "'" and line.low(i - 1) not in _cues("place", "before"):
         return True
@@ -134,12 +136,12 @@ def leans_to_person(line: Line, i: int) -> bool:
     return back == "with" and lead in _cues("person", "beside")
 
 
-def name_sure(low: str, opening: bool, kind: str, *, acts: bool = False) -> float:
-    """How sure it is that a capitalised word is a name, from one use of it; `acts`: a verb follows."""
+def name_sure(low: str, opening: bool, kind: str, *, acts: bool = False, acronym: bool = False) -> float:
+    """How sure it is that a capitalised word is a name, from one use of it; `acts`: a verb follows; `acronym`: HP, AC."""
     parts = low.split()
     if all(part in words("titles", "before") for part in parts):
         return ORDINARY  # "Aye, Captain"
-    if all(part in common() for part in parts) and len(parts) < 3:
+    if acronym or (all(part in common() for part in parts) and len(parts) < 3):
         base = ORDINARY if opening else ORDINARY + 0.15
     else:
         base = (OPENING + (ACTING if acts else 0.0)) if opening else INSIDE

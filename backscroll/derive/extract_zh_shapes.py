@@ -57,7 +57,12 @@ def _never(name: str) -> bool:
 
 def may_be(name: str, tag: str = "") -> bool:
     """True for two to four characters of which none is a word of grammar; given names have some of those (姜晚, 陆之衡)."""
-    if HAN.fullmatch(name) is None or _never(name) or (len(name) == 2 and name in listed("titles")):
+    if (
+        HAN.fullmatch(name) is None
+        or _never(name)
+        or name[0] in "姓名"
+        or (len(name) == 2 and name in listed("titles"))
+    ):
         return False
     bare = name.removesuffix(address_of(name)) or name
     odd = cue_words()["never"].intersection(bare)
