@@ -21,8 +21,10 @@ LINT := $(MAKE) --no-print-directory lint
 
 # The stamp carries a hash of all that decides what is installed, and where: a changed file or a moved folder is set up
 # again, anything else is not.
+# There are two states: what the chat needs (`make run`), and everything (all other targets).
 WANTED := $(shell { pwd; cat pyproject.toml constraints.txt tools/setup; } | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-16)
 STAMP := $(VENV)/.installed-$(WANTED)
+RUNS := $(VENV)/.runs-$(WANTED)
 
 # pyright is complete in its wheel: no asking the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -30,7 +32,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # The tests start Python some thousand times: what it compiles is kept (`make clean` removes it), whatever the machine says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test lint format cover fuzz bench clean
+.PHONY: help setup run test lint format cover fuzz bench wheel floors clean
 
 help: ## say what there is
 	@printf 'Backscroll: long conversations, kept whole\n\n'
@@ -40,10 +42,13 @@ help: ## say what there is
 setup: $(STAMP) ## make .venv and install into it (the others do it by themselves)
 
 $(STAMP):
-	@tools/setup $(VENV) $(STAMP) $(PYTHON)
+	@tools/setup $(VENV) $(STAMP) dev $(PYTHON)
+
+$(RUNS):
+	@tools/setup $(VENV) $(RUNS) openai,anthropic $(PYTHON)
 
 # Where nobody sits at the terminal there is no chat: then a demonstration, on a store that is thrown away afterwards.
-run: $(STAMP) ## the chat, with a guided first minute; in a pipe, a demonstration
+run: $(RUNS) ## the chat, with a guided first minute; in a pipe, a demonstration
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/backscroll chat $(ARGS); else exec $(BIN)/backscroll demo $(ARGS); fi
 
 test: $(STAMP) ## the whole test suite, and beside it lint, types, import contracts
@@ -70,6 +75,13 @@ fuzz: $(STAMP) ## the fuzzers with fresh seeds: MINUTES=5, ONLY=name, SEED=n to 
 
 bench: $(STAMP) ## measure speed and size
 	@$(BIN)/python -m bench $(ARGS)
+
+wheel: $(RUNS) ## build dist/*.whl
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build --target wheel
+
+floors: ## show that the oldest versions that pyproject.toml allows do work: ARGS="sdks" for one row
+	@python3 tools/floors.py $(ARGS)
 
 clean: ## remove everything that make and the tools have made
 	rm -rf $(VENV) .coverage .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist htmlcov

@@ -15,57 +15,75 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from backscroll.act.agent import Agent
+    from backscroll.act.toolbox import tool
+    from backscroll.assemble.receipt import Receipt
     from backscroll.assemble.validity import check, repair
     from backscroll.engine.engine import Engine
     from backscroll.engine.opening import open
+    from backscroll.engine.prompting import Prompt
     from backscroll.engine.reading import History
     from backscroll.engine.thread import Thread
     from backscroll.errors import (
         BackscrollError,
+        BudgetExceeded,
         Conflict,
         Forgotten,
         FormatError,
         InvalidInput,
+        MissingExtra,
+        ModelError,
         NotFound,
+        StoreBusy,
         StoreError,
     )
     from backscroll.surfaces.wrapping import wrap
     from backscroll.vocab.event import Event, Kind
     from backscroll.vocab.ids import Ref
-    from backscroll.vocab.message import Content, Message, Revision
+    from backscroll.vocab.message import Content, Message, Revision, Role
     from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
-    from backscroll.vocab.thread import Step, ThreadInfo, Turn
+    from backscroll.vocab.prompt import Wire
+    from backscroll.vocab.thread import Scope, Step, ThreadInfo, Turn
 
 __version__ = "0.1.0"
 
 _HOME = {
     "act.agent": ("Agent",),
+    "assemble.receipt": ("Receipt",),
     "assemble.validity": ("check", "repair"),
     "engine.engine": ("Engine",),
     "engine.opening": ("open",),
+    "engine.prompting": ("Prompt",),
     "engine.reading": ("History",),
     "engine.thread": ("Thread",),
     "errors": (
         "BackscrollError",
+        "BudgetExceeded",
         "Conflict",
         "Forgotten",
         "FormatError",
         "InvalidInput",
+        "MissingExtra",
+        "ModelError",
         "NotFound",
+        "StoreBusy",
         "StoreError",
     ),
     "surfaces.wrapping": ("wrap",),
     "vocab.event": ("Event", "Kind"),
     "vocab.ids": ("Ref",),
-    "vocab.message": ("Content", "Message", "Revision"),
+    "vocab.message": ("Content", "Message", "Revision", "Role"),
     "vocab.part": ("Media", "Opaque", "Reasoning", "Text", "ToolCall", "ToolResult"),
-    "vocab.thread": ("Step", "ThreadInfo", "Turn"),
+    "vocab.prompt": ("Wire",),
+    "vocab.thread": ("Scope", "Step", "ThreadInfo", "Turn"),
 }
+#: Modules of the package that `import backscroll` alone gives too.
+_MODULES = frozenset({"langchain", "openai_agents", "pydantic_ai", "tool"})
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "Agent",
     "BackscrollError",
+    "BudgetExceeded",
     "Conflict",
     "Content",
     "Engine",
@@ -77,12 +95,19 @@ __all__ = [
     "Kind",
     "Media",
     "Message",
+    "MissingExtra",
+    "ModelError",
     "NotFound",
     "Opaque",
+    "Prompt",
     "Reasoning",
+    "Receipt",
     "Ref",
     "Revision",
+    "Role",
+    "Scope",
     "Step",
+    "StoreBusy",
     "StoreError",
     "Text",
     "Thread",
@@ -90,14 +115,18 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "Turn",
+    "Wire",
     "check",
     "open",
     "repair",
+    "tool",
     "wrap",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"backscroll.{name}")
     if name not in _WHERE:
         raise AttributeError(f"module 'backscroll' has no attribute {name!r}")
     value = getattr(import_module(f"backscroll.{_WHERE[name]}"), name)

@@ -27,7 +27,7 @@ _TURNS = 25  # measured, after some that warm up
 _BUDGETS = (8_000, 128_000)
 
 
-def _turn(corpus: Corpus, n: int) -> list[tuple[str, tuple[Part, ...]]]:
+def _turn(corpus: Corpus, n: int) -> list[tuple[backscroll.Role, tuple[Part, ...]]]:
     call = ToolCall(f"call_{n}", "Read", {"path": f"src/module_{n % 97}.py"})
     return [
         ("user", (Text(corpus.message(200)),)),

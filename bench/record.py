@@ -86,7 +86,7 @@ def edits(folder: Path, options: Namespace) -> list[Row]:
     with backscroll.open(folder / "edits.db") as store:
         thread = store.create("bench")
         given = _messages(corpus, 10_000)
-        ids = [message.id for message in thread.append_many(given)]
+        ids = [message.id for message in thread.extend(given)]
         store.search("warm")  # the words of the many are in the index now
         _put_raw(raw, given)
         for number in range(100 * options.runs):
@@ -111,7 +111,7 @@ def many(folder: Path, options: Namespace) -> list[Row]:
         thread = store.create("bench")
         for _ in range(options.runs):
             given = _messages(corpus, count)
-            mine.append(_clocked(lambda given=given: thread.append_many(given)))
+            mine.append(_clocked(lambda given=given: thread.extend(given)))
             found.append(_clocked(lambda: store.search("warm")))
             bare.append(_clocked(lambda given=given: _put_raw(raw, given)))
     raw.close()
@@ -147,7 +147,7 @@ def searches(folder: Path, options: Namespace) -> list[Row]:
         thread = store.create("bench")
         for start in range(0, options.messages, 10_000):
             given = _messages(corpus, min(10_000, options.messages - start))
-            thread.append_many(given)
+            thread.extend(given)
             _put_raw(raw, given)
         store.search("warm")
         mine: list[tuple[float, float]] = []

@@ -23,9 +23,9 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from openai import OpenAI
 
 import backscroll
+from backscroll.langchain import BackscrollChatMessageHistory, BackscrollMiddleware
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called
-from backscroll.surfaces.adapters.langchain import BackscrollChatMessageHistory, BackscrollMiddleware
 
 
 class SmallChat(BaseChatModel):

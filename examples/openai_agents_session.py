@@ -15,7 +15,7 @@ from openai import AsyncOpenAI
 import backscroll
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called
-from backscroll.surfaces.adapters.openai_agents import BackscrollSession
+from backscroll.openai_agents import BackscrollSession
 
 
 @function_tool

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import backscroll
 from backscroll.act.happening import Called, Finished, Said
-from backscroll.act.toolbox import tool
 from backscroll.llm.providers import Provider
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called as Call
+from backscroll.tool import tool
 
 
 @tool(effect="read")

@@ -17,7 +17,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 import backscroll
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called
-from backscroll.surfaces.adapters.pydantic_ai import BackscrollMemory, load_history
+from backscroll.pydantic_ai import BackscrollMemory, load_history
 
 
 def look(at: str) -> str:

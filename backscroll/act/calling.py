@@ -23,7 +23,10 @@ from backscroll.act.stopping import Stop, Stopped
 from backscroll.act.tool import Tool, ToolContext, ToolOutput
 from backscroll.act.toolbox import Toolbox
 from backscroll.errors import BackscrollError
+from backscroll.logs import logger_of
 from backscroll.vocab.part import Json, ToolCall
+
+_LOG = logger_of("act")
 
 _GRACE = 3.0  # seconds that a tool has to end by itself once it is told to stop
 _TICK = 0.05
@@ -143,6 +146,7 @@ def run(prepared: Prepared, context: ToolContext) -> ToolOutput:
         return _broken(tool.name, error, "it tried to end the program")
     except Exception as error:  # noqa: BLE001 - the boundary between other people's code and the loop
         return _broken(tool.name, error, "it failed")
+    _LOG.debug("ran %s in thread %s", tool.name, context.thread.id)
     return _clean(tool, output, context.longest)
 
 
@@ -208,6 +212,7 @@ def failure(name: str, words: str) -> ToolOutput:
 
 
 def _broken(name: str, error: BaseException, what: str) -> ToolOutput:
+    _LOG.warning("tool %s broke: %s", name, type(error).__name__)
     words = str(error).strip()
     return failure(name, f"{what}: {type(error).__name__}{f': {words}' if words else ''}"[:4000])
 

@@ -1,42 +1,80 @@
-"""Many messages to the end of a thread in one call.
+"""Messages to the end of a thread: one, or many in one transaction.
 
-Owns the one transaction that they share. What a single message takes is in `engine/thread`, how events are written in
-`engine/pen`. Refuses histories that overlap with what is there: that is what `sync` is for.
+Owns what a caller may say about a new message. How events are written is in `engine/pen`. Refuses histories that overlap with what is there: that is what `sync` is for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from backscroll.engine import operations
 from backscroll.engine.carrying import add_message
-from backscroll.engine.checking import checked_content
+from backscroll.engine.checking import checked_content, checked_metadata, checked_time
 from backscroll.engine.doors import doors
-from backscroll.engine.pen import Pen, Speech
+from backscroll.engine.pen import Pen, Speech, ready
+from backscroll.errors import InvalidInput
+from backscroll.formats.anthropic_message import messages_from_anthropic
+from backscroll.formats.content_blocks import is_anthropic
+from backscroll.formats.openai_message import messages_from_openai
 from backscroll.record.history import HIDDEN, PINNED
 from backscroll.record.order import at_end
 from backscroll.vocab.event import Event
 from backscroll.vocab.foreign import ForeignMessage
-from backscroll.vocab.message import Message, checked_role
+from backscroll.vocab.message import ContentLike, Message, Role, checked_role
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
+#: What `extend` takes for a message.
+MessageLike: TypeAlias = ForeignMessage | Message | Mapping[str, Any] | tuple[Role, ContentLike]
+
 
 @doors
 class Appending:
-    """The part of a thread that takes many messages at once."""
+    """The part of a thread that takes new messages."""
 
-    def append_many(self, messages: Sequence[ForeignMessage | Mapping[str, Any]]) -> list[Message]:
-        """Append messages ({role, content} dictionaries, as OpenAI Chat has them) in one transaction, all or none.
+    def append(
+        self,
+        role: Role,
+        content: ContentLike,
+        *,
+        author: str | None = None,
+        at: str | datetime | None = None,
+        hidden: bool = False,
+        pinned: bool = False,
+        metadata: Mapping[str, Json] | None = None,
+    ) -> Message:
+        """Add a message to the end; durable on return.
 
-        Durable on return. The words of several hundred or more enter the index afterwards: in the background, or when
+        `metadata` are JSON values of your own that stay with the message, also when it is edited: `message.metadata` gives
+        them back, prompts do not show them.
+        """
+        thread = cast("Thread", self)
+        checked, what = checked_role(role), checked_content(content, author)
+        if metadata:
+            what = replace(what, metadata={**what.metadata, **checked_metadata(metadata)})
+        said = checked_time(at)
+        flags = (HIDDEN if hidden else 0) | (PINNED if pinned else 0)
+
+        speech = ready(Speech(checked, what), words=True)  # while others may write
+        made = [(speech, operations.facts_of(checked, said, flags))]
+        (message,) = thread.stroke(lambda pen: told(pen, made))
+        if checked == "user" and thread.engine.settings.task_boundaries == "act":
+            thread.tasks.act_on_boundary()
+        return message
+
+    def extend(self, messages: Iterable[MessageLike]) -> list[Message]:
+        """Append many messages in one transaction, all or none; durable on return.
+
+        Each is a {role, content} dictionary as OpenAI Chat or Anthropic has it, a (role, content) pair, or a message of
+        another thread. The words of several hundred or more enter the index afterwards: in the background, or when
         somebody searches, which waits for them.
         """
-        from backscroll.engine.syncing import foreign_messages
-
         thread = cast("Thread", self)
         given = foreign_messages(messages)
         if not given:
@@ -46,6 +84,54 @@ class Appending:
             return [thread.message(ref) for ref in found]
         speeches = [speech_of(message) for message in given]
         return thread.stroke(lambda pen: told(pen, speeches))
+
+    def append_many(self, messages: Iterable[MessageLike]) -> list[Message]:
+        """The old name of `extend`; deprecated."""
+        return self.extend(messages)
+
+
+def foreign_messages(messages: Iterable[MessageLike]) -> list[ForeignMessage]:
+    """Messages in any of the shapes that `extend` takes, in our own."""
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(cast("Any", messages), Iterable):
+        raise _no_list(f"not a list of messages: {type(cast('object', messages)).__name__}")
+    out: list[ForeignMessage] = []
+    # Of dictionaries in a row, those of one wire are read together: an answer of a tool may name no call but the last.
+    for kind, run in groupby(enumerate(messages), key=lambda item: _shape_of(*item)):
+        items = [item for _, item in run]
+        out += _READERS[kind](items)
+    return out
+
+
+def _shape_of(number: int, item: object) -> str:
+    if isinstance(item, ForeignMessage | Message):
+        return "foreign" if isinstance(item, ForeignMessage) else "message"
+    if isinstance(item, Mapping) and "role" in item:
+        return "anthropic" if is_anthropic(cast("Mapping[str, Any]", item).get("content")) else "openai"
+    if isinstance(item, tuple | list) and len(cast("Sequence[Any]", item)) == 2:
+        return "pair"
+    raise _no_list(f"message {number} of the list is not a message: {type(cast('object', item)).__name__}")
+
+
+def _no_list(what: str) -> InvalidInput:
+    return InvalidInput(what, hint='pass a list such as [{"role": "user", "content": "Hello"}]')
+
+
+_READERS: Mapping[str, Callable[[list[Any]], list[ForeignMessage]]] = {
+    "foreign": lambda items: items,
+    "message": lambda items: [_again(message) for message in items],
+    "openai": messages_from_openai,
+    "anthropic": messages_from_anthropic,
+    "pair": lambda items: [
+        ForeignMessage(checked_role(role), checked_content(what, None)) for role, what in items
+    ],
+}
+
+
+def _again(message: Message) -> ForeignMessage:
+    """A message of another thread, as it stands."""
+    return ForeignMessage(
+        message.role, message.content, at=message.at, hidden=message.hidden, pinned=message.pinned
+    )
 
 
 def speech_of(message: ForeignMessage) -> tuple[Speech, Mapping[str, Json]]:

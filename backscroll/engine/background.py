@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from backscroll.engine.pacing import SLICE, Pace, Progress
 from backscroll.engine.understanding import Understanding, is_wanted, understand
 from backscroll.errors import BackscrollError
+from backscroll.logs import logger_of
 from backscroll.vocab.moment import microseconds
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 #: The name under which the store keeps how far background work has come.
+_LOG = logger_of("engine")
+
 JOB = "background"
 #: Seconds for which a thread is held; longer work lets go of it in time, and takes it up again where it was.
 LEASE = 120
@@ -168,6 +171,7 @@ class Worker:
                 done = self.run()
             except BackscrollError as error:  # the store cannot be reached now: told, and tried again
                 self.progress.last_error = f"{type(error).__name__}: {error}"
+                _LOG.warning("the store cannot be reached in the background: %s", type(error).__name__)
                 done = 0
             self._warm_wanted()
             if not done:
@@ -244,6 +248,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - outermost boundary of a thread: what failed stands in `progress`
             self.progress.failed += 1
             self.progress.last_error = f"{type(error).__name__}: {error}"
+            _LOG.warning("thread %s was not brought up to date: %s", held.thread, type(error).__name__)
             self._resting[held.thread] = held.head  # and held on to, so that the others come first
             return 0
         if broken_off:

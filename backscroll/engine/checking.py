@@ -14,11 +14,15 @@ from typing import Any, ParamSpec, TypeVar, cast, get_args
 
 from backscroll.engine.means import zoned
 from backscroll.errors import InvalidInput
+from backscroll.formats.content_blocks import part_of
 from backscroll.formats.json_text import dumps, printable
 from backscroll.vocab.message import Content, ContentLike, content_of
 from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.unicode import valid_text
+
+#: Names in metadata that change how a message is treated: ours, and those under which the wires keep what they need.
+OWN_METADATA = frozenset({"backscroll", "act", "openai", "openai-responses", "anthropic"})
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,15 +48,24 @@ def checked_content(value: ContentLike, author: str | None) -> Content:
     if type(value) is str and (author is None or type(author) is str):
         return Content((Text(value),), author)
     given: Any = value
-    if not isinstance(given, (str, Content, Sequence, *_PARTS)):
+    if not isinstance(given, (str, Content, Sequence, Mapping, *_PARTS)):
         raise _no_content(given)
-    content = content_of(value, author=author)
+    content = content_of(_with_blocks_read(value), author=author)
     signed: Any = content.author
     if signed is not None and not isinstance(signed, str):
         raise InvalidInput(f"the author of a message must be text, not {type(signed).__name__}")
     _check_names(content.metadata)
     _check_parts(content.parts, _PARTS)
     return content
+
+
+def _with_blocks_read(value: ContentLike) -> str | Content | Part | Sequence[Part]:
+    """The same, with every dictionary turned into the part that it stands for."""
+    if isinstance(value, Mapping):
+        return part_of(value)
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        return value
+    return [part_of(item) if isinstance(item, Mapping) else item for item in value]
 
 
 def _check_parts(parts: Any, kinds: tuple[type, ...]) -> None:
@@ -86,10 +99,22 @@ def _check_names(value: Any) -> None:
         raise InvalidInput(f"metadata and extras must be names with values, not {type(value).__name__}")
 
 
+def checked_metadata(given: Mapping[str, Json]) -> Mapping[str, Json]:
+    """What a caller notes about a message; names that the engine gives a meaning are refused."""
+    for name in given:
+        if not isinstance(cast("Any", name), str):
+            raise InvalidInput(f"metadata cannot be named {name!r}", hint="use text for names")
+        if name in OWN_METADATA:
+            raise InvalidInput(
+                f"metadata cannot be named {name!r}: the name has a meaning here", hint="choose another name"
+            )
+    return given
+
+
 def _no_content(value: object) -> InvalidInput:
     return InvalidInput(
         f"not the content of a message: {type(value).__name__}",
-        hint="pass text, a part, several parts, or a Content",
+        hint="pass text, a part, several parts, a Content, or dictionaries such as {'type': 'text', 'text': '…'}",
     )
 
 

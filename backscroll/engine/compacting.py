@@ -26,6 +26,7 @@ from backscroll.engine.placement import Placing, place
 from backscroll.engine.sheet import Sheet, kept_long
 from backscroll.engine.sheet_waiting import noted_waiting, out_of_place
 from backscroll.errors import Conflict
+from backscroll.logs import logger_of
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
 from backscroll.vocab.ids import Ref
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 #: Under which name the engine compacts by itself: an undo of the user's never takes that back by accident.
+_LOG = logger_of("engine")
+
 ACTOR = "backscroll"
 _WARMEST = 0.8  # of what a compaction leaves, at the most for the last turns in full
 #: Essentials that bind whoever goes on; paths and ids are kept by notes and pieces.
@@ -337,6 +340,7 @@ def compact(
             return report_of(composer, found, None)
         event = write_down(thread, found, composer.sheet, thread.actor)
         if event is not None:
+            _LOG.info("thread %s was condensed (event %d)", thread.id, event.seq)
             return report_of(composer, found, event.seq)
     raise Conflict("the history changed while it was being condensed", hint="compact again")
 

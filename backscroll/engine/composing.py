@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -30,12 +31,13 @@ from backscroll.engine.dead_sources import dead_sources
 from backscroll.engine.lineage import View
 from backscroll.engine.lore.books import Books, books_of, is_lore
 from backscroll.engine.memo import Answers
-from backscroll.engine.placement import Placement, standing_placements
+from backscroll.engine.placement import Placement, placement_of, standing_placements
 from backscroll.engine.prefixes import marks_in
 from backscroll.engine.sheet import Sheet
 from backscroll.engine.sheet_telling import last_reply, shown_sizes
 from backscroll.engine.sheet_waiting import out_of_place
 from backscroll.engine.withdrawals import may_be_withdrawn, withdrawn
+from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_cut, is_spoken_by_user
@@ -50,6 +52,9 @@ if TYPE_CHECKING:
     from backscroll.engine.tree_reading import FarSummary
 
 _PLACED = 64  # threads of which it is remembered what was placed into their prompts
+_SAMPLE = 2000  # characters of a message by which its language is told
+#: Insertions whose first line is a title of ours.
+_FRAMED = frozenset({Section.MEMORY, Section.PROFILE, Section.TASK, Section.OPERATIONS})
 _SHOWN = 4000  # units at a resolution that are remembered: more than a large window has
 #: What stands before text that nobody said in these words, so that it is not taken for the user's own.
 _TITLES: Mapping[str, Mapping[str, str]] = {
@@ -124,11 +129,33 @@ class Composer:
         rare = sheet.standing.rare
         placed = standing_placements(view_now, self.placed_under, events, memo, rare, elsewhere)
         self._placed = self._read_placed(placed)
+        self._placing = events
+
+    def has_lapsed(self) -> bool:
+        """True where a text that was placed is not shown any more: for what is told in other threads, no event of this one says when."""
+        own = [e for e in self._placing if e.body is not None and e.head.get("under") == self.placed_under]
+        texts = sum(len(placement_of(event).texts) for event in own)
+        return bool(self.withdrew) or sum(map(len, self._placed.values())) < texts
 
     @property
     def indexed(self) -> tuple[IndexedString, ...]:
         """The index of what was read before the window."""
         return () if self.frozen is None else self.frozen.compaction.indexed
+
+    @cached_property
+    def frames(self) -> str:
+        """The language in which something is inserted: what the thread says of itself, else what was placed before, else what the user writes.
+
+        A placed text stays to the letter, so words may decide here, where `language` must not change with them. What was chosen holds until the next compaction.
+        """
+        if self.language:
+            return self.language
+        placed = (b for blocks in self._placed.values() for b in blocks)
+        for block in placed:
+            if block.section in _FRAMED and block.level is Level.GIST:
+                return language_of(block.text.split("\n", 1)[0]) or "en"
+        said = (language_of(m.text[:_SAMPLE]) for m in self.sheet.window if is_spoken_by_user(m))
+        return next(filter(None, said), "")
 
     # -- blocks ----------------------------------------------------------------------------------------------
 
@@ -317,7 +344,7 @@ class Composer:
         if not found:
             return
         text = "\n\n".join(f"{f.handle} {f.text}".strip() for f in found)
-        parts = (Text(f"{self._title('far')}\n{text}"),)
+        parts = (Text(f"{self._title('far', text[:_SAMPLE])}\n{text}"),)
         sources = tuple(dict.fromkeys(s for f in found for s in f.sources))
         yield Block(
             "user",
@@ -329,15 +356,17 @@ class Composer:
             tokens=self.meter.parts(parts),
         )
 
-    def _title(self, what: str) -> str:
-        # By what the thread says of itself alone: a guess from its words could change, and the cache with it.
-        return _TITLES["zh" if self.language.startswith("zh") else "en"][what]
+    def _title(self, what: str, words: str) -> str:
+        # By what the thread says of itself, else by the very words that stand below: where those stay, the title stays.
+        language = self.language or language_of(words)
+        return _TITLES["zh" if language.startswith("zh") else "en"][what]
 
     def _bound(self, frozen: Frozen | None) -> Iterable[Block]:
         alive = [b for b in frozen.bound if b.source not in self.dead] if frozen is not None else []
         if not alive:
             return
-        parts = (Text("\n".join([self._title("binding"), *(f"- {b.text}" for b in alive)])),)
+        lines = "\n".join(f"- {b.text}" for b in alive)
+        parts = (Text(f"{self._title('binding', lines)}\n{lines}"),)
         sources = tuple(dict.fromkeys(b.source for b in alive))
         yield Block(
             "user",

@@ -34,12 +34,16 @@ OPEN: Final = frozenset(
         "Ask",
         "Happening",
         "Tools",
+        "MessageLike",
+        "Role",
+        "Wire",
+        "Scope",
     }
 )
 #: Protocols: what has their methods passes, whatever its class.
 SHAPES: Final = frozenset({"Client", "Person", "Snapshots", "Store", "Writer"})
 #: Parameters that their method checks itself, with a hint that knows what they mean.
-OWN: Final = frozenset({"Thread.append.role", "Thread.insert.role", "Thread.context_summary.budget"})
+OWN: Final = frozenset({"Thread.context_summary.budget"})
 _LISTS: Final = frozenset({"Sequence", "Iterable", "Collection", "list", "tuple", "set", "frozenset"})
 _LOOKED_INTO: Final = (list, tuple, set, frozenset)
 

@@ -50,7 +50,7 @@ def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block 
         if not any(f.rank is not Rank.DEFAULT for f in (*_facts(news), *news.relations)):
             return None
         meter = composer.meter
-        language = "zh" if composer.language.startswith("zh") else "en"
+        language = "zh" if composer.frames.startswith("zh") else "en"
         frame = meter.parts((Text(""),))
         told = tell(news, composer.ask.tokenizer.count, room - frame, language=language, number=held.number)
     parts = (Text(told.text),)

@@ -61,6 +61,10 @@ class ThreadGraph:
         graph = graph_of(self.thread)
         return graph_of(self.thread) if flush_if_idle(self.thread.engine, self.thread.id) else graph
 
+    def flush(self) -> int:
+        """Analyse every turn so far, without waiting for later ones; gives how many were waiting."""
+        return self.thread.window.flush()
+
     # -- reading ---------------------------------------------------------------------------------------------
 
     @in_valid_text

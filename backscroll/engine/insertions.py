@@ -110,7 +110,7 @@ class _Finding:
         lines = list(_new_lines(block.text.split("\n")[1:], told))
         if not lines:
             return None
-        title = SINCE["zh" if self.composer.language.startswith("zh") else "en"]
+        title = SINCE["zh" if self.composer.frames.startswith("zh") else "en"]
         return replace(block, parts=(Text("\n".join([title, *lines])),))
 
     # -- what does not depend on a question --------------------------------------------------------------------
@@ -148,6 +148,7 @@ class _Finding:
             known=told,
             holds=self._holds,
             now=self.anew,
+            language=composer.frames,
         )
         return self._taken(self._titled(block, told))
 
@@ -168,7 +169,7 @@ class _Finding:
         """The same with another title, where something of the kind was told before."""
         if block is None or not told:
             return block
-        title = SINCE["zh" if self.composer.language.startswith("zh") else "en"]
+        title = SINCE["zh" if self.composer.frames.startswith("zh") else "en"]
         return replace(block, parts=(Text("\n".join([title, *block.text.split("\n")[1:]])),))
 
     def task(self) -> list[Block]:
@@ -194,7 +195,7 @@ class _Finding:
         ]
         room = self._most(self.settings.share_operations)
         while digests:
-            block = _operations(digests, composer.language, handles=offers_expand(composer.ask.tools))
+            block = _operations(digests, composer.frames, handles=offers_expand(composer.ask.tools))
             if composer.weighed(block).tokens <= room:
                 return self._taken(block)
             digests = digests[max(1, len(digests) // 4) :]

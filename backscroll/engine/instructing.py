@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from backscroll.engine.checking import checked_content
 from backscroll.engine.replying import AGENT
-from backscroll.vocab.message import Content, ContentLike, Message, content_of
+from backscroll.vocab.message import Content, ContentLike, Message
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _FIRST = 3  # messages among which it stands
 
 def instruct(thread: Thread, said: ContentLike, actor: str = AGENT) -> None:
     """Make this the system message of a thread; nothing is written where it says the same already."""
-    given = content_of(said)
+    given = checked_content(said, None)
     about = cast("dict[str, Json]", given.metadata.get("act") or {})
     content: Content = replace(given, metadata={**given.metadata, "act": {**about, "system": True}})
     pen, ours = thread.as_actor(actor), _ours(thread)

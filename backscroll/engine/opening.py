@@ -5,20 +5,26 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from backscroll.config import Settings, default_store, load
 from backscroll.engine.engine import Engine
 from backscroll.engine.scrubbing import finish_forgetting
 from backscroll.errors import InvalidInput
+from backscroll.logs import logger_of
 from backscroll.record.ports import Store
+
+if TYPE_CHECKING:
+    from backscroll.options import OpenOptions
+
+_LOG = logger_of("engine")
 
 _open: dict[tuple[int, str, str], Engine] = {}
 _users: dict[tuple[int, str, str], int] = {}
 _lock = threading.Lock()
 
 
-def open(store: str | os.PathLike[str] | None = None, **settings: Any) -> Engine:
+def open(store: str | os.PathLike[str] | None = None, **settings: Unpack[OpenOptions]) -> Engine:
     """Open a store: a file, a `postgresql://` address, or (by default) the one in the user's data folder.
 
     Within one process, opening the same store again gives the same engine; it is closed when everybody closed it.
@@ -46,8 +52,9 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Any) -> Engine
                 engine.rewriters.append(autosave.save_again)
             finish_forgetting(engine)
             _open[key] = engine
+            _LOG.debug("opened a store (%s)", "postgresql" if remote else "sqlite")
         else:
-            _check_same(engine.settings, chosen, settings)
+            _check_same(engine.settings, chosen, cast("dict[str, Any]", settings))
         _users[key] = _users.get(key, 0) + 1
         return engine
 

@@ -278,7 +278,7 @@ class Prefix:
                 self.since = next(behind, end)
         else:  # what was sent is not known here: by what the log says was done since
             # What the budget cut is not written down: where something is cut now, nobody can tell whether it was then.
-            sure = same and not any(block.reason == "cut" for block in blocks)
+            sure = same and not composer.has_lapsed() and not any(block.reason == "cut" for block in blocks)
             unsure = unsure_from(self._window, known, composer.asked)
             places = changed if unsure is None else [*changed, unsure]
             self.since = min(places, default=None) if sure else b""

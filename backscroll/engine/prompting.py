@@ -54,7 +54,7 @@ from backscroll.errors import BudgetTooSmall
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
-from backscroll.vocab.prompt import Block
+from backscroll.vocab.prompt import Block, Wire
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -76,7 +76,7 @@ class Prompt:
     messages: list[dict[str, Json]]
     system: Json  # Anthropic's top-level system text, or the instructions of the Responses wire; None: in the messages
     tools: tuple[Mapping[str, Json], ...]
-    wire: str
+    wire: Wire
     receipt: Receipt
     blocks: tuple[Block, ...]
     cache_key: str = ""  # a suggestion for `prompt_cache_key`: the same for all prompts of a thread

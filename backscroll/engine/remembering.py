@@ -395,14 +395,16 @@ def memory_block(
     known: Collection[str] = (),
     holds: Callable[[Ref], bool] = lambda _: True,
     now: bool = False,
+    language: str | None = None,
 ) -> Block | None:
     """Long-term memory and what is pinned, within `room` tokens; None where there is nothing to tell or no room.
 
     Left out: what rests on nothing but revisions that are `shown` anyway, lines that are `known` from before, and
     what rests on a revision that does not stand any more where the prompt is made (`holds`). `now`: as of
-    this moment, and not of the last one at which memories may change by themselves.
+    this moment, and not of the last one at which memories may change by themselves. `language`: of the lines around them; otherwise
+    that of the thread.
     """
-    language = thread.legible.info.language
+    language = thread.legible.info.language if language is None else language
     free = room - count(words_of(language)["title_memory"]) - 4
     chosen: list[Memory] = []
     found = _collected(thread, scope, now=now)

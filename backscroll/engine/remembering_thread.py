@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from backscroll.tasks.followup import FollowUp
     from backscroll.tasks.planning import Plan
     from backscroll.tasks.preferences import Defaults, Preference
+    from backscroll.vocab.thread import Scope
 
 
 @doors
@@ -35,7 +36,7 @@ class ThreadMemory:
         self,
         *,
         kinds: Collection[MemoryKind | str] = (),
-        scope: str = "project",
+        scope: Scope = "project",
         text: str = "",
         hidden: bool = False,
     ) -> Sequence[Memory]:

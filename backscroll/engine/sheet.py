@@ -21,6 +21,7 @@ from backscroll.engine.sheet_compaction import compaction_in_force, edge_of_comp
 from backscroll.engine.sheet_rows import KeptRows, Strides, Telling
 from backscroll.engine.sheet_waiting import waited_then, waiting_now
 from backscroll.engine.sheet_window import PLENTY, SheetWindow
+from backscroll.formats.language import language_of
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.standing import Standing, fold_standing
@@ -34,7 +35,7 @@ _PAGE = 256
 #: Of what a compaction already condensed, and of giants that will be cut: so many times the room, but no more tokens than _ORIGINALS
 #: where that is more than _TIMES the room. A compaction leaves less than this in the window.
 DEEP, _LONG, _TIMES, _ORIGINALS = 1.6, 12, 4.0, 200_000
-#: What is said in place of cropped messages, in the language of the thread.
+#: What is said in place of cropped messages, in the language of the thread, else of the summary.
 _NOTES = {
     "en": (
         "[{count} earlier messages were cropped; {handle} has them in full]",
@@ -338,7 +339,8 @@ def _disturbed(view: View, written: int, changed: Iterable[Ref]) -> bool:
 def stand_in(view: View, mark: CropMark, summarised: Summarised, *, kept: bool = True) -> Message:
     """The message that stands where cropped ones were; only with `kept` every prompt has to show it."""
     words = mark.summary if mark.summary is not None else summarised(view, mark)
-    cropped, withheld = _NOTES["zh" if view.state.about.language.startswith("zh") else "en"]
+    language = view.state.about.language or language_of(words)
+    cropped, withheld = _NOTES["zh" if language.startswith("zh") else "en"]
     note = cropped.format(count=mark.count, handle=mark.handle)
     if mark.by == "person" and mark.disturbed:
         note += f"\n{withheld}"

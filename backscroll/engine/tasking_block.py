@@ -50,7 +50,7 @@ def task_block(composer: Composer, room: int, read: Collection[Ref] = ()) -> Blo
         return None
     standing, sources, told = _standing(composer, tasks, task, read)
     meter = composer.meter
-    text = tell(standing, composer.language, lambda said: meter.parts((Text(said),)) <= room)
+    text = tell(standing, composer.frames, lambda said: meter.parts((Text(said),)) <= room)
     if not text:
         return None
     parts = (Text(text),)
@@ -76,8 +76,8 @@ def ended_line(composer: Composer, told: Collection[str]) -> Block | None:
     task = next((t for t in reversed(tasks) if any(t.id in line for line in told)), None)
     if task is None:
         return None
-    words = words_in(composer.language)
-    line = headline(task, composer.language)
+    words = words_in(composer.frames)
+    line = headline(task, composer.frames)
     parts = (Text(f"{words['title']}\n{line}"),)
     return Block("user", parts, Section.TASK, Level.GIST, _words_of(task), reason="a task that ended")
 
@@ -98,7 +98,7 @@ def _standing(
     ]
     todos = tuple(e for e in _todos(composer, shown) if e.source not in read)
     plan = _plan(composer, task) if now else Planned()
-    taught = reminders(thread, task) if now else Reminded()
+    taught = reminders(thread, task, composer.frames) if now else Reminded()
     like = [t for t in tasks if t.state is TaskState.CANCELLED and task.title and alike(t.title, task.title)]
     found = suggestion(thread, tasks) if now else None
     standing = Standing(
@@ -122,7 +122,7 @@ def _plan(composer: Composer, task: Task) -> Planned:
     among = collect(composer.thread, ready=True)
     asked = next((m.revision for m in reversed(composer.sheet.window) if m.role == "user"), None)
     shelf = composer.thread.engine.memo.shelf("plans shown", 200)
-    key = (composer.thread.id, task.id, asked, composer.sheet.standing.rare, composer.language)
+    key = (composer.thread.id, task.id, asked, composer.sheet.standing.rare, composer.frames)
     kept = cast("tuple[Collected, Planned] | None", shelf.get(key))
     if kept is None or kept[0] is not among:
         kept = shelf[key] = (among, plan_shown(composer.thread, task))

@@ -23,6 +23,7 @@ from backscroll.engine.sheet import CropMark
 from backscroll.engine.tasking_memory import Told
 from backscroll.engine.tasking_reading import messages_in, newest_place
 from backscroll.errors import Conflict
+from backscroll.formats.language import language_of
 from backscroll.tasks.lifecycle import holds
 from backscroll.tasks.lifecycle_telling import headline
 from backscroll.vocab.event import Kind
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 #: Tokens that must leave the prompt before sending a task back is worth a crop of its middle.
 WORTH = 400
+_SAMPLE = 400  # characters of a message by which its language is told
 _LONG = 160  # messages from which on the summary tree is asked
 
 
@@ -148,7 +150,8 @@ def _words(
     from backscroll.llm.tokens import tokenizer_for
 
     count = tokenizer_for(thread.engine.settings.model).count
-    head = headline(found.task, thread.legible.info.language, state)
+    said = " ".join(m.text[:_SAMPLE] for m in found.cut.messages if m.role == "user")
+    head = headline(found.task, thread.legible.info.language or language_of(said), state)
     room = max(0, tokens - count(head) - 2)
     text, by = ("", "rules") if told is None else told(found.cut.messages)
     if not text or count(text) > min(room, 2 * SUMMARY_TOKENS):

@@ -96,7 +96,7 @@ def plan_shown(thread: Thread, task: Task) -> Planned:
     )
 
 
-def reminders(thread: Thread, task: Task) -> Reminded:
+def reminders(thread: Thread, task: Task, language: str) -> Reminded:
     """What earlier times teach about a task like this, as lines, with what they rest on.
 
     What it began with, as far as that is still remembered, and what failed before. Preferences and pins stand in the memory
@@ -108,7 +108,6 @@ def reminders(thread: Thread, task: Task) -> Reminded:
 
     found = collect(thread, ready=True)
     shelf = thread.engine.memo.shelf("reminders", 200)
-    language = thread.legible.info.language
     key = (thread.id, task.id, task.title, task.feedback[-1:], task.relevant, language)
     kept = cast("Reminded | None", shelf.get(key))
     if kept is not None and kept.among is found:

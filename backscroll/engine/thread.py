@@ -13,19 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from backscroll.engine import forgetting, operations, undoing
-from backscroll.engine.appending import Appending, told
+from backscroll.engine.appending import Appending
 from backscroll.engine.checking import checked_content, checked_label, checked_time
 from backscroll.engine.doors import doors
 from backscroll.engine.living import Living
 from backscroll.engine.pacing import announced
-from backscroll.engine.pen import Pen, Speech, ready
+from backscroll.engine.pen import Pen
 from backscroll.engine.reading import Change, History
 from backscroll.errors import InvalidInput
-from backscroll.record.history import HIDDEN, PINNED
 from backscroll.record.ports import Writer
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.message import ContentLike, Message, checked_role
+from backscroll.vocab.message import ContentLike, Message, Role, checked_role
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
     from backscroll.engine.syncing import SyncReport
     from backscroll.engine.tooling import ToolUse
     from backscroll.vocab.foreign import ForeignMessage
+    from backscroll.vocab.prompt import Wire
+    from backscroll.vocab.thread import Scope
 
 T = TypeVar("T")
 DIALOGUES = "dialogue_history"  # the folder of dialogue files, where no other is named
@@ -93,31 +94,9 @@ class Thread(Appending, Living, History):
 
     # -- speaking --------------------------------------------------------------------------------------------
 
-    def append(
-        self,
-        role: str,
-        content: ContentLike,
-        *,
-        author: str | None = None,
-        at: str | datetime | None = None,
-        hidden: bool = False,
-        pinned: bool = False,
-    ) -> Message:
-        """Add a message to the end; durable on return."""
-        checked, what = checked_role(role), checked_content(content, author)
-        said = checked_time(at)
-        flags = (HIDDEN if hidden else 0) | (PINNED if pinned else 0)
-
-        speech = ready(Speech(checked, what), words=True)  # while others may write
-        made = [(speech, operations.facts_of(checked, said, flags))]
-        (message,) = self.stroke(lambda pen: told(pen, made))
-        if checked == "user" and self.engine.settings.task_boundaries == "act":
-            self.tasks.act_on_boundary()
-        return message
-
     def insert(
         self,
-        role: str,
+        role: Role,
         content: ContentLike,
         *,
         after: Ref | str | None = None,
@@ -332,7 +311,7 @@ class Thread(Appending, Living, History):
         model: str | None = None,
         tools: Sequence[Mapping[str, Json]] = (),
         reserve: int | None = None,
-        wire: str | None = None,
+        wire: Wire | None = None,
         recall: bool | None = None,
         handles: bool | None = True,
         dry_run: bool = False,
@@ -389,10 +368,10 @@ class Thread(Appending, Living, History):
         query: str,
         budget: int = 2000,
         *,
-        scope: str = "thread",
+        scope: Scope = "thread",
         limit: int | None = None,
     ) -> Recalled:
-        """What of the past answers a question, best value for the tokens; `scope` is thread, project or all."""
+        """What of the past answers a question, best value for the tokens; `scope` is thread, user, project or all."""
         from backscroll.engine.recalling import recall
 
         return recall(self, query, budget, scope=scope, limit=limit)
@@ -403,7 +382,7 @@ class Thread(Appending, Living, History):
 
         return expand(self, handle)
 
-    def tools(self, wire: str = "openai-chat") -> HistoryTools:
+    def tools(self, wire: Wire = "openai-chat") -> HistoryTools:
         """Tools that open handles and search the record, for a program that calls a model itself: see `docs/programs.md`."""
         from backscroll.engine.history_tools import HistoryTools
 

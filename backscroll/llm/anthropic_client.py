@@ -31,21 +31,21 @@ _LEAST_THINKING = 1024  # tokens; the wire takes no smaller budget
 
 def _open_sdk(provider: Provider, key: str, connections: Connections) -> Anthropic:
     try:
-        from anthropic import Anthropic, DefaultHttpxClient
+        import anthropic
     except ImportError as error:
         raise MissingExtra(
             "talking to this kind of service needs the package anthropic",
             hint="pip install 'backscroll[anthropic]'",
         ) from error
-    waits = waits_of(provider)
-    return Anthropic(
+    waits = waits_of(anthropic, provider)
+    return anthropic.Anthropic(
         # Without one the SDK would look for a key by itself, and a server of one's own would get the vendor's.
         api_key=key or "none",
         # The SDK adds this part of the address itself.
         base_url=provider.address.rstrip("/").removesuffix("/v1"),
         timeout=waits,
         max_retries=0,
-        http_client=DefaultHttpxClient(
+        http_client=anthropic.DefaultHttpxClient(
             timeout=waits, event_hooks={"request": [connections.hook], "response": [bounded_body]}
         ),
     )
@@ -115,6 +115,8 @@ class AnthropicClient:
         more: dict[str, Json] = {}
         if request.system:
             more["system"] = sendable(request.system)
+        import anthropic
+
         if request.tools:
             more["tools"] = sendable([dict(t) for t in request.tools])
         if request.temperature is not None:
@@ -125,7 +127,7 @@ class AnthropicClient:
             "model": request.model or self._provider.model,
             "max_tokens": request.max_tokens,
             "messages": sendable([dict(m) for m in request.messages]),
-            "timeout": waits_of(self._provider),
+            "timeout": waits_of(anthropic, self._provider),
             "extra_body": {**more, **_within(request.more, request.max_tokens)},
         }
 

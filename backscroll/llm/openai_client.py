@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 def open_sdk(provider: Provider, key: str, connections: Connections) -> OpenAI:
     """The SDK for a service; its connections are made known to `connections`."""
     try:
-        from openai import DefaultHttpxClient, OpenAI
+        import openai
     except ImportError as error:
         raise MissingExtra(
             "talking to a model needs the package openai", hint="pip install 'backscroll[openai]'"
         ) from error
-    waits = waits_of(provider)
+    waits = waits_of(openai, provider)
     hooks = {"request": [connections.hook], "response": [bounded_body]}
-    http = DefaultHttpxClient(timeout=waits, event_hooks=hooks)
+    http = openai.DefaultHttpxClient(timeout=waits, event_hooks=hooks)
     # A server of one's own often wants no key; the SDK insists on one.
-    return OpenAI(
+    return openai.OpenAI(
         api_key=key or "none", base_url=provider.address, timeout=waits, max_retries=0, http_client=http
     )
 

@@ -18,6 +18,9 @@ from typing import TypeVar
 
 from backscroll.errors import CutShort, ModelBusy, ModelError, Unreachable
 from backscroll.llm.client import Again, Client, Done, Request, StreamEvent
+from backscroll.logs import logger_of
+
+_LOG = logger_of("llm")
 
 T = TypeVar("T")
 
@@ -66,6 +69,7 @@ def with_retries(
         except ModelError as error:
             on_failure(error, attempt)
             wait = patience.pause(error, attempt)
+            _LOG.warning("call failed, attempt %d: %s", attempt, type(error).__name__)
             if wait is None:
                 raise
             patience.sleep(wait)
@@ -102,6 +106,7 @@ def stream_with_retries(
         except ModelError as error:
             on_failure(error, attempt)
             wait = patience.pause(error, attempt)
+            _LOG.warning("call failed, attempt %d: %s", attempt, type(error).__name__)
             if wait is None:
                 raise
             told = Again(error.message, attempt, wait, begun, type(error).__name__)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
+from importlib import import_module
 from math import isfinite
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from backscroll.errors import BackscrollError, CutShort, Unreachable
 from backscroll.llm.client import Usage
@@ -21,9 +22,6 @@ from backscroll.llm.providers import Provider
 from backscroll.llm.server_sent import events_of
 from backscroll.vocab.part import Json
 
-if TYPE_CHECKING:
-    import httpx2
-
 _REFUSED = 400  # a status from here on
 #: Tokens of a call that could be true.
 _MOST = 10**8
@@ -31,11 +29,16 @@ _MOST = 10**8
 _MISSHAPEN = (KeyError, IndexError, TypeError, AttributeError)
 
 
-def waits_of(provider: Provider) -> httpx2.Timeout:
-    """How long a service is waited for: briefly for a connection, as long as was set for an answer."""
-    import httpx2
+def http_of(sdk: Any) -> Any:
+    """The HTTP library that an SDK is built on: httpx in its older versions, httpx2 in the newer ones."""
+    client = cast("type[Any]", sdk.DefaultHttpxClient)
+    names = (kind.__module__.partition(".")[0] for kind in client.__mro__)
+    return import_module(next(name for name in names if name.startswith("httpx")))
 
-    return httpx2.Timeout(provider.timeout, connect=min(CONNECTING, provider.timeout))
+
+def waits_of(sdk: Any, provider: Provider) -> Any:
+    """How long a service is waited for: briefly for a connection, as long as was set for an answer."""
+    return http_of(sdk).Timeout(provider.timeout, connect=min(CONNECTING, provider.timeout))
 
 
 @contextmanager
@@ -43,11 +46,10 @@ def our_errors(
     sdk: Any, provider: Provider, model: str, call: Call, *, streaming: bool = False
 ) -> Generator[None]:
     """Whatever goes wrong inside, in our words; `sdk` is the module whose errors it raises, `streaming` once an answer has begun."""
-    import httpx2
-
+    http = http_of(sdk)
     try:
         yield
-    except (sdk.APIError, httpx2.HTTPError, httpx2.StreamError, ValueError, OSError, *_MISSHAPEN) as error:
+    except (sdk.APIError, http.HTTPError, http.StreamError, ValueError, OSError, *_MISSHAPEN) as error:
         if call.aborted:
             raise stopped(provider.name) from error
         raise _in_our_words(sdk, error, provider, model, streaming=streaming) from error
@@ -56,18 +58,17 @@ def our_errors(
 def _in_our_words(
     sdk: Any, error: Exception, provider: Provider, model: str, *, streaming: bool
 ) -> BackscrollError:
-    import httpx2
-
+    http = http_of(sdk)
     told = cast("Any", error)
     if isinstance(error.__cause__, CutShort):  # our own word, which the SDK took for a broken connection
         return error.__cause__
-    if isinstance(error, (sdk.APITimeoutError, httpx2.TimeoutException)):
-        return _late(error, provider)
+    if isinstance(error, (sdk.APITimeoutError, http.TimeoutException)):
+        return _late(http, error, provider)
     if isinstance(error, sdk.APIStatusError) and told.status_code >= _REFUSED:
         body: Json = told.body if told.body is not None else told.response.text
         headers = dict(told.response.headers)
         return refused(told.status_code, body, headers, provider=provider.name, model=model)
-    if isinstance(error, (sdk.APIConnectionError, httpx2.HTTPError, httpx2.StreamError, OSError)):
+    if isinstance(error, (sdk.APIConnectionError, http.HTTPError, http.StreamError, OSError)):
         return cut_short(provider) if streaming else unreachable(provider)
     if isinstance(error, sdk.APIError) and not isinstance(error, sdk.APIResponseValidationError):
         # Told in the middle of a stream, or an answer that is none.
@@ -78,11 +79,9 @@ def _in_our_words(
     return cut_short(provider) if streaming else nonsense(provider)
 
 
-def _late(error: Exception, provider: Provider) -> BackscrollError:
+def _late(http: Any, error: Exception, provider: Provider) -> BackscrollError:
     """The error for a service that takes too long: to be reached, or to answer."""
-    import httpx2
-
-    if isinstance(error, httpx2.ConnectTimeout) or isinstance(error.__cause__, httpx2.ConnectTimeout):
+    if isinstance(error, http.ConnectTimeout) or isinstance(error.__cause__, http.ConnectTimeout):
         return unreachable(provider)
     return timed_out(provider.name, provider.timeout)
 

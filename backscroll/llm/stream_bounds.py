@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from backscroll.llm.client import CallDelta, ReasoningDelta, StreamEvent, TextDelta
@@ -16,8 +17,6 @@ from backscroll.llm.client_faults import timed_out
 from backscroll.llm.server_sent import too_large
 
 if TYPE_CHECKING:
-    import httpx2
-
     from backscroll.llm.providers import Provider
 
 #: Characters that a token of an answer is taken to have at the most, on average, and what may come beyond that.
@@ -65,19 +64,19 @@ class StreamBounds:
             raise timed_out(self._provider.name, self._provider.timeout)
 
 
-def bounded_body(response: httpx2.Response) -> None:
+def bounded_body(response: Any) -> None:
     """For the HTTP library: bodies that come in one have an end. Streams of events are watched as they are read."""
+    library = import_module(type(response).__module__.partition(".")[0])  # httpx, or its successor
     if response.status_code >= _REFUSED:
-        response.stream = _stream(response.stream, REFUSAL, quiet=True)
+        response.stream = _stream(library, response.stream, REFUSAL, quiet=True)
     elif "event-stream" not in response.headers.get("content-type", ""):
-        response.stream = _stream(response.stream, LARGEST)
+        response.stream = _stream(library, response.stream, LARGEST)
 
 
-def _stream(inner: Any, most: int, *, quiet: bool = False) -> Any:
+def _stream(library: Any, inner: Any, most: int, *, quiet: bool = False) -> Any:
     """A stream of bytes that ends: with an error, or (quiet) as if there were no more."""
-    import httpx2
 
-    class Bounded(httpx2.SyncByteStream):
+    class Bounded(library.SyncByteStream):
         """What is read of a body."""
 
         def __iter__(self) -> Iterator[bytes]:

@@ -10,6 +10,9 @@ import warnings
 from collections.abc import Callable
 from typing import TypeVar
 
+from backscroll.logs import logger_of
+
+_LOG = logger_of("surfaces")
 T = TypeVar("T")
 _DEEP = 4  # frames between the warning and the program's own line, in the shortest way there is
 
@@ -27,6 +30,7 @@ class Guarded:
         except Exception as error:
             if self.strict:
                 raise
+            _LOG.warning("a call was not recorded: %s", type(error).__name__)
             if not self.warned:
                 self.warned = True
                 warnings.warn(

@@ -22,6 +22,7 @@ from backscroll.engine import overhearing
 from backscroll.engine.overhearing import Overheard
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.guarding import Guarded
+from backscroll.surfaces.wrapping_closing import Holder, closing, leave
 from backscroll.surfaces.wrapping_raw import RAW, Body, Opened
 from backscroll.surfaces.wrapping_streams import Manager, Streamed, plain
 from backscroll.vocab.part import Json
@@ -30,6 +31,7 @@ from backscroll.vocab.prompt import Wire
 if TYPE_CHECKING:
     import os
 
+    from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
 
 T = TypeVar("T")
@@ -93,7 +95,7 @@ def wrap(
     client: T,
     thread: Thread | str,
     *,
-    store: str | os.PathLike[str] | None = None,
+    store: Engine | str | os.PathLike[str] | None = None,
     user: str | None = None,
     assemble: bool = False,
     budget: int | None = None,
@@ -102,28 +104,52 @@ def wrap(
     """A client that remembers: every call goes into a thread, and into its account.
 
     `thread` is a thread, or the id or title of one in `store` (made where there is none of this title); with `user`, one of this
-    user. With `assemble` every request gets a prompt of at most `budget` tokens in place of the program's own list of messages.
+    user. `store` is an open store, or where one is. With `assemble` every request gets a prompt of at most `budget` tokens in
+    place of the program's own list of messages.
+
+    Closing the wrapper closes a store that was opened for it (not one that you passed in), and the client with the last wrapper
+    around it.
     """
     vendor = type(client).__module__.partition(".")[0]
     if isinstance(client, Proxy) or vendor not in _CALLS:
         raise InvalidInput(
             f"cannot wrap a {type(client).__name__}", hint="pass a client of the openai or anthropic package"
         )
-    opened = isinstance(thread, str)
-    place = _thread(thread, store, user) if isinstance(thread, str) else thread
-    if user is not None and place.info.user != user:
-        raise InvalidInput(
-            f"thread {place.id[:8]} does not belong to {user!r}", hint=f"begin it with create(user={user!r})"
-        )
+    place, opened = _placed(thread, store, user)
     later = any(c.__name__.startswith("Async") for c in type(client).__mro__)
-    recorder = Recorder(place, vendor, host_of(client), assemble, budget, strict, opened, later)
+    holder = Holder(client)
+    recorder = Recorder(place, vendor, host_of(client), holder, assemble, budget, strict, opened, later)
     return cast("T", Proxy(client, recorder, _CALLS[vendor], ()))
 
 
-def _thread(name: str, store: str | os.PathLike[str] | None, user: str | None = None) -> Thread:
+def _placed(
+    thread: Thread | str, store: Engine | str | os.PathLike[str] | None, user: str | None
+) -> tuple[Thread, bool]:
+    """The thread to record in, and whether a store was opened for it."""
+    from backscroll.engine.engine import Engine
     from backscroll.engine.opening import open as open_store
 
+    if not isinstance(thread, str):
+        return _of_user(thread, user), False
+    if isinstance(store, Engine):
+        return _of_user(_named(store, thread, user), user), False
     engine = open_store(store)
+    try:
+        return _of_user(_named(engine, thread, user), user), True
+    except BaseException:
+        engine.close()  # the caller gets no wrapper that could
+        raise
+
+
+def _of_user(thread: Thread, user: str | None) -> Thread:
+    if user is not None and thread.info.user != user:
+        raise InvalidInput(
+            f"thread {thread.id[:8]} does not belong to {user!r}", hint=f"begin it with create(user={user!r})"
+        )
+    return thread
+
+
+def _named(engine: Engine, name: str, user: str | None) -> Thread:
     for info in engine.threads(user=user):
         if info.title == name and not info.forgotten:
             return engine.thread(info.id)
@@ -146,6 +172,7 @@ class Recorder(Guarded):
     thread: Thread
     vendor: str
     provider: str
+    holder: Holder
     assemble: bool = False
     budget: int | None = None
     strict: bool = False
@@ -235,7 +262,10 @@ class Proxy:
         if not own["_path"] and name in _COPIES:
             return _copied(value, recorder, calls)
         if not own["_path"] and name == "close":
-            return _closing(value, recorder)
+            later = recorder.asynchronous
+            return closing(own["_target"], value, recorder.holder, recorder.close, later=later)
+        if not own["_path"] and name == "is_closed":
+            return lambda: (own["_target"] is recorder.holder.client and recorder.holder.closed) or value()
         recorder.pass_on(path)
         return value
 
@@ -247,26 +277,19 @@ class Proxy:
         return self
 
     def __exit__(self, *how: object) -> Any:
-        self.__dict__["_recorder"].close()
-        return self.__dict__["_target"].__exit__(*how)
+        return self.__dict__["_target"].__exit__(*how) if self._leave() else None
+
+    def _leave(self) -> bool:
+        """Let go of what this wrapper holds; True where the client itself is to be closed."""
+        recorder: Recorder = self.__dict__["_recorder"]
+        return leave(self.__dict__["_target"], recorder.holder, recorder.close)
 
     async def __aenter__(self) -> Any:
         await self.__dict__["_target"].__aenter__()
         return self
 
     async def __aexit__(self, *how: object) -> Any:
-        self.__dict__["_recorder"].close()
-        return await self.__dict__["_target"].__aexit__(*how)
-
-
-def _closing(close: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
-    """Closing the client closes what was opened for it."""
-
-    def closed(*args: Any, **kwargs: Any) -> Any:
-        recorder.close()
-        return close(*args, **kwargs)
-
-    return closed
+        return await self.__dict__["_target"].__aexit__(*how) if self._leave() else None
 
 
 def _copied(copy: Callable[..., Any], recorder: Recorder, calls: Mapping[Path, Wire]) -> Callable[..., Any]:

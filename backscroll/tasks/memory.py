@@ -48,7 +48,7 @@ __all__ = [
 
 SUMMARY_TOKENS = 240
 #: How memories are made by rules; the version goes up whenever the same messages would give others.
-RECIPE = Recipe("task-memory", 2, {"summary": SUMMARY_TOKENS})
+RECIPE = Recipe("task-memory", 3, {"summary": SUMMARY_TOKENS})
 #: States in which something is remembered: what was sent back with feedback is a lesson already.
 ENDED = frozenset({TaskState.COMPLETED, TaskState.INCOMPLETE, TaskState.CANCELLED})
 _SAMPLE = 400  # characters of a message by which its language is told
@@ -103,7 +103,7 @@ def found_in(state: TaskState, messages: Sequence[Message], count: Count = rough
         return Found("", (), (), "", "")
     language = language_of(" ".join(m.text[:_SAMPLE] for m in said if m.role != "tool"))
     words, digests = words_of(language), digests_of(said)
-    arcs = arcs_of(said)
+    arcs = arcs_of(said, digests)
     course = "\n".join(f"- {arc.line(handles=True)}" for arc in arcs)
     room = max(SUMMARY_TOKENS // 3, SUMMARY_TOKENS - count(course))
     made = summarise_messages(said, limit_tokens=room, count=count)

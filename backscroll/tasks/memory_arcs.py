@@ -1,51 +1,38 @@
 """The course of a piece of work: why something was as it was, what was done about it, what shows that it helped.
 
-Owns finding the three sentences in what people and the assistant said: cause, fix, evidence, in this order. A sentence is weighed by the words
-that tell causes, fixes and results (`memory_arcs.toml`), by who says it and by where it stands; questions, greetings and thanks never
-count. Refuses writing notes. Before: `derive/sentences_cues`. After: `tasks/memory_outcomes` and `tasks/memory_lessons`.
+Owns finding the three sentences in what people and the assistant said: cause, fix, evidence, in this order. A talk is read as a whole: the user tells a
+trouble, the assistant states what it found, then what is done about it, and the user or a tool shows how it went; without such an end nothing counts but sentences whose words
+say by themselves what they are. Refuses writing notes. Before: `tasks/memory_turns`. After: `tasks/memory_outcomes` and `tasks/memory_lessons`.
 """
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-from typing import cast
+from typing import TypeAlias
 
-from backscroll.derive.sentences_cues import lowered, marked
+from backscroll.derive.digest import Digest
+from backscroll.derive.sentences_cues import NUMBER, marked
+from backscroll.tasks.memory_moves import wrong
 from backscroll.tasks.memory_notes import quoted
+from backscroll.tasks.memory_turns import PLAN, WIDE, Turn, Weighed, plain_of, size_of, turns_of
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.message import Message
 from backscroll.vocab.pattern import late
 
 MOST = 3  # arcs of one task, the last ones
-_WIDE = 20_000
-_LONG = 400  # characters of a sentence that is read
 _SHOWN = 200  # characters of each part
-_CAUSE, _FIX, _EVIDENCE = 1.2, 1.4, 1.3  # from which weight a sentence tells one
-_TALK = 30  # messages of a talk that is read by places too
-_HINTED = 1.0  # … and from which it is evidence where nothing better follows a fix
-_STRONG = 1.0  # weight of words that show something by themselves: numbers and "now" alone do not
-_SHORT = 8  # weight in letters from which a sentence says something; a Chinese character counts twice
-_HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
-_MARKS = late(r"^(?:[-*+•]\s+|\d{1,2}[.)]\s+)+|\*\*|^#+\s+|^[✅✔]\s*")
-_PASTED = (
-    1_500  # characters from which a message of the user is pasted: what it explains is not found out here
-)
-_THANKS = late(
-    r"(?i)^(?:thanks|thank you|great|perfect|nice|cool|ok(?:ay)?|excellent|wonderful|lovely|awesome|yes|sure|glad|happy to|you're welcome"
-    r"|太好了|好的?|谢谢|不错|不客气|真棒|赞|恭喜|可以|行|嗯)(?:[\s,.!，。！～~]+|$)"
-)
-_WISHES = late(
-    r"(?i)\b(?:have a (?:nice|good|great)|take care|enjoy|let me know|anything else|happy to help|glad to hear|so good to hear|sounds good)\b"
-    r"|^祝|祝(?:您|你|它|一切|旅途)|随时(?:找|联系|告诉)|还有(?:别的|什么|其他)|再见|早点休息|不客气|恭喜"
-)
-_PLAN = late(
-    r"(?i)^(?:now,? |next,? |then )?(?:i'll|i will|i need to|let me|let's|we should|we need to|shall i|i would|i'd|please add|我(?:先|来|去)?(?:看|查|录|试)(?:一下|看|一段)?|让我|稍等)"
-)
+_FIX, _EVIDENCE = 1.4, 1.3  # from which weight a sentence tells one
+_SURE, _SAYS = 2.0, 1.6  # … a cause and a fix, by its words alone
+_CAPPED = 2.2  # more words than these do not make it surer
+_DONE, _WHY = 0.3, 0.5  # … where the course of the talk tells it too
+_NEAR = 0.8  # weight of the last statement before somebody tells how it went
+_TALK = 30  # messages of a talk that is read as a whole
+_CLOSING = 25  # characters of a last word that explains nothing
+_CLEAR = 1.9  # weight from which words alone tell that it went well
+_HINTED = 0.7  # weight from which the assistant tells what a tool has just shown
+_TOLD = 8  # characters of a part that is shown without what announces it
+_BARE = 14  # weight in letters from which somebody tells what went well
 #: What only announces a part.
 _LEAD = late(
     r"(?i)^(?:found (?:it|the (?:cause|problem|bug))|(?:so )?(?:the |that's the )?(?:root |real )?(?:cause|reason|problem|issue|culprit)(?: (?:is|was))?"
@@ -87,51 +74,23 @@ class Arc:
 def _part(part: Told, *, handles: bool) -> str:
     lead = _LEAD.match(part.text)
     rest = part.text if lead is None else part.text[lead.end() :]
-    text = quoted(rest if len(rest) >= _SHORT else part.text, _SHOWN).rstrip(" .。!！,，;；")
+    text = quoted(rest if len(rest) >= _TOLD else part.text, _SHOWN).rstrip(" .。!！,，;；")
     seq = part.message.id.seq
     return f"{text} {Handle(seq, seq)}" if handles else text
 
 
-@dataclass(frozen=True, slots=True)
-class _Weighed:
-    """A sentence with what it may tell."""
+def arcs_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> list[Arc]:
+    """The arcs that messages tell, in order; each has a fix, or a cause with evidence.
 
-    place: int  # of its message
-    number: int  # of the sentence among all
-    text: str
-    before: str  # the sentence before it in the same message
-    cause: float
-    fix: float
-    evidence: float
-
-
-@cache
-def _tables() -> Mapping[str, Mapping[str, Sequence[tuple[re.Pattern[str], float]]]]:
-    raw = resources.files("backscroll.tasks").joinpath("memory_arcs.toml").read_text(encoding="utf-8")
-    data = cast("Mapping[str, Mapping[str, Mapping[str, float]]]", tomllib.loads(raw))
-    return {
-        language: {
-            what: [(re.compile(pattern), weight) for pattern, weight in rows.items()]
-            for what, rows in kinds.items()
-        }
-        for language, kinds in data.items()
-    }
-
-
-def arcs_of(said: Sequence[Message]) -> list[Arc]:
-    """The arcs that messages tell, in order; each has a fix, or a cause with evidence."""
-    told = _weighed(said)
-    causes = _chosen_causes(said, told) or _by_place(said, told)
-    if not causes:
-        arc = _arc(said, told, None, 0, len(told))
-        return [] if arc is None or arc.evidence is None else [arc]
-    out: list[Arc] = []
-    for n, cause in enumerate(causes):
-        upto = causes[n + 1].number if n + 1 < len(causes) else len(told)
-        arc = _arc(said, told, cause, cause.number + 1, upto)
-        if arc is not None:
-            out.append(arc)
-    return out[-MOST:]
+    A talk that is short enough is read as a whole: trouble, what was found, what was done, how it went. In work that is longer only sentences that
+    say by themselves what they are count.
+    """
+    turns = turns_of(said, digests)
+    if sum(turn.role != "tool" for turn in turns.values()) <= _TALK:
+        found = _courses(turns)
+        if found:
+            return [_arc(said, turns, *parts) for parts in found[-MOST:]]
+    return _by_words(said, turns)[-MOST:]
 
 
 def trouble_before(said: Sequence[Message], after: int, arc: Arc) -> Told | None:
@@ -141,60 +100,196 @@ def trouble_before(said: Sequence[Message], after: int, arc: Arc) -> Told | None
     for message in said[after : upto + 1]:
         if message.role != "user":
             continue
-        for piece in marked(message.text[:_WIDE]):
-            if piece.sentence.shape not in ("prose", "item") or not _plain(piece.text.strip()):
+        for piece in marked(message.text[:WIDE]):
+            if piece.sentence.shape not in ("prose", "item") or not plain_of(piece.text.strip()):
                 continue
             if "question" not in piece.cues:
                 return Told(piece.text.strip(), message)
             asked = asked or Told(piece.text.strip(), message)
+        if asked is not None and any(map(wrong, marked(asked.text))):
+            return asked
     return asked
 
 
 def says_something(text: str) -> bool:
     """True for a sentence that is more than thanks, wishes and a plan."""
-    return bool(_plain(text.strip())) and _PLAN.match(text.strip()) is None
+    return bool(plain_of(text.strip())) and PLAN.match(text.strip()) is None
 
 
-def _by_place(said: Sequence[Message], told: Sequence[_Weighed]) -> list[_Weighed]:
-    """Where no words tell a cause: what the assistant found between the user's trouble and what was done about it.
-
-    Only where the user's last words tell how it went: a talk that goes on has found nothing yet.
-    """
-    first = next((m for m in said if m.role == "user"), None)
-    if not _short_talk(said):
-        return []
-    spoken = [s for s in told if said[s.place].role == "user"]
-    if first is None or not _troubled(first.text) or not spoken:
-        return []
-    answers = [s for s in told if said[s.place].role == "assistant" and s.place < spoken[-1].place]
-    places = sorted({s.place for s in answers if not _PLAN.match(s.text)})
-    if len(places) < 2:
-        return []  # one answer alone is the fix
-    found = [s for s in answers if s.place == places[-2] and s.fix < _FIX and s.evidence < _EVIDENCE]
-    best = max(found, key=lambda s: (s.cause, -s.number), default=None)
-    return [] if best is None else [best]
+# -- read as a whole ---------------------------------------------------------------------------------------------
 
 
-def _short_talk(said: Sequence[Message]) -> bool:
-    """True where people talk and no tools are called: only there does the place of a sentence say what it is."""
-    return len(said) <= _TALK and all(m.role in ("user", "assistant") for m in said)
+_Parts: TypeAlias = tuple[Weighed | None, Weighed, Weighed | None]
 
 
-def _troubled(text: str) -> bool:
-    low = lowered(text[:_PASTED])
-    rows = _tables()["zh" if _HAN.search(text) else "en"]["trouble"]
-    return any(pattern.search(low) for pattern, _ in rows)
+def _courses(turns: Mapping[int, Turn]) -> list[_Parts]:
+    """The courses of a talk: of each trouble the best cause, fix and evidence that follow it in this order."""
+    out: list[_Parts] = []
+    places, began = sorted(turns), 0
+    while began < len(places):
+        best: tuple[float, int, _Parts] | None = None
+        start = next((n for n in range(began, len(places)) if _begins(turns[places[n]], began)), len(places))
+        for n in range(start + 1, len(places)):
+            course = _course(turns, places[start:], n - start)
+            if course is None:
+                continue
+            if best is not None and course[1][1].place > places[best[1]]:
+                if _worked_on(turns, course[1][1]):
+                    break  # something else was done after it had gone well: another course
+                course = course[0], (best[2][0], best[2][1], course[1][2])  # it goes on to go well
+            if best is None or course[0] > best[0]:
+                best = course[0], n, course[1]
+        if best is None:
+            return out
+        out.append(best[2])
+        began = best[1] + 1
+    return out
 
 
-def _chosen_causes(said: Sequence[Message], told: Sequence[_Weighed]) -> list[_Weighed]:
+def _begins(turn: Turn, later: int) -> bool:
+    """True for a message by which the user tells a trouble; behind the end of another one, anything new."""
+    return turn.role == "user" and (turn.wrong or (later > 0 and bool(turn.told)))
+
+
+def _course(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> tuple[float, _Parts] | None:
+    """The best cause and fix before a message that tells how it went; its weight and the three."""
+    shown = _shows(turns, places, at)
+    if shown is None:
+        return None
+    evidence, weight = shown
+    # Tools and the assistant show how its own work went, and nothing about what it advised.
+    own = turns[places[at]].role != "user"
+    stated = [n for n in range(1, at + 1) if turns[places[n]].role == "assistant" and turns[places[n]].told]
+    if turns[places[at]].role == "assistant":
+        stated = [n for n in stated if n < at] or stated
+    best: tuple[float, _Parts] | None = None
+    for n in stated:
+        turn = turns[places[n]]
+        for fix in turn.told:
+            value = _as_fix(turns, places, n, fix)
+            if fix.number >= evidence.number or value < _DONE or (own and not (turn.edits or _did(fix))):
+                continue
+            near = _NEAR if n == stated[-1] else 0.0
+            why, because = _found(turns, places, n, fix)
+            total = weight + value + near + because
+            if best is None or total > best[0]:
+                best = total, (why, fix, evidence)
+    if best is None and not own:
+        # Nobody says what was done; why it was so may still be told, and that it went well is.
+        why = [s for n in stated for s in turns[places[n]].told if s.cause >= _SAYS and s.fix < _FIX]
+        found = max(why, key=lambda s: (s.cause, s.number), default=None)
+        best = None if found is None else (weight + found.cause, (None, found, evidence))
+    return best
+
+
+def _did(one: Weighed) -> bool:
+    return one.fix >= _FIX and "advises" not in one.moves
+
+
+def _worked_on(turns: Mapping[int, Turn], one: Weighed) -> bool:
+    """True where something is done or advised, not only said."""
+    return turns[one.place].edits or _did(one) or "advises" in one.moves
+
+
+def _shows(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> tuple[Weighed, float] | None:
+    """The sentence of a message that tells best how it went; none where the message wants something or things are not as wished."""
+    turn = turns[places[at]]
+    if turn.long or turn.fails or _explained(turns, places, at):
+        return None
+    if turn.role == "tool":
+        weights = {s.number: (s, min(s.evidence, _CAPPED) - 0.6) for s in turn.told if s.evidence >= _HINTED}
+    elif turn.role == "assistant":
+        least = _HINTED if turn.seen else _CLEAR
+        weights = {s.number: (s, min(s.evidence, _CAPPED)) for s in turn.told if s.evidence >= least}
+    else:
+        settled = _settles(turns, places, at)
+        found = [s for s in turn.told if "reports" in s.moves and (settled or s.evidence >= _CLEAR)]
+        weights = {s.number: (s, 0.9 + min(s.evidence, _CAPPED)) for s in found}
+    weights = {
+        n: (s, w + 0.4 * bool(NUMBER.search(s.text)) - 0.8 * (size_of(s.text) < _BARE))
+        for n, (s, w) in weights.items()
+    }
+    return max(weights.values(), key=lambda row: (row[1], row[0].number), default=None)
+
+
+def _explained(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> bool:
+    """True where the assistant then tells a cause: what was told is what it looked at, not how it went."""
+    after = turns[places[at + 1]] if at + 1 < len(places) else None
+    if after is None or after.role == "user":
+        return False
+    return any(s.cause >= _SAYS and len(s.text) > _CLOSING for s in after.told)
+
+
+def _settles(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> bool:
+    """True where a message of the user ends the matter: it wants nothing, answers no question, and gets no further advice."""
+    turn, before = turns[places[at]], turns[places[at - 1]]
+    if turn.open or (before.role == "assistant" and before.open):
+        return False
+    after = turns[places[at + 1]] if at + 1 < len(places) else None
+    if after is None or after.role == "user":
+        return True
+    told = [s for s in after.told if "proposes" in s.moves or s.fix >= _FIX]
+    return not told and not after.long and not after.open and not after.edits
+
+
+def _as_fix(turns: Mapping[int, Turn], places: Sequence[int], n: int, one: Weighed) -> float:
+    """How well a sentence of the assistant tells what was done or is to be done."""
+    turn, before = turns[places[n]], turns[places[n - 1]]
+    value = min(one.fix, _CAPPED) - 0.5 * min(one.cause, _CAPPED)
+    if not turn.long:
+        value += 0.7 * ("proposes" in one.moves) + 0.6 * turn.edits
+        # What comes after somebody asked what now, or nodded, is the answer to it.
+        value += 0.6 * (before.role == "user" and n > 1 and not before.fails)
+    return value - 0.8 * (one.evidence >= _EVIDENCE and one.evidence > one.fix)
+
+
+def _found(
+    turns: Mapping[int, Turn], places: Sequence[int], upto: int, fix: Weighed
+) -> tuple[Weighed | None, float]:
+    """The sentence before a fix that tells best why, with its weight."""
+    best: tuple[Weighed | None, float] = None, 0.0
+    looked = False
+    for n in range(1, upto + 1):
+        turn = turns[places[n]]
+        for one in turn.told:
+            if one.number >= fix.number or (turn.role == "user" and not looked):
+                continue
+            value = min(one.cause, _CAPPED) - 0.5 * min(one.fix, _CAPPED)
+            if turn.role == "assistant" and not turn.long:
+                # What the assistant states between the trouble and the fix is what it found, whatever its words.
+                value += 0.9 * (n < upto) - 0.4 * ("proposes" in one.moves) + 0.3 * (turn.seen and n < upto)
+            same = best[0] is not None and best[0].place == one.place
+            longer = same and value == best[1] and best[0] is not None and len(one.text) > len(best[0].text)
+            if value >= _WHY and (value > best[1] or longer):
+                best = one, value
+        looked = looked or turn.role == "assistant"
+    return best
+
+
+# -- read by words -----------------------------------------------------------------------------------------------
+
+
+def _by_words(said: Sequence[Message], turns: Mapping[int, Turn]) -> list[Arc]:
+    """The arcs of sentences that say by themselves what they are."""
+    told = [one for place in sorted(turns) for one in turns[place].told]
+    causes = _chosen_causes(told)
+    if not causes:
+        parts = _strong(told, None, 0, len(told))
+        return [] if parts is None or parts[2] is None else [_arc(said, turns, *parts)]
+    out: list[Arc] = []
+    for n, cause in enumerate(causes):
+        upto = causes[n + 1].number if n + 1 < len(causes) else len(told)
+        parts = _strong(told, cause, cause.number + 1, upto)
+        if parts is not None:
+            out.append(_arc(said, turns, *parts))
+    return out
+
+
+def _chosen_causes(told: Sequence[Weighed]) -> list[Weighed]:
     """Sentences that say why; of those with nothing done between them the weightiest."""
-    out: list[_Weighed] = []
-    last = max(
-        (s.place for s in told if said[s.place].role == "assistant" and not _PLAN.match(s.text)), default=0
-    )
+    out: list[Weighed] = []
     for one in told:
-        later = one.place < last  # what follows it is the fix, though this names a change as well
-        if one.cause < _CAUSE or (one.cause < one.fix and not later):
+        if one.cause < _SURE or one.cause < one.fix:
             continue
         done = out and any(s.fix >= _FIX and s.fix > s.cause for s in told[out[-1].number + 1 : one.number])
         if not out or done:
@@ -204,97 +299,65 @@ def _chosen_causes(said: Sequence[Message], told: Sequence[_Weighed]) -> list[_W
     return out
 
 
-def _arc(
-    said: Sequence[Message], told: Sequence[_Weighed], cause: _Weighed | None, low: int, high: int
-) -> Arc | None:
-    """The best fix behind a cause, and the best evidence behind the fix."""
-    fixes = [s for s in told[low:high] if s.fix >= _FIX and s.fix >= s.evidence]
+def _strong(told: Sequence[Weighed], cause: Weighed | None, low: int, high: int) -> _Parts | None:
+    """What was surely done behind a cause, and the best evidence behind it."""
+    # Advice is not done yet.
+    fixes = [s for s in told[low:high] if s.fix >= _SAYS and s.fix >= s.evidence and _did(s)]
     fix = max(fixes, key=lambda s: (s.fix, -s.number), default=None)
-    talk = _short_talk(said)
-    if fix is None and cause is not None and talk:
-        # What the assistant says next is what was done about it, whatever its words.
-        later = [s for s in told[low:high] if said[s.place].role == "assistant" and s.place > cause.place]
-        fix = next((s for s in later if s.evidence < _EVIDENCE and not _PLAN.match(s.text)), None)
-    behind = low if fix is None else fix.number + 1
-    shown = [s for s in told[behind:high] if s.evidence >= _EVIDENCE and s.evidence > s.cause]
-    evidence = max(shown, key=lambda s: (s.evidence, s.number), default=None)
-    if evidence is None and fix is not None and talk:
-        # Nobody praises it, but the user tells how it went.
-        hinted = [s for s in told[behind:high] if said[s.place].role == "user"]
-        evidence = hinted[-1] if hinted and (cause is not None or hinted[-1].evidence >= _HINTED) else None
-    if fix is None and (cause is None or evidence is None):
+    if fix is None:
         return None
-    done = None if fix is None else Told(_whole(fix, told[low:]), said[fix.place])
-    shows = None if evidence is None else Told(evidence.text, said[evidence.place])
-    why = None if cause is None else Told(_with_before(cause), said[cause.place])
+    shown = [s for s in told[fix.number + 1 : high] if s.evidence >= _EVIDENCE and s.evidence > s.cause]
+    return cause, fix, max(shown, key=lambda s: (s.evidence, s.number), default=None)
+
+
+def _arc(
+    said: Sequence[Message],
+    turns: Mapping[int, Turn],
+    cause: Weighed | None,
+    fix: Weighed,
+    evidence: Weighed | None,
+) -> Arc:
+    if cause is None and fix.cause >= _SAYS and fix.fix < _FIX and evidence is not None:
+        # It says why, and nobody says what was done; that it helped, somebody says.
+        shown = Told(_reported(evidence, turns[evidence.place]), said[evidence.place])
+        return Arc(Told(fix.text, said[fix.place]), None, shown)
+    done = Told(_whole(cause, fix, evidence, turns[fix.place].told), said[fix.place])
+    shows = (
+        None if evidence is None else Told(_reported(evidence, turns[evidence.place]), said[evidence.place])
+    )
+    why = (
+        None if cause is None else Told(_explanation(cause, fix, turns[cause.place].told), said[cause.place])
+    )
     return Arc(why, done, shows)
 
 
-def _whole(fix: _Weighed, told: Sequence[_Weighed]) -> str:
+def _whole(cause: Weighed | None, fix: Weighed, evidence: Weighed | None, told: Sequence[Weighed]) -> str:
     """A fix together with the rest of a short message: what was done is often told in two sentences."""
-    every = " ".join(s.text for s in told if s.place == fix.place)
+    low = -1 if cause is None else cause.number
+    high = 1 << 30 if evidence is None else evidence.number
+    every = " ".join(s.text for s in told if low < s.number < high)
     return every if len(every) <= _SHOWN else fix.text
 
 
-def _with_before(cause: _Weighed) -> str:
-    """A cause that only points back, together with what it points at."""
-    return f"{cause.before} {cause.text}" if cause.before and _BACK.match(cause.text) else cause.text
+def _reported(evidence: Weighed, turn: Turn) -> str:
+    """What the user tells, whole where it is short: what was tried and what came of it are often two sentences."""
+    every = " ".join(s.text for s in turn.told if s is evidence or not s.moves & {"proposes", "advises"})
+    return every if turn.role == "user" and not turn.open and len(every) <= _SHOWN else evidence.text
 
 
-def _weighed(said: Sequence[Message]) -> list[_Weighed]:
-    out: list[_Weighed] = []
-    looked = False
-    for place, message in enumerate(said):
-        if message.role not in ("user", "assistant"):
-            continue
-        looked = looked or message.role == "assistant"
-        before = cut = ""
-        for piece in marked(message.text[:_WIDE]):
-            text = _MARKS.sub("", f"{cut} {piece.text.strip()}".strip())
-            cut = (
-                text if text.endswith(" .") else ""
-            )  # a stop by itself is an argument, not an end: "COPY . ."
-            if cut:
-                continue
-            if piece.sentence.shape not in ("prose", "item") or len(text) > _LONG:
-                before = ""
-                continue
-            plain = _plain(text)
-            if "question" in piece.cues or not plain or plain.endswith((":", "：")) or plain[0] in "<#":
-                before = ""
-                continue
-            pasted = message.role == "user" and len(message.text) > _PASTED
-            cause, fix, evidence = _weigh(plain, message.role, "success" in piece.cues)
-            # What is told before anybody looked is the trouble, not its cause.
-            weights = (0.0, 0.0, 0.0) if pasted else (cause if looked else 0.0, fix, evidence)
-            out.append(_Weighed(place, len(out), plain, before, *weights))
-            before = plain
-    return out
-
-
-def _plain(text: str) -> str:
-    """A sentence without thanks before it; empty where nothing is left that says something."""
-    thanks = _THANKS.match(text)
-    rest = text if thanks is None else text[thanks.end() :]
-    if _WISHES.search(rest) or len(rest) + len(_HAN.findall(rest)) < _SHORT:
-        return ""
-    return rest
-
-
-def _weigh(text: str, role: str, success: bool) -> tuple[float, float, float]:
-    low = lowered(text)
-    sums = {"cause": 0.0, "fix": 0.0, "evidence": 0.0}
-    for language in ("en", "zh") if _HAN.search(text) else ("en",):
-        for what, rows in _tables()[language].items():
-            if what not in sums:
-                continue
-            found = [weight for pattern, weight in rows if pattern.search(low)]
-            if what == "evidence" and role == "assistant" and max(found, default=0.0) < _STRONG:
-                continue
-            sums[what] += sum(found)
-    if _PLAN.match(text):  # what somebody is about to do shows nothing yet
-        return 0.0, 0.0, 0.0
-    if role == "user":
-        # People ask for what is to be done, and tell how it went.
-        return sums["cause"] * 0.6, sums["fix"] * 0.4, sums["evidence"] + 0.4 + 0.6 * success
-    return sums["cause"], sums["fix"], sums["evidence"] + 0.3 * success
+def _explanation(cause: Weighed, fix: Weighed, told: Sequence[Weighed]) -> str:
+    """A cause with the sentences around it, as far as there is room: why something was as it was is seldom told in one."""
+    chosen = [s for s in told if s.number < fix.number]
+    low = high = chosen.index(cause)
+    while True:
+        grown = next(
+            (
+                (a, b)
+                for a, b in ((low, high + 1), (low - 1, high))
+                if a >= 0 and b < len(chosen) and len(" ".join(s.text for s in chosen[a : b + 1])) <= _SHOWN
+            ),
+            None,
+        )
+        if grown is None:
+            return " ".join(s.text for s in chosen[low : high + 1])
+        low, high = grown

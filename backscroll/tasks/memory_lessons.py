@@ -40,7 +40,7 @@ def lessons_of(
     known = {source for note in paired for source in note.sources}
     learned = [note for note in _learned(said, arcs, words) if not known & set(note.sources)]
     known |= {source for note in learned for source in note.sources}
-    heard = [note for note in _said(state, said, words) if note.sources[-1] not in known]
+    heard = [note for note in _said(state, said, words) if not known & set(note.sources)]
     return [*paired[-MOST:], *learned, *heard[-MOST:], *_corrections(said, words)]
 
 

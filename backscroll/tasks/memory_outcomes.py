@@ -16,7 +16,9 @@ from backscroll.derive.essentials_reading import findings
 from backscroll.derive.importance import weigh_sentence
 from backscroll.derive.sentences_cues import Marked, marked
 from backscroll.tasks.memory_arcs import Arc, says_something
+from backscroll.tasks.memory_moves import asks, wishes, wrong
 from backscroll.tasks.memory_notes import FileChange, Note, aim, deed, failed, quoted, worked
+from backscroll.tasks.memory_turns import size_of
 from backscroll.tasks.preferences import SHOWN
 from backscroll.tasks.preferences_reading import read_text
 from backscroll.vocab.ids import Ref
@@ -29,6 +31,7 @@ FILES = 40
 _WIDE = 20_000
 _REPORTED = 2  # sentences of a last report
 _LOOKED_AT = 4  # messages of the assistant in which a report is looked for, from the end
+_LAST_WORD = 60  # weight in letters of a reply that only closes a talk
 _TELLING = 4  # words that a confirmation needs to say something by itself
 #: The last report of the assistant: it steps back behind a result that was accepted.
 REPORT = "report"
@@ -99,9 +102,10 @@ def accepted_of(task: Task, words: Mapping[str, str]) -> Iterator[Note]:
 def _reported(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[Note]:
     """The last report of a completed task, where nobody wrote a result: its weightiest sentences.
 
-    A last word that says nothing ("You're welcome!") is no report: the one before it is looked at.
+    A last word that says nothing ("You're welcome!") or only answers how it went ("Fingers crossed!") is not a report: the one before it is looked at.
     """
-    spoken = [m for m in reversed(said) if m.role == "assistant" and m.text.strip()]
+    places = [n for n, m in enumerate(said) if m.role == "assistant" and m.text.strip()]
+    spoken = [said[n] for n in reversed(places) if not _closes(said, n)]
     for last in spoken[:_LOOKED_AT]:
         found = [
             p
@@ -114,6 +118,16 @@ def _reported(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[Not
             text = words["reported"].format(text=quoted(" … ".join(best), 420))
             yield Note(MemoryKind.OUTCOME, text, (last.id,), (last.revision,), last.at, 0.6, sort=REPORT)
             return
+
+
+def _closes(said: Sequence[Message], place: int) -> bool:
+    """True for a few words behind a message of the user that wants nothing."""
+    before = said[place - 1] if place else None
+    if before is None or before.role != "user" or size_of(said[place].text) > _LAST_WORD:
+        return False
+    if len(said[place].content.parts) > 1:
+        return False  # with calls of tools there is more to it
+    return not any(asks(p) or wishes(p.text) or wrong(p) for p in marked(before.text[:_WIDE]))
 
 
 def _worth(found: Sequence[Marked], number: int) -> float:

@@ -44,10 +44,12 @@ class Content:
         return text_of(self.parts)
 
 
-ContentLike: TypeAlias = str | Content | Part | Sequence[Part]
+#: A content part as a dictionary, in the shape of the OpenAI Chat or Anthropic wire: `formats/content_blocks` reads it.
+PartLike: TypeAlias = Part | Mapping[str, Json]
+ContentLike: TypeAlias = str | Content | PartLike | Sequence[PartLike]
 
 
-def content_of(value: ContentLike, *, author: str | None = None) -> Content:
+def content_of(value: str | Content | Part | Sequence[Part], *, author: str | None = None) -> Content:
     """Accept a string, a part, several parts or a whole content."""
     if isinstance(value, Content):
         return replace(value, author=author) if author is not None and value.author is None else value
@@ -103,6 +105,11 @@ class Message:
     def author(self) -> str | None:
         """The name that signed the live revision, if any."""
         return self.content.author
+
+    @property
+    def metadata(self) -> Mapping[str, Json]:
+        """What else is known about the live revision."""
+        return self.content.metadata
 
 
 def is_spoken_by_user(message: Message) -> bool:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
+
+#: Where to look: this thread, all threads of its user, all threads of its project, or the whole store.
+Scope: TypeAlias = Literal["thread", "user", "project", "all"]
 
 
 def _none() -> Mapping[str, Json]:

@@ -20,6 +20,7 @@ from typing import Self
 from backscroll.errors import Conflict
 from backscroll.workspace.commits_merging import Blob
 from backscroll.workspace.commits_repository import Repository
+from backscroll.workspace.open_flags import CLOEXEC
 
 _WAIT = 5.0
 _AGAIN = 0.05
@@ -40,7 +41,7 @@ class Locked:
         end = time.monotonic() + _WAIT
         while True:
             try:
-                os.close(os.open(self._lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+                os.close(os.open(self._lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o644))
             except FileExistsError as error:
                 if time.monotonic() >= end:
                     raise Conflict(

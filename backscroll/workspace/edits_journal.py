@@ -8,7 +8,6 @@ happened. Files that somebody changed since are left alone and named. Before: `f
 from __future__ import annotations
 
 import base64
-import fcntl
 import hashlib
 import json
 import os
@@ -23,6 +22,8 @@ from backscroll.errors import BackscrollError, Conflict
 from backscroll.vocab.part import Json
 from backscroll.workspace.files import Files
 from backscroll.workspace.guard import shown
+from backscroll.workspace.holding import take_lock
+from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY
 from backscroll.workspace.walking import said
 
 
@@ -89,10 +90,10 @@ def noted(files: Files, steps: Sequence[Step]) -> Generator[Entry]:
     path = files.journal / f"{name}.json"
     with said(str(files.journal)):
         files.journal.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = os.open(path.with_suffix(".new"), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        file = os.open(path.with_suffix(".new"), os.O_RDWR | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o600)
     try:
         with said(str(path)):
-            fcntl.flock(file, fcntl.LOCK_EX)
+            take_lock(file, shared=False)  # nobody else knows the file yet
             view = memoryview(json.dumps(data).encode("ascii"))
             while view:
                 view = view[os.write(file, view) :]
@@ -115,10 +116,8 @@ def recover(files: Files) -> list[str]:
         if path.suffix not in (".json", ".new"):
             continue
         with suppress(FileNotFoundError), path.open("r+b") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue  # somebody is at it
+            if not take_lock(file.fileno(), shared=False):
+                continue  # another program is at it
             if os.fstat(file.fileno()).st_nlink == 0:
                 continue
             if path.suffix == ".new" or _undone(files, path.stem, file.read(), notes):
@@ -202,7 +201,7 @@ def _hash(data: bytes | None) -> str:
 
 
 def _sync(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    opened = os.open(folder, os.O_RDONLY | DIRECTORY | CLOEXEC)
     try:
         os.fsync(opened)
     finally:

@@ -25,10 +25,11 @@ from backscroll.config import default_store
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.workspace.encoding import Newline, decoded, encoded, is_binary, with_newlines
 from backscroll.workspace.guard import Guard, shown
+from backscroll.workspace.open_flags import CLOEXEC, NOCTTY, NOFOLLOW, NONBLOCK
 from backscroll.workspace.putting import put
 from backscroll.workspace.walking import Spot, Walker, check_new, kind_of
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_READ = os.O_RDONLY | NOFOLLOW | NONBLOCK | NOCTTY | CLOEXEC
 _PIECE = 1 << 20
 _AFTER_FEED = re.compile(rb"(?<=\n)")
 LARGEST = 10_000_000  # bytes that are read or written in one go

@@ -35,7 +35,7 @@ def held(path: Path, patience: float, *, shared: bool = False) -> Generator[None
         ) from error
     try:
         until = time.monotonic() + patience
-        while not _taken(descriptor, shared=shared):
+        while not take_lock(descriptor, shared=shared):
             if time.monotonic() > until:
                 raise Conflict(
                     "another program is at work on the snapshots of this folder",
@@ -50,7 +50,8 @@ def held(path: Path, patience: float, *, shared: bool = False) -> Generator[None
 if sys.platform == "win32":
     import msvcrt
 
-    def _taken(descriptor: int, *, shared: bool) -> bool:  # noqa: ARG001 - there is only one kind there
+    def take_lock(descriptor: int, *, shared: bool) -> bool:  # noqa: ARG001 - there is only one kind there
+        """Lock a file without waiting; False where another program holds it. Closing the file lets go of it."""
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -59,7 +60,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _taken(descriptor: int, *, shared: bool) -> bool:
+    def take_lock(descriptor: int, *, shared: bool) -> bool:
+        """Lock a file without waiting; False where another program holds it. Closing the file lets go of it."""
         try:
             fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -15,9 +15,10 @@ from collections.abc import Generator
 from pathlib import Path
 
 from backscroll.errors import InvalidInput
+from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW, NONBLOCK
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC
+_FILE = os.O_RDONLY | NOFOLLOW | NONBLOCK | CLOEXEC
 #: What a path that is gone, or leads through something that is no folder, is answered with.
 ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
@@ -38,7 +39,7 @@ def checked(path: str) -> str:
 @contextlib.contextmanager
 def opened_root(root: Path) -> Generator[int]:
     """The folder itself, open. The way to it may lead over links; only what is below may not."""
-    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = os.open(root, os.O_RDONLY | DIRECTORY | CLOEXEC)
     try:
         yield fd
     finally:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from backscroll.errors import NotFound, StoreError
+from backscroll.logs import logger_of
 from backscroll.vocab.change import FileChange
 from backscroll.workspace.erasing import (
     Erasure,
@@ -32,6 +33,8 @@ from backscroll.workspace.inside import opened_root, status
 from backscroll.workspace.kept_home import KeptHome
 from backscroll.workspace.looking import Contents, Looker, unchanged
 from backscroll.workspace.snapshots import Entry
+
+_LOG = logger_of("workspace")
 
 _REMEMBERED = 8  # snapshots whose lists of files stay in memory
 
@@ -174,6 +177,7 @@ class Keeper(ABC, Generic[C]):
             name = self._write(entries)
         self._last = (entries, name)
         self._listed(name, entries)
+        _LOG.debug("took snapshot %s of %d files", name, len(entries))
         return name
 
     @contextmanager

@@ -22,10 +22,11 @@ from backscroll.workspace.encoding import is_binary
 from backscroll.workspace.files import Files
 from backscroll.workspace.guard import shown
 from backscroll.workspace.ignoring import Chosen, Ignore
+from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY, NOCTTY, NOFOLLOW, NONBLOCK
 from backscroll.workspace.walking import kind_of
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_PEEK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC
+_PEEK = os.O_RDONLY | NOFOLLOW | NONBLOCK | NOCTTY | CLOEXEC
 _LOOKED_AT = 200_000  # entries; a folder with more is cut, and says so
 _DEEPEST = 60
 _IGNORE_FILE = 500_000  # bytes

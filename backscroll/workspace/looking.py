@@ -20,6 +20,7 @@ from typing import Protocol
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.workspace.inside import ABSENT, link_target, open_file, opened_root, status
+from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
 from backscroll.workspace.patterns import Rules, matches, parse_rules, rules_of
 from backscroll.workspace.snapshots import Entry, Kind, Why
 
@@ -210,9 +211,7 @@ class Looker:
             if prefix.count("/") >= _DEEPEST:
                 continue
             try:
-                inner = os.open(
-                    name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder_fd
-                )
+                inner = os.open(name, os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC, dir_fd=folder_fd)
             except OSError:
                 continue
             try:

@@ -14,9 +14,10 @@ from contextlib import suppress
 
 from backscroll.errors import Conflict
 from backscroll.workspace.guard import shown
+from backscroll.workspace.open_flags import CLOEXEC, NOFOLLOW
 from backscroll.workspace.walking import Spot
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | CLOEXEC
 
 
 def put(spot: Spot, data: bytes, mode: int | None, beside: str) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backscroll.workspace.inside import ABSENT, checked, link_target, open_file, parent_of, status
+from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
 from backscroll.workspace.snapshots import Kind
 
 Tick = Callable[[str], None]
@@ -100,7 +101,7 @@ def put(root_fd: int, path: str, state: State, source: Path, tick: Tick, tempora
 
 
 def _write_beside(fd: int, temporary: str, state: State, source: Path) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | CLOEXEC
     mode = state.mode or (0o755 if state.kind == "exec" else 0o644)
     opened = os.open(temporary, flags, 0o600, dir_fd=fd)
     with os.fdopen(opened, "wb") as out, source.open("rb") as content:
@@ -170,7 +171,7 @@ class _At:
 
     def enter(self, part: str) -> None:
         """One folder down; a link is no folder."""
-        inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.fd)
+        inner = os.open(part, os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC, dir_fd=self.fd)
         os.close(self.fd)
         self.fd = inner
 
@@ -187,7 +188,7 @@ def _walking(root_fd: int) -> Generator[_At]:
 def _clear_folder(fd: int, name: str, tick: Tick) -> None:
     """A folder in the way of a file goes, where it holds nothing but empty folders."""
     try:
-        inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+        inner = os.open(name, os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC, dir_fd=fd)
     except OSError:
         return  # nothing there, or no folder
     try:
@@ -217,7 +218,7 @@ def blocked_by(root_fd: int, path: str, going: set[str]) -> str:
 
 def _staying_below(root_fd: int, folder: str, going: set[str]) -> str:
     with parent_of(root_fd, folder) as (fd, name):
-        inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+        inner = os.open(name, os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC, dir_fd=fd)
     try:
         with os.scandir(inner) as entries:
             listed = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
@@ -251,7 +252,7 @@ def write_durably(target: Path, data: bytes) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make names in a folder durable."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = os.open(folder, os.O_RDONLY | DIRECTORY | CLOEXEC)
     try:
         os.fsync(fd)
     except OSError as error:

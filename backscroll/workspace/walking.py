@@ -19,8 +19,9 @@ from typing import NoReturn
 
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, NotFound
 from backscroll.workspace.guard import Guard, shown
+from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC
 _LINKS = 40  # on the way to one file; more are a circle
 _DEEPEST = 200  # folders in each other, all of them open during a walk
 _LONGEST = 4096  # bytes of a path

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import backscroll
 from backscroll.act.agent import Agent
@@ -107,7 +107,9 @@ def stage(
     with ScriptedServer(Scenario(lines=lines(*answers), **(scenario or {}))) as server:
         url = server.url if kind != "anthropic" else server.url.removesuffix("/v1")
         provider = Provider("here", kind=kind, base_url=url, model="gpt-4o", tries=3)  # type: ignore[arg-type]
-        with backscroll.open(tmp_path / "store.db", background=False, **(settings or {})) as engine:
+        with backscroll.open(
+            tmp_path / "store.db", background=False, **cast("Any", settings or {})
+        ) as engine:
             thread = engine.create("work", metadata={"workspace": str(root)})
             how.setdefault("budget", 30_000)
             with Agent(thread, provider=provider, root=root, person=someone, **how) as agent:

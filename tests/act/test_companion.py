@@ -248,15 +248,16 @@ def test_help_lists_what_can_be_said(engine: Engine) -> None:
 
 def talk(engine: Engine) -> Thread:
     thread = engine.create("Tides", project="/tides")
-    for role, text in (
-        ("user", "We moved the staging server. It listens on port 8443 now."),
-        ("assistant", "Noted: staging listens on 8443. The old port was 8080."),
-        ("user", "潮汐表的默认港口改成圣马洛。"),
-        ("assistant", "好的，默认港口现在是圣马洛。"),
-        ("user", "Lunch was soup and bread today."),
-        ("assistant", "Sounds good."),
-    ):
-        thread.append(role, text)
+    thread.extend(
+        [
+            ("user", "We moved the staging server. It listens on port 8443 now."),
+            ("assistant", "Noted: staging listens on 8443. The old port was 8080."),
+            ("user", "潮汐表的默认港口改成圣马洛。"),
+            ("assistant", "好的，默认港口现在是圣马洛。"),
+            ("user", "Lunch was soup and bread today."),
+            ("assistant", "Sounds good."),
+        ]
+    )
     return thread
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backscroll import Wire
 from backscroll.assemble.validity import check, repair
 from backscroll.vocab.prompt import WIRES
 from tests.assemble.wire_oracle import judge
@@ -85,7 +86,7 @@ def _plain(value: Any) -> str:
 @settings(max_examples=100, deadline=None)
 @given(GARBAGE, MODELS, st.booleans(), st.sampled_from([None, [], [{"name": "ls"}]]), LOOSE, OPTIONS)
 def test_any_garbage_becomes_a_prompt(
-    wire: str, messages: list[Any], model: str | None, same: bool, tools: Any, system: Any, options: Any
+    wire: Wire, messages: list[Any], model: str | None, same: bool, tools: Any, system: Any, options: Any
 ) -> None:
     """Repair never stumbles, leaves no flaw, and a second repair changes nothing."""
     given_copy = copy.deepcopy(messages)
@@ -103,7 +104,7 @@ def test_any_garbage_becomes_a_prompt(
 @pytest.mark.parametrize("wire", WIRES)
 @settings(max_examples=100, deadline=None)
 @given(GARBAGE, LOOSE)
-def test_a_service_would_take_what_was_repaired(wire: str, messages: list[Any], system: Any) -> None:
+def test_a_service_would_take_what_was_repaired(wire: Wire, messages: list[Any], system: Any) -> None:
     """A judge that shares nothing with the engine finds nothing to refuse."""
     done = repair(messages, wire, system=system)
     judge(done.messages, wire, done.system)
@@ -112,7 +113,7 @@ def test_a_service_would_take_what_was_repaired(wire: str, messages: list[Any], 
 @pytest.mark.parametrize("wire", WIRES)
 @settings(max_examples=100, deadline=None)
 @given(GARBAGE)
-def test_what_is_right_stays_the_same_object(wire: str, messages: list[Any]) -> None:
+def test_what_is_right_stays_the_same_object(wire: Wire, messages: list[Any]) -> None:
     """A valid prompt comes back message by message, and `check` and `repair` agree on whether it is one."""
     valid = repair(messages, wire).messages
     done = repair(valid, wire)
@@ -123,7 +124,7 @@ def test_what_is_right_stays_the_same_object(wire: str, messages: list[Any]) -> 
 @pytest.mark.parametrize("wire", WIRES)
 @settings(max_examples=50, deadline=None)
 @given(GARBAGE)
-def test_the_same_input_gives_the_same_bytes(wire: str, messages: list[Any]) -> None:
+def test_the_same_input_gives_the_same_bytes(wire: Wire, messages: list[Any]) -> None:
     """No clock, no chance, no order of sets."""
     assert _plain(repair(messages, wire).messages) == _plain(repair(copy.deepcopy(messages), wire).messages)
 
@@ -190,7 +191,7 @@ NEAR = {"openai-chat": NEAR_CHAT, "openai-responses": NEAR_RESPONSES, "anthropic
 @settings(max_examples=150, deadline=None)
 @given(st.data(), MODELS, st.booleans())
 def test_nearly_right_histories_are_mended(
-    wire: str, data: st.DataObject, model: str | None, same: bool
+    wire: Wire, data: st.DataObject, model: str | None, same: bool
 ) -> None:
     """Lost, doubled, shuffled calls and results, thinking with and without proof: mended, judged, and left alone then."""
     messages = data.draw(st.lists(NEAR[wire], max_size=9))

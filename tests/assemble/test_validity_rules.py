@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from backscroll import Wire
 from backscroll.assemble.validity import check, repair, rules
 from backscroll.assemble.validity.between import (
     Sent,
@@ -82,7 +83,7 @@ LONG = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 
 class Case(NamedTuple):
     rule: str
-    wire: str
+    wire: Wire
     broken: list[Any]
     mended: list[Any] | None  # None: only that there is no flaw left
     more: Mapping[str, Any] = MappingProxyType({})
@@ -264,7 +265,7 @@ RIGHT: list[tuple[str, list[Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("wire", "messages", "more"), RIGHT)
-def test_what_is_right_is_left_alone(wire: str, messages: list[Any], more: dict[str, Any]) -> None:
+def test_what_is_right_is_left_alone(wire: Wire, messages: list[Any], more: dict[str, Any]) -> None:
     """No rule is named for a prompt that a service takes, and repair hands back the very same messages."""
     assert check(messages, wire, **more) == []
     done = repair(messages, wire, **more)
@@ -382,7 +383,7 @@ BLOCK_STEP = [
 @pytest.mark.parametrize(
     ("wire", "wanted"), [(CHAT, CHAT_STEP), (RESPONSES, ITEM_STEP), (ANTHROPIC, BLOCK_STEP)]
 )
-def test_histories_of_other_wires_keep_their_calls(given: list[Any], wire: str, wanted: list[Any]) -> None:
+def test_histories_of_other_wires_keep_their_calls(given: list[Any], wire: Wire, wanted: list[Any]) -> None:
     """A history that was written for one provider is a valid one for another, with every call and every result."""
     done = repair(given, wire).messages
     judge(done, wire)
@@ -422,7 +423,7 @@ def test_changes_say_what_was_done_and_where() -> None:
 def test_bad_arguments_get_a_clear_error() -> None:
     """Unknown wires, something that is no list, and values that are no JSON are refused with a hint."""
     with pytest.raises(InvalidInput, match="unknown wire"):
-        check([], "telegraph")
+        check([], "telegraph")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="list"):
         repair({"messages": []}, "openai-chat")
     with pytest.raises(InvalidInput, match="no JSON value") as caught:

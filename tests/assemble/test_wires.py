@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import backscroll
+from backscroll import Wire
 from backscroll.assemble.validity import check
 from backscroll.assemble.validity.between import Sent, check_change
 from backscroll.assemble.wires import Breakpoint, render
@@ -238,7 +239,7 @@ def test_an_unknown_wire_is_refused() -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_insertions_follow_what_was_said(wire: str) -> None:
+def test_insertions_follow_what_was_said(wire: Wire) -> None:
     """Each by itself, behind the words that it was placed at; nothing before them is touched."""
     blocks = [block("user", "a"), block("assistant", "b"), block("user", "c")]
     bare, out = render(blocks, wire), render([*blocks, inserted("task 1"), inserted("task 2")], wire)
@@ -257,7 +258,7 @@ def test_insertions_follow_what_was_said(wire: str) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_insertions_follow_results(wire: str) -> None:
+def test_insertions_follow_results(wire: Wire) -> None:
     """A2: behind the results; where results are messages, it is a message of its own."""
     bare, out = render(STEP, wire), render([*STEP, inserted("ops")], wire)
     if wire == ANTHROPIC:
@@ -399,7 +400,7 @@ BLOBS = {"h": PNG}
 @settings(max_examples=100, deadline=None)
 @given(HISTORIES, INSERTIONS, st.booleans(), MODELS, st.sampled_from([None, [], [{"name": "ls"}]]))
 def test_any_history_gives_a_valid_prompt(
-    wire: str, history: list[Block], after: list[Block], same: bool, model: str | None, tools: Any
+    wire: Wire, history: list[Block], after: list[Block], same: bool, model: str | None, tools: Any
 ) -> None:
     """Parallel calls, lost results, pictures, thinking, nothing at all: no flaw on any wire, with marks and without."""
     out = render([*history, *after], wire, tools=tools, blobs=BLOBS.get, model=model, same_model=same)
@@ -416,7 +417,7 @@ def test_any_history_gives_a_valid_prompt(
 @settings(max_examples=40, deadline=None)
 @given(HISTORIES, INSERTIONS, st.booleans())
 def test_the_vendors_own_types_take_it(
-    wire: str, history: list[Block], after: list[Block], same: bool
+    wire: Wire, history: list[Block], after: list[Block], same: bool
 ) -> None:
     """Every message is one by the types of OpenAI's client, which know nothing of us."""
     adapter = vendor_types(wire)
@@ -428,7 +429,7 @@ def test_the_vendors_own_types_take_it(
 
 
 @cache
-def vendor_types(wire: str) -> Any:
+def vendor_types(wire: Wire) -> Any:
     pydantic = pytest.importorskip("pydantic")
     pytest.importorskip("openai")
     from openai.types.chat import ChatCompletionMessageParam

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import backscroll
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 
-ROLES = {"u": "user", "a": "assistant", "s": "system", "t": "tool"}
+ROLES: dict[str, backscroll.Role] = {"u": "user", "a": "assistant", "s": "system", "t": "tool"}
 
 
 def say(thread: backscroll.Thread, *lines: str) -> list[backscroll.Message]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 import backscroll
-from backscroll import Content, Media, Opaque, Reasoning, Text, ToolCall, ToolResult
+from backscroll import Content, Media, Opaque, Reasoning, Role, Text, ToolCall, ToolResult
 from backscroll.vocab.part import Part
 from tests.contracts.talk import say, texts
 
@@ -183,7 +183,7 @@ def test_nesting_without_end_is_refused(thread: backscroll.Thread) -> None:
 
 
 @pytest.mark.parametrize("role", ["", "User", "developer", "function", "\ud800", None, 5, ["user"]])
-def test_unknown_roles_are_refused(thread: backscroll.Thread, role: str) -> None:
+def test_unknown_roles_are_refused(thread: backscroll.Thread, role: Role) -> None:
     """A role that is none of the four is refused, and the error names the four."""
     for work in (lambda: thread.append(role, "x"), lambda: thread.insert(role, "x")):
         with pytest.raises(backscroll.InvalidInput, match="role") as refused:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll import Engine, Thread
+from backscroll import Engine, Thread, Wire
 from backscroll.engine.prompting import prompt
 from backscroll.record.chain import words_from_bytes
 from backscroll.vocab.event import Kind
@@ -27,7 +27,7 @@ def said(made: Any) -> str:
     return json.dumps(made.request, ensure_ascii=False)
 
 
-def rehearsed(thread: Thread, wire: str = "openai-chat", budget: int = BUDGET) -> str:
+def rehearsed(thread: Thread, wire: Wire = "openai-chat", budget: int = BUDGET) -> str:
     """What would be sent now."""
     return said(thread.prompt(budget, wire=wire, reserve=0, dry_run=True))
 
@@ -87,7 +87,7 @@ def hint_of(thread: Thread) -> backscroll.Message:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_what_was_placed_is_sent_again_to_the_byte(
-    asked: Thread, store: Engine, reopen: Callable[[], Engine], wire: str
+    asked: Thread, store: Engine, reopen: Callable[[], Engine], wire: Wire
 ) -> None:
     """The next prompts begin with the whole of the last one, in this process and in the next."""
     first = asked.prompt(BUDGET, wire=wire, reserve=0)

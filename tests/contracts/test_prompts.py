@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from backscroll import Engine, Thread
+from backscroll import Engine, Thread, Wire
 from backscroll.assemble.validity import check
 from backscroll.engine.background import Worker, bring_up_to_date
 from backscroll.engine.cropping import crops
@@ -25,12 +25,12 @@ def said(made: Any) -> str:
     return json.dumps(made.request, ensure_ascii=False)
 
 
-def rehearsed(thread: Thread, budget: int = BUDGET, wire: str = "openai-chat") -> str:
+def rehearsed(thread: Thread, budget: int = BUDGET, wire: Wire = "openai-chat") -> str:
     return said(thread.prompt(budget, wire=wire, reserve=0, dry_run=True))
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_prompt_fits_is_valid_and_leaves_a_receipt(long: Thread, wire: str) -> None:
+def test_a_prompt_fits_is_valid_and_leaves_a_receipt(long: Thread, wire: Wire) -> None:
     """On each wire: within budget, no rule broken, the account kept and read back as it was given."""
     made = long.prompt(BUDGET, wire=wire, reserve=0)
     assert made.receipt.total <= BUDGET

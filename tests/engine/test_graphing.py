@@ -223,8 +223,8 @@ def test_a_pin_holds_every_value(thread: Thread) -> None:
 
 def test_without_preserving_the_text_wins(sqlite_url: str) -> None:
     """`preserve_user_edits: false`: changes stay in the log and do not count."""
-    how = {"conflict_resolution_preserve_user_edits": False}
-    with backscroll.open(sqlite_url, background=False, **how) as engine:
+    how = backscroll.open(sqlite_url, background=False, conflict_resolution_preserve_user_edits=False)
+    with how as engine:
         thread = told(engine)
         thread.graph.set("Ellie", "lives_in", other="Silver Inn")
         assert home(thread) == ["brackwater"]

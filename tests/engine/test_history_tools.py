@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll import Thread
+from backscroll import Thread, Wire
 from backscroll.assemble.handles import offers_expand
 from backscroll.errors import InvalidInput
 from backscroll.vocab.prompt import WIRES
@@ -25,7 +25,7 @@ def thread(tmp_path: Path) -> Iterator[Thread]:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_they_are_offered_in_the_form_of_the_wire(thread: Thread, wire: str) -> None:
+def test_they_are_offered_in_the_form_of_the_wire(thread: Thread, wire: Wire) -> None:
     """And prompts with them name handles."""
     tools = list(thread.tools(wire))
     assert offers_expand(tools)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll import Content, Media, Reasoning, Text, Thread, ToolCall, ToolResult
+from backscroll import Content, Media, Reasoning, Text, Thread, ToolCall, ToolResult, Wire
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_binding, check_growth
 from backscroll.engine.prompting import Prompt
@@ -166,7 +166,7 @@ def test_a_cut_keeps_the_thinking_that_stands_before_it(thread: Thread) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_stand_in_that_was_answered_stays(thread: Thread, wire: str) -> None:
+def test_a_stand_in_that_was_answered_stays(thread: Thread, wire: Wire) -> None:
     """The model was told that there is no result; the result comes later, in words, where it came."""
     tools = {"openai-chat": [{"type": "function", "function": {"name": "Read"}}],
              "openai-responses": [{"type": "function", "name": "Read"}], "anthropic": READ}[wire]  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import backscroll
+from backscroll import Wire
 from backscroll.assemble.validity import check
 from backscroll.engine.engine import Engine
 from backscroll.engine.prompting import compare, prompt, receipts
@@ -53,7 +54,7 @@ def said(made: Any) -> str:
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("budget", [4_000, 12_000, 200_000])
-def test_a_prompt_fits_and_is_valid_on_every_wire(thread: Thread, wire: str, budget: int) -> None:
+def test_a_prompt_fits_and_is_valid_on_every_wire(thread: Thread, wire: Wire, budget: int) -> None:
     made = thread.prompt(budget, wire=wire, tools=[TOOL])
     assert made.receipt.total <= budget
     assert check(made.messages, wire, system=made.system, tools=list(made.tools)) == []
@@ -223,7 +224,7 @@ def test_a_known_model_is_enough(thread: Thread) -> None:
 
 def test_an_unknown_wire_is_refused(thread: Thread) -> None:
     with pytest.raises(InvalidInput, match="unknown wire"):
-        thread.prompt(20_000, wire="smoke-signals")
+        thread.prompt(20_000, wire="smoke-signals")  # type: ignore[arg-type]
 
 
 def test_tools_larger_than_the_budget(thread: Thread) -> None:

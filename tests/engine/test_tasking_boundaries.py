@@ -126,7 +126,7 @@ def test_off_means_off(folder: Path) -> None:
 def test_an_unknown_setting_is_refused(folder: Path) -> None:
     """With what is known."""
     with pytest.raises(InvalidInput, match="task_boundaries") as caught:
-        backscroll.open(folder, background=False, task_boundaries="maybe")
+        backscroll.open(folder, background=False, task_boundaries="maybe")  # type: ignore[arg-type]
     assert "suggest" in caught.value.hint
 
 

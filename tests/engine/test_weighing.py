@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll import Content, Media, Text, ToolCall, ToolResult
+from backscroll import Content, Media, Text, ToolCall, ToolResult, Wire
 from backscroll.assemble.policy_fit import cut_block
 from backscroll.engine.asking import asked
 from backscroll.engine.counting import kept_bytes
@@ -27,7 +27,7 @@ def engine(tmp_path: Path) -> Iterator[backscroll.Engine]:
         yield opened
 
 
-def assert_weighed(engine: backscroll.Engine, blocks: Iterable[Block], wire: str) -> None:
+def assert_weighed(engine: backscroll.Engine, blocks: Iterable[Block], wire: Wire) -> None:
     for block in blocks:
         told = message_tokens(
             block.parts,
@@ -41,7 +41,7 @@ def assert_weighed(engine: backscroll.Engine, blocks: Iterable[Block], wire: str
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_signed_message_that_is_cut_still_has_its_author(engine: backscroll.Engine, wire: str) -> None:
+def test_a_signed_message_that_is_cut_still_has_its_author(engine: backscroll.Engine, wire: Wire) -> None:
     thread = engine.create("Talk")
     thread.append("user", "read it", author=AUTHOR)
     words = Text("wind, sails\n" * 90)
@@ -58,7 +58,7 @@ def test_a_signed_message_that_is_cut_still_has_its_author(engine: backscroll.En
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_waiting_call_that_broke_off_is_shown_as_it_is_weighed(
-    engine: backscroll.Engine, wire: str
+    engine: backscroll.Engine, wire: Wire
 ) -> None:
     """Wherever it stands, nothing but its beginning is shown."""
     thread = engine.create("Talk")
@@ -73,7 +73,7 @@ def test_a_waiting_call_that_broke_off_is_shown_as_it_is_weighed(
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_system_text_that_is_filled_in_weighs_what_its_place_can_take(
-    engine: backscroll.Engine, wire: str
+    engine: backscroll.Engine, wire: Wire
 ) -> None:
     thread = engine.create("Talk")
     thread.append("user", "hello")
@@ -83,7 +83,7 @@ def test_a_system_text_that_is_filled_in_weighs_what_its_place_can_take(
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_file_beside_a_giant_result_is_weighed_by_its_bytes(engine: backscroll.Engine, wire: str) -> None:
+def test_a_file_beside_a_giant_result_is_weighed_by_its_bytes(engine: backscroll.Engine, wire: Wire) -> None:
     thread = engine.create("Talk")
     thread.append("user", "read them")
     thread.append("assistant", [ToolCall("c1", "Read", {})])

@@ -317,6 +317,51 @@ def lore(talk: Talk, name: str) -> None:
     talk.tried(f"lore {name[:8]} {how} {called} {book if how == 'add' else ''}", steps[how])
 
 
+USERS = ("ann", "小安")
+STATED = (
+    "I live in Lisbon and I am allergic to nuts.",
+    "I moved to Porto.",
+    "我住在里斯本，对坚果过敏。",
+    "以后回答都用表格。",
+    "Always answer in tables.",
+)
+
+
+def belong(talk: Talk, name: str) -> None:
+    """A thread gets a user, or loses it; the user states something, is corrected, or takes it back in another thread."""
+    thread, dice = talk.thread(name), talk.dice
+    who = thread.info.user or dice.choice(USERS)
+    steps: dict[str, Callable[[], Any]] = {
+        "move": lambda: thread.describe(user=dice.choice((*USERS, *USERS, ""))),
+        "state": lambda: _state(talk, name),
+        "correct": lambda: talk.engine.user(who).correct("lives_in", dice.choice(("Braga", "波尔图"))),
+        "reject": lambda: talk.engine.user(who).reject("lives_in", dice.choice(("Lisbon", "里斯本"))),
+        "look": lambda: (talk.engine.user(who).facts(), talk.engine.user(who).preferences()),
+        "elsewhere": lambda: _take_back_elsewhere(talk, name, who),
+    }
+    how = dice.choices(list(steps), (5, 6, 1, 1, 2, 4))[0]
+    talk.tried(f"user {name[:8]} {who} {how}", steps[how])
+
+
+def _state(talk: Talk, name: str) -> None:
+    """The user says something about themselves."""
+    parts, line = talk.parts("user", 1)
+    talk.put(name, [Text(talk.dice.choice(STATED)), *parts], line)
+
+
+def _take_back_elsewhere(talk: Talk, name: str, user: str) -> None:
+    """A message of another thread of the same user is deleted."""
+    others = [each for each in talk.lines if each != name and talk.thread(each).info.user == user]
+    if not others:
+        return
+    other = talk.dice.choice(others)
+    line = talk.some_line(other, role="user")
+    if line is not None:
+        talk.note(f"  delete {other[:8]} {line.id}")
+        talk.thread(other).delete(line.id)
+        talk.change_line(other, line.id, deleted=True)
+
+
 def ask(talk: Talk, name: str) -> None:
     """Things are read, which fills whatever is kept in memory."""
     thread = talk.thread(name)
@@ -348,6 +393,7 @@ ACTS: Mapping[Act, int] = {
     memory: 4,
     graph: 4,
     lore: 4,
+    belong: 5,
     ask: 3,
 }
 

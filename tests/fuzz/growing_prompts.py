@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from backscroll import Wire
 from backscroll.assemble.continuation import STOOD_IN
 from backscroll.errors import BudgetTooSmall
 from backscroll.vocab.event import Event, Kind
@@ -71,7 +72,9 @@ def fuzz(seed: int, folder: Path) -> None:
         dice = talk.dice
         name = talk.create(project=dice.choice(("", "harbour")), language=dice.choice(("", "en", "zh")))
         talk.say(name, "system")
-        ways = [(dice.choice((900, 2000, 6000, 20_000)), wire) for wire in promises.WIRES]
+        ways: list[tuple[int, Wire]] = [
+            (dice.choice((900, 2000, 6000, 20_000)), wire) for wire in promises.WIRES
+        ]
         before: dict[tuple[str, str], Sent] = {}
         for _ in range(OPERATIONS):
             touched = acts.act(talk, ACTS)
@@ -94,7 +97,7 @@ class Sent:
         self.blocks = [json.dumps([b.role, [part_to_json(p) for p in b.parts]]) for b in made.blocks]
 
 
-def asked(talk: Talk, name: str, budget: int, wire: str) -> Sent | None:
+def asked(talk: Talk, name: str, budget: int, wire: Wire) -> Sent | None:
     """A prompt as it is sent, with all it leaves behind."""
     talk.note(f"send {name[:8]} {budget} {wire}")
     thread = talk.thread(name)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import backscroll
-from backscroll import Media
+from backscroll import Media, Wire
 from backscroll.engine.counting import kept_bytes
 from backscroll.engine.lore.books import TELLS, entry_id
 from backscroll.errors import BudgetTooSmall
@@ -16,12 +16,12 @@ from backscroll.vocab.prompt import Section
 from tests.assemble import wire_oracle
 from tests.fuzz.talk import Line, Talk
 
-WIRES = ("openai-chat", "openai-responses", "anthropic")
+WIRES: tuple[Wire, ...] = ("openai-chat", "openai-responses", "anthropic")
 BUDGETS = (500, 900, 2000, 4000, 8000, 16_000, 32_000, 100_000, 400_000)
 _SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
 
 
-def tools_for(wire: str) -> list[dict[str, Any]]:
+def tools_for(wire: Wire) -> list[dict[str, Any]]:
     """Two tools, as a wire wants them."""
     out: list[dict[str, Any]] = []
     for name in ("Read", "Bash"):
@@ -34,7 +34,7 @@ def tools_for(wire: str) -> list[dict[str, Any]]:
     return out
 
 
-def asked(thread: backscroll.Thread, budget: int, wire: str, tools: bool = False) -> Any:
+def asked(thread: backscroll.Thread, budget: int, wire: Wire, tools: bool = False) -> Any:
     """A prompt that leaves nothing behind; None where the budget is refused."""
     try:
         return thread.prompt(
@@ -160,7 +160,7 @@ def assert_whole(talk: Talk, name: str, made: Any) -> None:
     assert not missing, f"{missing[:3]} not in a prompt of {receipt.budget} tokens, for {size} characters"
 
 
-def assert_keeps(talk: Talk, name: str, budget: int, wire: str, *, tools: bool = False) -> bool:
+def assert_keeps(talk: Talk, name: str, budget: int, wire: Wire, *, tools: bool = False) -> bool:
     """One prompt and all it promises; False where the budget is refused."""
     thread = talk.thread(name)
     made = asked(thread, budget, wire, tools)
@@ -181,7 +181,7 @@ def assert_keeps(talk: Talk, name: str, budget: int, wire: str, *, tools: bool =
     return True
 
 
-def assert_monotone(talk: Talk, name: str, wire: str) -> None:
+def assert_monotone(talk: Talk, name: str, wire: Wire) -> None:
     """Where a budget works, every larger one does; and the one that a refusal names works."""
     worked = 0
     for budget in BUDGETS:
@@ -193,7 +193,7 @@ def assert_monotone(talk: Talk, name: str, wire: str) -> None:
             assert asked(talk.thread(name), least, wire), f"{wire}: {least} is named as enough, and refused"
 
 
-def _minimum(thread: backscroll.Thread, budget: int, wire: str) -> int:
+def _minimum(thread: backscroll.Thread, budget: int, wire: Wire) -> int:
     try:
         thread.prompt(budget, wire=wire, reserve=0, dry_run=True)
     except BudgetTooSmall as refused:

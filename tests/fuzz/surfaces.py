@@ -23,7 +23,7 @@ def everything(
     engine: backscroll.Engine,
     name: str,
     words: Sequence[str] = (),
-    wires: Sequence[str] = WIRES,
+    wires: Sequence[backscroll.Wire] = WIRES,
     budgets: Sequence[int] = BUDGETS,
 ) -> dict[str, Any]:
     """All surfaces of one thread, as JSON would have them."""
@@ -81,7 +81,7 @@ def _graph(thread: backscroll.Thread) -> dict[str, Callable[[], Any]]:
 
 
 def _prompts(
-    thread: backscroll.Thread, wires: Sequence[str], budgets: Sequence[int]
+    thread: backscroll.Thread, wires: Sequence[backscroll.Wire], budgets: Sequence[int]
 ) -> dict[str, Callable[[], Any]]:
     return {
         f"prompt {wire} {budget}": lambda wire=wire, budget=budget: (

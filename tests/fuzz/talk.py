@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
-from backscroll import Content, Media, Reasoning, Text, ToolCall, ToolResult
+from backscroll import Content, Media, Reasoning, Role, Text, ToolCall, ToolResult
 from backscroll.engine.means import Means
 from backscroll.errors import BackscrollError, StoreError
 from tests.fuzz.words import BLANK, Words
@@ -51,7 +51,7 @@ class Line:
     """A message as the model knows it."""
 
     id: str
-    role: str
+    role: Role
     word: str  # "" where nothing was said that can be looked for
     hidden: bool = False
     pinned: bool = False
@@ -110,7 +110,7 @@ class Talk:
         names = list(self.lines)
         return names[-1] if self.dice.random() < 0.4 else self.dice.choice(names)
 
-    def some_line(self, name: str, *, role: str = "", deleted: bool | None = False) -> Line | None:
+    def some_line(self, name: str, *, role: Role | None = None, deleted: bool | None = False) -> Line | None:
         """One of the lines of a thread, those at its end more often; `deleted=None` for any."""
         found = [
             line
@@ -197,7 +197,7 @@ class Talk:
         self.note(f"create {made.id[:8]} {about or ''}")
         return made.id
 
-    def parts(self, role: str, lines: int | None = None) -> tuple[list[Any], Line]:
+    def parts(self, role: Role, lines: int | None = None) -> tuple[list[Any], Line]:
         """Content for a message that holds a fresh word, and the line that stands for it."""
         dice = self.dice
         if dice.random() < 0.03:
@@ -211,7 +211,7 @@ class Talk:
         return parts, Line("", role, word)
 
     def say(
-        self, name: str, role: str, lines: int | None = None, *, hidden: bool = False, pinned: bool = False
+        self, name: str, role: Role, lines: int | None = None, *, hidden: bool = False, pinned: bool = False
     ) -> None:
         """Append a message."""
         parts, line = self.parts(role, lines)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from backscroll import Wire
 from backscroll.engine.engine import Engine
 from backscroll.engine.means import Means
 from backscroll.errors import BudgetTooSmall
@@ -47,7 +48,9 @@ def fuzz(seed: int, folder: Path) -> None:
         talk.say(name, "system")
         for _ in range(dice.choice((2, 12, 30))):
             talk.turn(name)
-        ways = [(dice.choice((900, 2000, 6000, 20_000)), wire) for wire in promises.WIRES]
+        ways: list[tuple[int, Wire]] = [
+            (dice.choice((900, 2000, 6000, 20_000)), wire) for wire in promises.WIRES
+        ]
         for _ in range(OPERATIONS):
             touched = acts.act(talk, ACTS)
             budget, wire = dice.choice(ways)
@@ -62,7 +65,7 @@ def another(talk: Talk) -> Engine:
     return Engine(SqliteStore(Path(talk.place)), talk.engine.settings)
 
 
-def send(talk: Talk, name: str, budget: int, wire: str) -> None:
+def send(talk: Talk, name: str, budget: int, wire: Wire) -> None:
     """A prompt as it is sent: it writes down what it condensed and placed."""
     talk.note(f"send {name[:8]} {budget} {wire}")
     try:
@@ -71,7 +74,7 @@ def send(talk: Talk, name: str, budget: int, wire: str) -> None:
         talk.trail[-1] += f"  (refused: {refused})"
 
 
-def assert_same(talk: Talk, second: Engine, name: str, budget: int, wire: str) -> None:
+def assert_same(talk: Talk, second: Engine, name: str, budget: int, wire: Wire) -> None:
     """The engine that did everything, one that looks now and then and a new one build the same prompt."""
     talk.note(f"compare {name[:8]} {budget} {wire}")
     moment = talk.clock.moment.isoformat(timespec="microseconds")
@@ -90,7 +93,7 @@ def assert_same(talk: Talk, second: Engine, name: str, budget: int, wire: str) -
             )
 
 
-def _told(engine: Engine, name: str, budget: int, wire: str) -> dict[str, Any]:
+def _told(engine: Engine, name: str, budget: int, wire: Wire) -> dict[str, Any]:
     """A rehearsed prompt as plain data; written down is nothing, so that the next one has the same to start from."""
     thread = engine.thread(name)
     try:

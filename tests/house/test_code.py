@@ -10,7 +10,7 @@ from tests.house import tree
 
 MODULE_LINES = 450
 FUNCTION_LINES = 80
-PUBLIC_NAMES = 30
+PUBLIC_NAMES = 40
 
 TOO_LONG_ON_PURPOSE: dict[str, str] = {}
 """`backscroll/room/module.py` or `backscroll/room/module.py:function`, and the reason why it is one idea."""

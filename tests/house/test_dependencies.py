@@ -51,3 +51,30 @@ def test_the_wheel_carries_every_file_of_the_package(tmp_path: Path) -> None:
     assert ours - inside == set()
     assert "backscroll/py.typed" in inside
     assert not any(name.startswith(("tests/", "bench/")) for name in inside)
+
+
+@pytest.mark.parametrize(
+    ("target", "extras"), [("run", "openai,anthropic"), ("setup", "dev"), ("format", "dev")]
+)
+def test_a_target_installs_what_it_needs(target: str, extras: str, tmp_path: Path) -> None:
+    """`make run` sets up what the chat needs, and nothing once either state is there."""
+    venv = tmp_path / "venv"
+    venv.mkdir()
+    ask = ["make", "--dry-run", target, f"VENV={venv}"]
+    told = subprocess.run(ask, cwd=tree.ROOT, capture_output=True, text=True, check=True).stdout
+    found = re.search(r"tools/setup (\S+) (\S+) (\S+)", told)
+    assert found is not None, told
+    assert (found[1], found[3]) == (str(venv), extras)
+    Path(found[2]).touch()
+    again = subprocess.run(ask, cwd=tree.ROOT, capture_output=True, text=True, check=True).stdout
+    assert "tools/setup" not in again
+
+
+def test_every_dependency_has_a_floor() -> None:
+    """`tools/floors.py` installs the lowest version of each: all of them say which that is."""
+    project = tomllib.loads((tree.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *(one for extra in extras.values() for one in extra)]
+    assert [
+        line for line in lines if not re.search(r"(>=|==)\s*\d", line) and "backscroll[" not in line
+    ] == []

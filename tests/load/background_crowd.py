@@ -13,6 +13,7 @@ import time
 from contextlib import closing
 
 import backscroll
+from backscroll import Wire
 from backscroll.assemble.validity import check
 from backscroll.engine.background import Worker
 from backscroll.vocab.prompt import WIRES
@@ -22,7 +23,7 @@ BUDGET = 2500
 PATIENCE = 300
 
 
-def asked(thread: backscroll.Thread, wire: str) -> list[str]:
+def asked(thread: backscroll.Thread, wire: Wire) -> list[str]:
     """What is wrong with a prompt, asked for now."""
     made = thread.prompt(BUDGET, wire=wire, reserve=0)
     flaws = [str(flaw) for flaw in check(made.messages, wire, system=made.system)]

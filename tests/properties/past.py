@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from backscroll import Wire
 from backscroll.assemble.units import units_of
 from backscroll.assemble.validity import check
 from backscroll.config import Settings
@@ -295,7 +296,7 @@ class World:
 
     # -- what must hold --------------------------------------------------------------------------------------
 
-    def prompted(self, thread: Thread, budget: int, wire: str) -> Prompt:
+    def prompted(self, thread: Thread, budget: int, wire: Wire) -> Prompt:
         """A rehearsal in a budget, or in the smallest one that is said to do."""
         try:
             return thread.prompt(budget, wire=wire, reserve=0, dry_run=True)

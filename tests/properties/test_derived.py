@@ -26,6 +26,7 @@ from hypothesis.stateful import (
 )
 
 import backscroll
+from backscroll import Role, Wire
 from backscroll.assemble.validity import check
 from backscroll.engine.background import Worker, bring_up_to_date
 from backscroll.engine.cropping import crops
@@ -109,7 +110,7 @@ class Memory(RuleBasedStateMachine):
     @rule(
         which=places, role=st.sampled_from(["user", "assistant", "user", "assistant", "system"]), size=sizes
     )
-    def say(self, which: int, role: str, size: int) -> None:
+    def say(self, which: int, role: Role, size: int) -> None:
         self.clock.wait(5)
         self.thread(which).append(role, self.words.text(size))
 
@@ -163,7 +164,7 @@ class Memory(RuleBasedStateMachine):
             self.tried(lambda: thread.move(message.id, after=after.id if to % 5 else None))
 
     @rule(which=places, at=places, size=sizes, role=st.sampled_from(["user", "assistant", "system"]))
-    def insert(self, which: int, at: int, size: int, role: str) -> None:
+    def insert(self, which: int, at: int, size: int, role: Role) -> None:
         thread = self.thread(which)
         message = self.message(thread, at)
         text = self.words.text(size)
@@ -250,7 +251,7 @@ class Memory(RuleBasedStateMachine):
     # -- asking ----------------------------------------------------------------------------------------------
 
     @rule(which=places, budget=st.sampled_from(BUDGETS), wire=st.sampled_from(WIRES))
-    def prompt(self, which: int, budget: int, wire: str) -> None:
+    def prompt(self, which: int, budget: int, wire: Wire) -> None:
         self.clock.wait(2)
         thread = self.thread(which)
         made = least(thread, budget, wire, dry_run=False)
@@ -368,7 +369,7 @@ def replaced(part: Part, words: Marks) -> Part:
     return part
 
 
-def least(thread: backscroll.Thread, budget: int, wire: str, *, dry_run: bool = True) -> Any:
+def least(thread: backscroll.Thread, budget: int, wire: Wire, *, dry_run: bool = True) -> Any:
     """A prompt, in the smallest budget that is said to do where this one does not."""
     try:
         return thread.prompt(budget, wire=wire, reserve=0, dry_run=dry_run)

@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 )
 
 import backscroll
+from backscroll import Role
 from backscroll.config import Settings
 from backscroll.engine.engine import Engine
 from backscroll.engine.searching import search
@@ -157,7 +158,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.any_thread)
     @rule(data=st.data(), actor=actors, role=roles, text=texts, hidden=st.booleans(), pinned=st.booleans())
     def append(
-        self, data: st.DataObject, actor: str, role: str, text: str, hidden: bool, pinned: bool
+        self, data: st.DataObject, actor: str, role: Role, text: str, hidden: bool, pinned: bool
     ) -> None:
         thread = self.a_thread(data)
         expected = self.model.append(thread, actor, role, text, hidden, pinned)
@@ -172,7 +173,7 @@ class Histories(RuleBasedStateMachine):
         text=texts,
         side=st.sampled_from(["start", "after", "before"]),
     )
-    def insert(self, data: st.DataObject, actor: str, role: str, text: str, side: str) -> None:
+    def insert(self, data: st.DataObject, actor: str, role: Role, text: str, side: str) -> None:
         thread = self.a_thread(data)
         real = self.real(thread, actor)
         if side == "start":

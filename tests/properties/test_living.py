@@ -27,6 +27,7 @@ from hypothesis.stateful import (
 )
 
 import backscroll
+from backscroll import Role
 from backscroll.engine.analysing import catch_up, rebuild
 from backscroll.engine.background import bring_up_to_date
 from backscroll.errors import BackscrollError
@@ -111,7 +112,7 @@ class Living(RuleBasedStateMachine):
     # -- the history -----------------------------------------------------------------------------------------
 
     @rule(which=places, role=st.sampled_from(["user", "user", "assistant", "system"]), kind=places)
-    def say(self, which: int, role: str, kind: int) -> None:
+    def say(self, which: int, role: Role, kind: int) -> None:
         self.clock.wait(5)
         self.thread(which).append(role, self.words.text(kind))
 
@@ -154,7 +155,7 @@ class Living(RuleBasedStateMachine):
             self.tried(lambda: thread.move(message.id, after=after.id if to % 5 else None))
 
     @rule(which=places, at=places, role=st.sampled_from(["user", "assistant"]))
-    def insert(self, which: int, at: int, role: str) -> None:
+    def insert(self, which: int, at: int, role: Role) -> None:
         thread = self.thread(which)
         message = self.message(thread, at)
         text = self.words.text()

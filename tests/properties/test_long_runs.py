@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import backscroll
+from backscroll import Wire
 from backscroll.assemble.validity import check
 from backscroll.engine.rewinding import rewind_words
 from backscroll.errors import BackscrollError, BudgetTooSmall
@@ -157,7 +158,7 @@ class LongRun(RuleBasedStateMachine):
 
     # -- what must hold --------------------------------------------------------------------------------------
 
-    def prompted(self, wire: str, *, write: bool) -> Any:
+    def prompted(self, wire: Wire, *, write: bool) -> Any:
         """A prompt that fits the budget, or the smallest one that is said to do."""
         try:
             return self.thread.prompt(self.budget, wire=wire, reserve=0, dry_run=not write)

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 import backscroll
+from backscroll import Role, Wire
 from backscroll.assemble.validity import check
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
@@ -57,7 +58,7 @@ class Talk:
 
     # -- acts ------------------------------------------------------------------------------------------------
 
-    def say(self, role: str, size: int, *more: Part) -> None:
+    def say(self, role: Role, size: int, *more: Part) -> None:
         mark = self.mark()
         made = self.thread.append(role, [Text(self.text(size, mark)), *more])
         self.words[str(made.id)] = mark
@@ -99,7 +100,7 @@ class Talk:
         except BackscrollError as refused:
             note(f"refused: {refused}")
 
-    def prompt(self, budget: int, wire: str) -> None:
+    def prompt(self, budget: int, wire: Wire) -> None:
         try:
             self.thread.prompt(budget, wire=wire, reserve=0)
         except BudgetTooSmall as refused:
@@ -163,7 +164,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Any:
     budget=st.sampled_from([300, 800, 2500, 8000, 40000]),
     wire=st.sampled_from(WIRES),
 )
-def test_any_history_gives_a_valid_prompt(engine: Engine, acts: list[Any], budget: int, wire: str) -> None:
+def test_any_history_gives_a_valid_prompt(engine: Engine, acts: list[Any], budget: int, wire: Wire) -> None:
     talk = Talk(engine.create("any"))
     for act in acts:
         acted(talk, act)
@@ -199,7 +200,7 @@ def test_any_history_gives_a_valid_prompt(engine: Engine, acts: list[Any], budge
     then=st.lists(st.sampled_from(["user", "assistant"]), min_size=1, max_size=3),
 )
 def test_without_a_compaction_the_prefix_stays_byte_for_byte(
-    engine: Engine, acts: list[Any], budget: int, wire: str, then: list[str]
+    engine: Engine, acts: list[Any], budget: int, wire: Wire, then: list[Role]
 ) -> None:
     talk = Talk(engine.create("prefix"))
     for act in acts:

@@ -27,7 +27,7 @@ from backscroll.errors import BackscrollError
 from backscroll.record.ports import Bounds, Reader, Store, Wanted
 from backscroll.stores.sqlite.store import SqliteStore
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Content
+from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
 
 pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
@@ -35,6 +35,7 @@ pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 STEPS = 120
 WORDS = "deploy the cat server 小猫咪 部署 naïve getUserName running run 文件 error 🙂 tests a".split()
 ODD = ["", "\0", "\ud800 lone", "a\0b", "'quoted' \\ back", "x" * 3000, "文" * 300, "the " * 400]
+SPEAKERS: list[Role] = ["user", "assistant", "tool"]
 ACTORS = ["user", "user:ann", "import:test"]
 IMAGES = [b"\x89PNG" + bytes(range(256)), b"", b"same bytes" * 500]
 
@@ -159,7 +160,7 @@ class Story:
         self.threads.append(made)
 
     def append(self) -> None:
-        role, content = self.dice.choice(["user", "assistant", "tool"]), self.content()
+        role, content = self.dice.choice(SPEAKERS), self.content()
         at = self.dice.choice([None, "2020-01-01T10:00:00+08:00", "1969-12-31T23:00:00Z"])
         hidden = self.dice.random() < 0.1
         made = self.on_thread(lambda t: t.append(role, content, at=at, hidden=hidden))

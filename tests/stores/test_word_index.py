@@ -92,7 +92,7 @@ def test_the_index_follows_whatever_is_done(tmp_path_factory: pytest.TempPathFac
             if act == "append" or not shown:
                 thread.append("user", text)
             elif act == "many":
-                thread.append_many([{"role": "user", "content": f"{text} {n}"} for n in range(300)])
+                thread.extend([{"role": "user", "content": f"{text} {n}"} for n in range(300)])
             elif act == "search":
                 store.search(text)
             else:
@@ -114,7 +114,7 @@ def test_many_messages_wait_for_the_index_and_are_found(tmp_path: Path) -> None:
         thread = store.create("x")
         ids = [
             message.id
-            for message in thread.append_many(
+            for message in thread.extend(
                 [{"role": "user", "content": f"word{n:04} common"} for n in range(400)]
             )
         ]

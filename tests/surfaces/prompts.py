@@ -8,7 +8,7 @@ from typing import Any
 from backscroll.engine.prompting import Item, Money, Prompt, Receipt
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text, ToolCall, ToolResult
-from backscroll.vocab.prompt import Block, Level, Section
+from backscroll.vocab.prompt import Block, Level, Section, checked_wire
 
 THREAD = "3f2a9c1e" + "0" * 24
 
@@ -69,7 +69,7 @@ def prompt(words: str = "hello", **more: Any) -> Prompt:
         for number, block in enumerate(blocks, 1)
     ]
     account = receipt(items, **{"cached": 300, "budget": 4000, **more})
-    return Prompt([], None, (), account.wire, account, blocks)
+    return Prompt([], None, (), checked_wire(account.wire), account, blocks)
 
 
 MONEY = Money(warm=1_000_000, cold=5_000_000)

@@ -253,7 +253,9 @@ def test_managed_streams_of_chat_and_beta_calls(thread: Thread) -> None:
     ):
         client, claude = backscroll.wrap(plain, thread=thread), backscroll.wrap(other, thread=thread)
         messages: list[Any] = [{"role": "user", "content": "1?"}]
-        with client.chat.completions.stream(model="gpt-4o", messages=messages) as stream:
+        # Older SDKs have it under `beta` only.
+        chat: Any = client.chat if hasattr(plain.chat.completions, "stream") else client.beta.chat
+        with chat.completions.stream(model="gpt-4o", messages=messages) as stream:
             for _ in stream:
                 pass
             said = stream.get_final_completion().choices[0].message.content

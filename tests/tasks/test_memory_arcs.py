@@ -100,3 +100,92 @@ def test_any_talk_gives_arcs_of_its_own_sentences_in_order(says: list[str]) -> N
         assert len(arc.parts) >= 2 or arc.fix is not None
         order = [places[part.message.id] for part in arc.parts]
         assert order == sorted(order)
+
+
+#: Courses told without a word for cause, fix or success: only who says what, and where, tells which is which.
+PLAIN = {
+    "stove": (
+        "The pellet stove goes out every night around three.",
+        "How full is the hopper when you go to bed?",
+        "half, roughly",
+        "Half a hopper of that brand lasts six hours, and you go to bed at nine.",
+        "hm ok",
+        "A bigger hopper fits behind it: the 40 litre one from the same maker.",
+        "bought it, burned through the night twice in a row",
+        "Warm nights!",
+    ),
+    "琴": (
+        "孩子练琴十分钟就喊累，老师又说必须练满半小时",
+        "琴凳多高？脚能着地吗？",
+        "脚悬着，凳子是大人的",
+        "脚悬着，全身的重量都压在手腕上，十分钟确实是极限。",
+        "那换琴凳？",
+        "垫一个脚踏，三十块钱那种就够，凳子往前挪两指。",
+        "垫上以后昨天练了四十分钟，一声都没喊累",
+        "真好。",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [("stove", ("lasts six hours", "bigger hopper", "twice in a row")), ("琴", ("手腕", "脚踏", "四十分钟"))],
+)
+def test_who_says_what_and_where_tells_the_course(name: str, parts: tuple[str, ...]) -> None:
+    (arc,) = arcs_of(talked(PLAIN[name]).messages)
+    assert len(arc.parts) == 3
+    assert [word in part.text for word, part in zip(parts, arc.parts, strict=True)] == [True] * 3
+
+
+def test_what_a_command_shows_is_evidence_where_nobody_tells_it() -> None:
+    talk = Talk()
+    talk.user("The importer writes every row twice.")
+    talk.tool("read", {"path": "importer.py"}, "def load(): ...")
+    talk.assistant("`load` is registered in both modules.")
+    talk.tool("edit", {"path": "importer.py", "old": "a", "new": "b"}, "ok")
+    talk.assistant("Registration lives in one module now.")
+    talk.tool("bash", {"command": "pytest -q"}, "31 passed in 2.10s")
+    talk.assistant("Ready.")
+    (outcome,) = [
+        m for m in remember(task(), talk.messages) if "→" in m.text and m.kind is MemoryKind.OUTCOME
+    ]
+    assert "both modules → Registration lives in one module now → 31 passed" in outcome.text
+
+
+ADVICE = "Start with a soft brush, because it does not scratch the surface, so it lasts. Use warm water instead of hot. "
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        (
+            "I'm planning a game night, not too long. Any ideas?",
+            ADVICE * 12,
+            "I'm thinking of hosting it on Friday.",
+            ADVICE * 12,
+        ),
+        (
+            "I don't know which sofa to buy.",
+            ADVICE,
+            "how much is it",
+            "It takes 500 euros and works in small rooms.",
+        ),
+        ("My bike squeaks.", "Dry or wet?", "dry", "Then oil the chain.", "did that, still squeaks", "Hm."),
+        (
+            "The soup is too salty.",
+            "Add a potato, because starch binds salt.",
+            "I don't have potatoes",
+            "Use rice instead.",
+        ),
+        ("红烧肉怎么做才不腻？", "先焯水再煸出油，因为油出来了就不腻。", "没有冰糖", "用白糖代替。"),
+    ],
+)
+def test_a_talk_that_nobody_ends_well_teaches_nothing(says: tuple[str, ...]) -> None:
+    """Advice with because, so and instead is no cause and no fix while nobody tells that it helped."""
+    assert [arc for arc in arcs_of(talked(says).messages) if arc.cause is not None] == []
+
+
+def test_the_last_word_of_a_talk_is_not_its_report() -> None:
+    talk = talked(("Name my boat.", "I would call her Tern.", "painted it on the bow", "Fingers crossed!"))
+    notes = [m.text for m in remember(task(), talk.messages) if m.kind is MemoryKind.OUTCOME]
+    assert not any("Fingers" in text for text in notes)

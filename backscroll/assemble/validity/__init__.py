@@ -46,7 +46,7 @@ class Repaired:
 
 def check(
     messages: Iterable[Json] | str,
-    wire: str = "openai-chat",
+    wire: Wire = "openai-chat",
     *,
     system: Json = None,
     tools: Sequence[Json] | None = None,
@@ -67,7 +67,7 @@ def check(
 
 def repair(
     messages: Iterable[Json] | str,
-    wire: str = "openai-chat",
+    wire: Wire = "openai-chat",
     *,
     system: Json = None,
     tools: Sequence[Json] | None = None,

@@ -109,7 +109,7 @@ def _within_budget(
     over: set[str] = set()
     for woken in sorted(new, key=lambda w: (not w.line.rule.constant, -w.line.rule.order)):
         rule, book = woken.line.rule, woken.line.book
-        block = composer.weighed(_block(woken, composer.language))
+        block = composer.weighed(_block(woken, composer.frames))
         spent = used.get(book, 0) + block.tokens
         free = rule.ignore_budget or not (
             full or total + block.tokens > share or (rule.book_budget and spent > rule.book_budget)

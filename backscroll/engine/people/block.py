@@ -71,7 +71,7 @@ def profile_block(
     ]
     if not news:
         return None
-    title = profile.words(composer.language)[scopes[0].kind]
+    title = profile.words(composer.frames)[scopes[0].kind]
     count = composer.ask.tokenizer.count
     frame = composer.meter.parts((Text(title),))
     fitting = within(news, room - frame, count)
@@ -106,7 +106,7 @@ def _is_own(sources: Collection[Ref], past: dict[str, int]) -> bool:
 
 def _known(composer: Composer, words: str, hides: Callable[[Fact], bool]) -> _Known:
     """Facts about the user, their preferences, then what the words name."""
-    thread, language = composer.thread, composer.language
+    thread, language = composer.thread, composer.frames
     helds = composer.scopes()
     own = traits_told(helds[0], language)
     if len(own) > _TRAITS:
@@ -149,7 +149,7 @@ def _said(composer: Composer) -> tuple[list[Trait], dict[str, str]]:
             and not _is_own(memory.sources, past)
             and memory.thread != thread.id
         ):
-            line = line_of(memory, thread.id, composer.language)
+            line = line_of(memory, thread.id, composer.frames)
             # Where a person put it into words, these go when that act is erased, whatever else they rest on.
             acts = found.acts.get(memory.id, ()) if memory.by == "person" else ()
             # Of what was stated often the newest statement has the words.

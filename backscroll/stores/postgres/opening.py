@@ -20,8 +20,11 @@ from psycopg.pq import Format
 from psycopg.types.numeric import Int8Dumper
 
 from backscroll.errors import InvalidInput, StoreError, StoreTooNew
+from backscroll.logs import logger_of
 from backscroll.stores.postgres.faults import hopeless, is_full, translated, turned_away, unreachable
 from backscroll.stores.postgres.schema import HALF, MIGRATIONS, VERSION
+
+_LOG = logger_of("stores")
 
 OLDEST_SERVER = 130000
 _MIGRATING = 0x42534352  # "BSCR": the advisory lock that only one migrating process holds
@@ -266,6 +269,7 @@ def _migrate(connection: Connection, place: Address) -> None:
             # Without values, a script may hold many statements.
             connection.execute(script.replace(HALF, half).encode())
             connection.execute("INSERT INTO backscroll_schema (version) VALUES (%s)", (number,))
+        _LOG.info("schema: from version %d to %d (postgresql)", found, VERSION)
 
 
 def _type_of_vectors(connection: Connection) -> str:

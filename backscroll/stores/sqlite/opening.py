@@ -12,9 +12,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from backscroll.errors import StoreCorrupt, StoreError, StoreTooNew
+from backscroll.logs import logger_of
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only, translated
 from backscroll.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS, VERSION
 from backscroll.stores.sqlite.word_index import register
+
+_LOG = logger_of("stores")
 
 _SMALLEST = 512  # bytes: no SQLite file is smaller
 #: Kilobytes of pages that a connection keeps. Several read at a time, and the operating system keeps the file too.
@@ -160,6 +163,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
+    _LOG.info("schema: from version %d to %d (sqlite)", found, VERSION)
 
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:

@@ -27,7 +27,7 @@ from backscroll.vocab.part import Media, Part, Text
 LARGEST, LONGEST = 5_000_000, 60_000
 #: Characters of all texts of one message together.
 TOGETHER = 160_000
-_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _PICTURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),

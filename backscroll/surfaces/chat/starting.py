@@ -57,17 +57,18 @@ def thread_for(
     last: bool = False,
     pick: bool = False,
     new: bool = False,
+    user: str | None = None,
 ) -> Thread | None:
-    """The thread that is asked for; None where the person turned away from choosing one."""
+    """The thread that is asked for, of `user` where one is given; None where the person turned away from choosing one."""
     if [name is not None, last, pick, new].count(True) > 1:
         raise InvalidInput(t("chat.one_way"), hint=t("chat.one_way_hint"))
-    if name is not None:
-        from backscroll.surfaces.cli.addressing import thread_named
+    from backscroll.surfaces.cli.addressing import thread_named
 
-        return thread_named(engine, name)
+    if name is not None:
+        return thread_named(engine, name, user)
     if pick:
         found = pick_thread(engine, root)
-        return None if found is None else engine.thread(found.id)
+        return None if found is None else thread_named(engine, found.id, user)
     if last:
         newest = newest_of(engine, root)
         if newest is None:

@@ -25,11 +25,17 @@ _NUMBER = re.compile(r"#?(\d{1,10})")
 _RANGE = re.compile(r"#?(\d{0,10})(?::|-|\.\.)#?(\d{0,10})")
 
 
-def thread_named(engine: Engine, name: str) -> Thread:
-    """A thread by the first digits of its id, or the one that changed last."""
+def thread_named(engine: Engine, name: str, user: str | None = None) -> Thread:
+    """A thread by the first digits of its id, or the one that changed last; with `user` only one of this user."""
     if name != LAST:
-        return engine.thread(name)
-    for info in engine.threads():
+        found = engine.thread(name)
+        if user is not None and found.info.user != user:
+            raise NotFound(
+                t("addresses.not_of_user", id=found.id[:8], user=user),
+                hint=t("addresses.not_of_user_hint", user=user),
+            )
+        return found
+    for info in engine.threads(user=user):
         if not info.forgotten:
             return engine.thread(info.id)
     raise NotFound(t("addresses.no_threads"), hint=t("addresses.no_threads_hint"))

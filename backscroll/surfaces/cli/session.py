@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.errors import NotFound
 from backscroll.surfaces.cli.screen import Screen
@@ -27,6 +27,7 @@ class Session:
     actor: str | None = None
     storage_dir: str | None = None
     sandbox: str | None = None  # of those commands that start an agent
+    user: str | None = None  # of those that begin threads
     as_json: bool = False
     use_pager: bool = True
     exit_code: int = field(default=0, init=False)
@@ -40,7 +41,8 @@ class Session:
     def arguments(self) -> dict[str, str | None]:
         """The settings given on the command line."""
         given = {"store": self.store, "actor": self.actor, "storage_dir": self.storage_dir}
-        return given if self.sandbox is None else {**given, "agent_sandbox": self.sandbox}
+        some = {"agent_sandbox": self.sandbox, "user": self.user}
+        return {**given, **{name: value for name, value in some.items() if value is not None}}
 
     def settings(self) -> Settings:
         """The settings in force."""
@@ -70,4 +72,4 @@ class Session:
 
         if not make and not self.has_store:
             raise NotFound(t("cli.no_store", path=self.place), hint=t("cli.no_store_hint"))
-        return backscroll.open(**self.arguments)
+        return backscroll.open(**cast("Any", self.arguments))

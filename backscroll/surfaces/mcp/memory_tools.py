@@ -26,11 +26,12 @@ _SHORT = 12  # digits of a thread's id
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One store, seen by another agent; `thread` and `project` narrow it where a question names none."""
+    """One store, seen by another agent; `thread` and `project` narrow it where a question names none, `user` in any case."""
 
     engine: Engine
     thread: str = ""
     project: str = ""
+    user: str | None = None
 
     def recall(self, question: str, thread: str = "", project: str = "", budget: int = 2000) -> str:
         """What of the past answers a question, quoted, best value for the tokens. Use it before guessing about earlier work.
@@ -47,7 +48,9 @@ class Memory:
         if place:
             found = self._thread(place).recall(question, budget)
         else:
-            found = recall_across(self.engine, question, budget, project=(project or self.project) or None)
+            found = recall_across(
+                self.engine, question, budget, project=(project or self.project) or None, user=self.user
+            )
         if not found.items:
             return "Nothing in the record answers this."
         lines = [
@@ -93,8 +96,9 @@ class Memory:
         place = thread or ("" if project else self.thread)
         found = self.engine.search(
             words,
-            thread=self.engine.resolve(place) if place else None,
+            thread=self.engine.thread(place, user=self.user).id if place else None,
             project=(project or self.project) or None,
+            user=self.user,
             limit=limit,
         )
         if not found.hits:
@@ -155,7 +159,9 @@ class Memory:
             project: only those of this project
             limit: how many at the most
         """
-        infos = self.engine.threads(project=(project or self.project) or None, limit=max(1, min(limit, 200)))
+        infos = self.engine.threads(
+            project=(project or self.project) or None, user=self.user, limit=max(1, min(limit, 200))
+        )
         lines = [
             f"{i.id[:_SHORT]}  {i.updated_at[:16]}  {i.title or '-'}"
             f"{f' [{i.project}]' if i.project else ''}  ({i.turns} turns)"
@@ -168,8 +174,10 @@ class Memory:
         """The conversation in which a handle is read; where several are possible it has to say which."""
         wanted = thread or self.thread or parse_handle(handle).thread
         if wanted:
-            return self.engine.thread(wanted)
-        several = [i.id for i in self.engine.threads(project=self.project or None) if not i.forgotten][:2]
+            return self.engine.thread(wanted, user=self.user)
+        several = [
+            i.id for i in self.engine.threads(project=self.project or None, user=self.user) if not i.forgotten
+        ][:2]
         if len(several) > 1:
             raise Ambiguous(
                 f"{handle} does not say in which conversation it stands",
@@ -181,8 +189,8 @@ class Memory:
         """The conversation that is meant."""
         wanted = name or self.thread
         if wanted:
-            return self.engine.thread(wanted)
-        for info in self.engine.threads(project=self.project or None):
+            return self.engine.thread(wanted, user=self.user)
+        for info in self.engine.threads(project=self.project or None, user=self.user):
             if not info.forgotten:
                 return self.engine.thread(info.id)
         raise NotFound(

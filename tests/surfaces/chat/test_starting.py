@@ -76,3 +76,12 @@ def test_what_is_offered_and_how(engine: Engine, tmp_path: Path) -> None:
     preview = picker.preview_of(engine, infos[0])
     assert "what is it?" in preview
     assert "\x1b" not in preview
+
+
+def test_a_chat_of_a_user_goes_on_in_no_other_users_thread(engine: Engine, tmp_path: Path) -> None:
+    other = engine.create("bo's", user="bo")
+    with pytest.raises(NotFound, match="does not belong to user ann"):
+        starting.thread_for(engine, tmp_path, name=other.id, user="ann")
+    found = starting.thread_for(engine, tmp_path, name=other.id, user="bo")
+    assert found is not None
+    assert found.id == other.id

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     flag("--pick", "pick"),
     option("--provider", metavar="NAME"),
     option("--model", metavar="MODEL"),
+    option("--user", metavar="NAME"),
     option("--root", metavar="DIR"),
     option("--approve", metavar="MODE", type=click.Choice(CHOICES["agent_approval"])),
     option("--sandbox", metavar="MODE", type=click.Choice(CHOICES["agent_sandbox"])),
@@ -41,12 +42,13 @@ def chat_command(
     pick: bool,
     provider: str | None,
     model: str | None,
+    user: str | None,
     root: str | None,
     approve: str | None,
     sandbox: str | None,
 ) -> None:
     """Talk with the agent in this terminal."""
-    session.sandbox = sandbox
+    session.sandbox, session.user = sandbox, user
     chat(
         session,
         thread,
@@ -83,7 +85,9 @@ def chat(
     with session.engine(make=True) as engine:
         checked_sandbox(engine)
         fresh = next(iter(engine.threads(limit=1)), None) is None
-        found = thread_for(engine, given or folder(None), name=thread, last=last, pick=pick, new=new)
+        found = thread_for(
+            engine, given or folder(None), name=thread, last=last, pick=pick, new=new, user=session.user
+        )
         if found is None:
             return
 

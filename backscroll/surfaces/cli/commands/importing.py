@@ -49,6 +49,7 @@ class _How:
     click.Argument(["paths"], metavar="[PATH...]", nargs=-1),
     option("--format", metavar="NAME"),
     option("--project", metavar="NAME"),
+    option("--user", metavar="NAME"),
     flag("--dry-run"),
     flag("--again"),
     flag("--discover"),
@@ -60,6 +61,7 @@ def import_command(
     paths: tuple[str, ...],
     format: str | None,
     project: str | None,
+    user: str | None,
     dry_run: bool,
     again: bool,
     discover: bool,
@@ -67,6 +69,7 @@ def import_command(
     yes: bool,
 ) -> None:
     """Bring conversations in."""
+    session.user = user
     if not paths and not discover:
         raise InvalidInput(t("importing.no_path"), hint=t("importing.no_path_hint"))
     if watch:

@@ -7,12 +7,17 @@ from backscroll.surfaces.cli.command import command, option
 from backscroll.surfaces.cli.session import Session
 
 
-@command("mcp", option("--thread", metavar="THREAD"), option("--project", metavar="NAME"))
-def mcp_command(session: Session, thread: str | None, project: str | None) -> None:
+@command(
+    "mcp",
+    option("--thread", metavar="THREAD"),
+    option("--project", metavar="NAME"),
+    option("--user", metavar="NAME"),
+)
+def mcp_command(session: Session, thread: str | None, project: str | None, user: str | None) -> None:
     """Serve the memory to another agent."""
     from backscroll.surfaces.mcp.memory_tools import Memory
     from backscroll.surfaces.mcp.server import serve
 
     with session.engine(make=True) as engine:
-        only = thread_named(engine, thread).id if thread else ""
-        serve(Memory(engine, only, project or ""))
+        only = thread_named(engine, thread, user).id if thread else ""
+        serve(Memory(engine, only, project or "", user))

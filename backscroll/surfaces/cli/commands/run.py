@@ -43,6 +43,7 @@ _MODES = ("ask", "edits", "all")
     option("--thread", metavar="THREAD"),
     flag("--continue", "go_on"),
     flag("--resume"),
+    option("--user", metavar="NAME"),
     option("--root", metavar="DIR"),
     option("--provider", metavar="NAME"),
     option("--model", metavar="MODEL", default=""),
@@ -59,7 +60,7 @@ _MODES = ("ask", "edits", "all")
 )
 def run_command(session: Session, **given_options: Any) -> None:
     """Say something to the agent and print what it answers."""
-    session.sandbox = given_options.pop("sandbox")
+    session.sandbox, session.user = given_options.pop("sandbox"), given_options["user"]
     asked = _Asked(**given_options)
     root = _root(asked.root)
     words = None if asked.resume else _words(asked)
@@ -82,6 +83,7 @@ class _Asked:
         thread: str | None,
         go_on: bool,
         resume: bool,
+        user: str | None,
         root: str | None,
         provider: str | None,
         model: str,
@@ -96,7 +98,7 @@ class _Asked:
         quiet: bool,
     ) -> None:
         self.text, self.file, self.thread = text, file, thread
-        self.go_on, self.resume, self.root = go_on, resume, root
+        self.go_on, self.resume, self.user, self.root = go_on, resume, user, root
         self.provider, self.model = provider, model
         self.approve, self.allow, self.deny = approve, allow, deny
         self.ask, self.accept = ask, accept
@@ -130,7 +132,7 @@ def _words(asked: _Asked) -> str:
 
 def _thread(engine: Engine, asked: _Asked, root: Path, words: str | None) -> Thread:
     if asked.thread is not None:
-        return thread_named(engine, asked.thread)
+        return thread_named(engine, asked.thread, asked.user)
     if asked.go_on or asked.resume:
         return _last_in(engine, root)
     title = next((line.strip() for line in (words or "").splitlines() if line.strip()), "")

@@ -12,7 +12,7 @@ from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.cli.times import parsed
 from backscroll.surfaces.cli.words import given
 from backscroll.surfaces.i18n import t
-from backscroll.vocab.message import ROLES
+from backscroll.vocab.message import ROLES, checked_role
 
 
 def _role() -> click.Argument:
@@ -78,7 +78,7 @@ def append_command(
     words, time = given(text), parsed(at)
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        made = found.append(role, words, author=author, at=time, hidden=hidden, pinned=pinned)
+        made = found.append(checked_role(role), words, author=author, at=time, hidden=hidden, pinned=pinned)
         message_done(session, found, made, made.id.short)
 
 
@@ -109,7 +109,7 @@ def insert_command(
     with session.engine() as engine:
         found = thread_named(engine, thread)
         made = found.insert(
-            role,
+            checked_role(role),
             words,
             after=None if after is None else message_named(engine, found, after),
             before=None if before is None else message_named(engine, found, before),

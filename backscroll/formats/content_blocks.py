@@ -1,0 +1,51 @@
+"""Content parts that callers write as dictionaries, in the shapes of the OpenAI Chat and Anthropic wires.
+
+Owns the choice of the wire by the `type` of a block: each type belongs to one vendor, and a plain text block means the same
+to both. Refuses to guess: a type that neither wire has, or a block whose fields do not fit its type, is not accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from backscroll.errors import FormatError
+from backscroll.formats import anthropic_parts, openai_parts
+from backscroll.formats.rows import as_array, as_object
+from backscroll.vocab.part import Json, Opaque, Part
+
+OPENAI: Final = ("text", "image_url", "input_audio", "file", "refusal")
+ANTHROPIC: Final = ("image", "document", "thinking", "tool_use", "tool_result")
+#: Fields of a text block that only Anthropic has.
+_ANTHROPIC_TEXT: Final = frozenset({"cache_control", "citations"})
+
+
+def part_of(block: Mapping[str, Json]) -> Part:
+    """Return the part that a block stands for. Raises FormatError where it is not one that both sides know."""
+    kind = block.get("type")
+    known = ", ".join((*OPENAI, "function", *ANTHROPIC))
+    if kind is None and "role" in block:
+        raise FormatError(
+            "this is a whole message, not the content of one", hint="thread.extend([...]) takes messages"
+        )
+    if kind in ANTHROPIC or (kind == "text" and _ANTHROPIC_TEXT & block.keys()):
+        part = anthropic_parts.part_from(dict(block))
+    elif kind in OPENAI:
+        part = openai_parts.part_from(dict(block))
+    elif kind == "function":
+        part = openai_parts.call_from(dict(block))
+    else:
+        raise FormatError(f"unknown type of content part: {kind!r}", hint=f"known types: {known}")
+    if isinstance(part, Opaque):  # the wires keep what they do not understand; here somebody mistyped it
+        raise FormatError(
+            f"not a content part of type {kind}: fields {', '.join(map(str, block)) or 'none'}",
+            hint='write it as the wire does, such as {"type": "text", "text": "…"}',
+        )
+    return part
+
+
+def is_anthropic(content: Json) -> bool:
+    """True for the content of a message that has blocks which only Anthropic's wire knows, and none that only OpenAI's does."""
+    kinds = [block.get("type") for block in map(as_object, as_array(content) or []) if block is not None]
+    theirs = any(kind in ANTHROPIC for kind in kinds)
+    return theirs and not any(kind in OPENAI and kind != "text" for kind in kinds)

@@ -1,0 +1,68 @@
+"""Closing a wrapped client: who else still needs its connections.
+
+Several wrappers may stand around one client, one for each thread. Owns the count of them: closing a wrapper closes the store that was
+opened for it, and the connections of the client only with the last wrapper. A copy (`with_options`) shares the connections of the client
+that it was made from and belongs to the same wrapper: closing it closes nothing, unless it was given connections of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+_holders: WeakKeyDictionary[object, WeakSet[Holder]] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def connections_of(client: object) -> object:
+    """What a client sends with, which its copies share; the client itself where it does not say."""
+    return getattr(client, "_client", client)
+
+
+class Holder:
+    """One wrapper's share in the connections of a client. A wrapper that is lost without being closed holds nothing."""
+
+    def __init__(self, client: object) -> None:
+        self.client = client
+        self.connections = connections_of(client)
+        self.closed = False
+        with _lock:
+            _holders.setdefault(self.connections, WeakSet()).add(self)
+
+    def let_go(self) -> bool:
+        """Give the share back; True where nobody else has one, so that the connections are to be closed."""
+        with _lock:
+            self.closed = True
+            others = _holders.get(self.connections, WeakSet[Holder]())
+            others.discard(self)
+            return not others
+
+
+def closing(
+    client: object, close: Callable[..., Any], holder: Holder, store: Callable[[], None], *, later: bool
+) -> Callable[..., Any]:
+    """The method `close` of a wrapped client, or of a copy of it; `later`: the client is asynchronous."""
+
+    def closed(*args: Any, **kwargs: Any) -> Any:
+        if not leave(client, holder, store):
+            return _nothing() if later else None
+        return close(*args, **kwargs)
+
+    return closed
+
+
+def leave(client: object, holder: Holder, store: Callable[[], None]) -> bool:
+    """Let go of what a wrapper holds; True where the client itself is to be closed too. `store` closes the store."""
+    if client is not holder.client:
+        return connections_of(client) is not holder.connections
+    try:
+        store()
+    finally:
+        last = holder.let_go()
+    return last
+
+
+async def _nothing() -> None:
+    """Closing what others still use."""

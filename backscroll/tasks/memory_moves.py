@@ -1,0 +1,115 @@
+"""What a sentence does in a talk: it asks, requests, wishes, plans, instructs, tells that something is wrong, or reports.
+
+Owns telling these apart by grammar: word order, mood, aspect, negation, modal verbs and other closed classes (`memory_moves.toml`), because what
+people talk about has no end and how they ask or report has one. Refuses deciding what came of a task. Before: `derive/sentences_cues`.
+After: `tasks/memory_arcs`, `tasks/memory_outcomes`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import cast
+
+from backscroll.derive.sentences_cues import NUMBER, Marked, lowered
+from backscroll.vocab.pattern import late
+
+_HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
+_WORD = late(r"[a-z]+(?:'[a-z]+)?")
+_CLAUSES = late(r"[,;:，；：]\s*|\s+(?:and|but)\s+")
+_BEFORE = late(
+    r"^(?:(?:(?:yes|no),|ok(?:ay)?,?|(?:so|then|and|now|first|next|just|also|please|maybe|well|hm+|ah|oh),?)\s+)+"
+)
+_FEW = 5  # words from which a sentence with a number is more than an answer
+_FEW_HAN = 8  # … characters
+
+
+@cache
+def _tables() -> tuple[Mapping[str, Mapping[str, re.Pattern[str]]], Mapping[str, frozenset[str]]]:
+    raw = resources.files("backscroll.tasks").joinpath("memory_moves.toml").read_text(encoding="utf-8")
+    data = cast("Mapping[str, Mapping[str, str]]", tomllib.loads(raw))
+    patterns = {
+        name: {kind: re.compile(rows[kind]) for kind in rows}
+        for name, rows in data.items()
+        if name != "words"
+    }
+    return patterns, {name: frozenset(words.split()) for name, words in data["words"].items()}
+
+
+def _has(kind: str, text: str) -> bool:
+    low, patterns = lowered(text), _tables()[0]
+    if patterns["en"][kind].search(low):
+        return True
+    return bool(_HAN.search(low)) and patterns["zh"][kind].search(low) is not None
+
+
+def asks(piece: Marked) -> bool:
+    """True for a question, with or without its mark; with a full stop it is none, whatever its words."""
+    text = piece.text.strip()
+    return "question" in piece.cues or (not text.endswith((".", "。", "!", "！")) and _has("asks", text))
+
+
+def wishes(text: str) -> bool:
+    """True for what somebody wants, hopes, plans or asks for."""
+    return _has("wishes", text.strip()) or instructs(text)
+
+
+def wrong(piece: Marked, *, first: bool = False) -> bool:
+    """True where a sentence tells what is wrong: it says no, not, too, still, but, or names an error.
+
+    With `first`, for what opens a talk, any statement about something else than oneself counts: nobody begins by telling that all is as it should be.
+    """
+    if "error" in piece.cues or _has("why", piece.text):
+        return True
+    for clause in filter(None, map(str.strip, _CLAUSES.split(piece.text.strip()))):
+        if _has("asks", clause) or ("question" in piece.cues and piece.text.strip().endswith(clause)):
+            continue
+        if _has("wrong", clause) or (
+            first and len(clause) >= _FEW and not wishes(clause) and not _has("own", clause)
+        ):
+            return True
+    return False
+
+
+def fails(piece: Marked) -> bool:
+    """True where something is still not as it should be."""
+    return _has("fails", piece.text.strip()) or ("error" in piece.cues and "success" not in piece.cues)
+
+
+def proposes(text: str) -> bool:
+    """True for what somebody suggests to do, or says is done in another way from now on."""
+    return _has("proposes", text.strip()) or instructs(text)
+
+
+def instructs(text: str) -> bool:
+    """True for a sentence in the imperative: it begins with a bare verb, which an object or a particle follows."""
+    low = _BEFORE.sub("", lowered(text.strip()))
+    if _HAN.search(low):
+        zh = _tables()[0]["zh"]
+        return zh["instructs"].search(low) is not None and zh["perfect"].search(low) is None
+    words = _tables()[1]
+    found = _WORD.findall(low[:60])
+    if len(found) < 2 or not low.startswith(found[0]):
+        return False
+    first = found[0]
+    if first in words["never_verbs"] or first in words["past"] or first.endswith(("ed", "ing", "s", "ly")):
+        return False
+    return found[1] in words["objects"]
+
+
+def reports(piece: Marked) -> bool:
+    """True for a sentence by which somebody tells how something went or is now: in the past or the perfect, or with a number."""
+    text = piece.text.strip()
+    if asks(piece) or wishes(text) or fails(piece):
+        return False
+    low, number = lowered(text), NUMBER.search(text) is not None
+    if _HAN.search(low):
+        return _has("reports", low) or (number and len(low) >= _FEW_HAN)
+    words = low.split()
+    past = _tables()[1]["past"]
+    if any(word.strip(".,;:!") in past or word.strip(".,;:!").endswith("ed") for word in words):
+        return True
+    return _has("reports", low) or (number and len(words) >= _FEW)

@@ -1,0 +1,183 @@
+"""The messages of a task as turns of a talk: what each does, and how well each of its sentences would tell a cause, a fix or evidence.
+
+Owns the weights of words (`memory_arcs.toml`) and the flags of a message: it asks or wishes, tells what is wrong, follows the results of tools.
+Thanks, wishes, questions and plans tell nothing. Refuses choosing. Before: `tasks/memory_moves`. After: `tasks/memory_arcs`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import cast
+
+from backscroll.derive.digest import Digest
+from backscroll.derive.sentences_cues import lowered, marked
+from backscroll.tasks.memory_moves import asks, fails, instructs, proposes, reports, wishes, wrong
+from backscroll.tasks.memory_notes import worked
+from backscroll.vocab.message import Message
+from backscroll.vocab.pattern import late
+
+WIDE = 20_000  # characters of a message that are read
+_LONG = 400  # characters of a sentence that is read
+_ESSAY = 900  # characters of an answer that explains at length
+_STRONG = 1.0  # weight of words that show something by themselves: numbers and "now" alone do not
+_SHORT = 8  # weight in letters from which a sentence says something; a Chinese character counts twice
+HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
+_MARKS = late(r"^(?:[-*+•]\s+|\d{1,2}[.)]\s+)+|\*\*|^#+\s+|^[✅✔]\s*")
+#: Characters from which a message of the user is pasted: what it explains is not found out here.
+_PASTED = 1_500
+_THANKS = late(
+    r"(?i)^(?:(?:thanks|thank you)(?: (?:so|very) much)?(?: for [^.!?,;—]{1,80})?|great|perfect|nice|cool|ok(?:ay)?|excellent|wonderful|lovely|awesome|yes|sure|glad|happy to|you're welcome"
+    r"|太好了|好的?|谢谢|不错|不客气|真棒|赞|恭喜|可以|行|嗯)(?:[\s,.!，。！～~]+|$)"
+)
+_WISHES = late(
+    r"(?i)\bi (?:really )?appreciate\b|\bthat(?:'s| is| was| will be) (?:all|everything)\b|^for (?:your|the|all)\b[^.]{0,30}(?:help|time|support)"
+    r"|\b(?:thanks|thank you) (?:again|so|for)\b|\b(?:have a (?:nice|good|great)|take care|enjoy|let me know|anything else|happy to help|glad to hear|so good to hear|sounds good)\b"
+    r"|^祝|祝(?:您|你|它|一切|旅途)|随时(?:找|联系|告诉)|还有(?:别的|什么|其他)|再见|早点休息|不客气|恭喜"
+)
+PLAN = late(
+    r"(?i)^(?:now,? |next,? |then )?(?:i'll|i will|i need to|let me|let's|we should|we need to|shall i|i would|i'd|please add|我(?:先|来|去)?(?:看|查|录|试)(?:一下|看|一段)?|让我|稍等)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A sentence with what it may tell."""
+
+    place: int  # of its message
+    number: int  # of the sentence among all
+    text: str
+    before: str  # the sentence before it in the same message
+    cause: float
+    fix: float
+    evidence: float
+    moves: frozenset[str]  # reports, proposes
+
+
+@dataclass(slots=True)
+class Turn:
+    """What a message does in the talk, and its sentences."""
+
+    role: str  # user, assistant, tool
+    told: list[Weighed] = field(default_factory=list[Weighed])
+    long: bool = False  # an essay or a paste: where its sentences stand says little
+    open: bool = False  # it asks, requests or wishes something
+    wrong: bool = False  # it tells what is wrong
+    fails: bool = False
+    edits: bool = False  # it calls a tool that changes something
+    seen: bool = False  # results of tools came right before it
+
+
+@cache
+def _tables() -> Mapping[str, Mapping[str, Sequence[tuple[re.Pattern[str], float]]]]:
+    raw = resources.files("backscroll.tasks").joinpath("memory_arcs.toml").read_text(encoding="utf-8")
+    data = cast("Mapping[str, Mapping[str, Mapping[str, float]]]", tomllib.loads(raw))
+    return {
+        language: {
+            what: [(re.compile(pattern), weight) for pattern, weight in rows.items()]
+            for what, rows in kinds.items()
+        }
+        for language, kinds in data.items()
+    }
+
+
+def turns_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> dict[int, Turn]:
+    """What was said, message by message. A message without words lends its calls to the next one; what a command showed is a turn of its own."""
+    out: dict[int, Turn] = {}
+    edits = {digest.call for digest in digests if digest.kind in ("edit", "write") and worked(digest)}
+    shown = {digest.result: digest for digest in digests if digest.kind == "command" and worked(digest)}
+    looked = seen = edited = False
+    count = 0
+    for place, message in enumerate(said):
+        edited = edited or message.id in edits
+        if message.role == "tool":
+            seen = True
+            if message.id in shown and edits:
+                weights = _weigh(shown[message.id].summary, "tool", False, seen=True)
+                out[place] = Turn(
+                    "tool",
+                    [Weighed(place, count, shown[message.id].summary, "", 0.0, 0.0, weights[2], frozenset())],
+                )
+                count += 1
+        if message.role not in ("user", "assistant") or not message.text.strip():
+            continue
+        looked = looked or message.role == "assistant"
+        turn = Turn(message.role, long=len(message.text) > (_PASTED if message.role == "user" else _ESSAY))
+        turn.seen = seen and message.role == "assistant"
+        turn.edits = edited and message.role == "assistant"
+        seen = edited = False
+        count = _read(turn, message, place, looked, count)
+        out[place] = turn
+    return out
+
+
+def _read(turn: Turn, message: Message, place: int, looked: bool, count: int) -> int:
+    """Read the sentences of a message into its turn; gives how many there are by then."""
+    before = cut = ""
+    user = message.role == "user"
+    for piece in marked(message.text[:WIDE]):
+        text = _MARKS.sub("", f"{cut} {piece.text.strip()}".strip())
+        cut = text if text.endswith(" .") else ""  # a stop by itself is an argument, not an end: "COPY . ."
+        if cut:
+            continue
+        if piece.sentence.shape not in ("prose", "item") or len(text) > _LONG:
+            before = ""
+            continue
+        plain = plain_of(text)
+        asking = asks(piece)
+        turn.open = turn.open or asking or (user and wishes(plain or text))
+        if user:
+            turn.wrong = turn.wrong or wrong(piece, first=not looked)
+            turn.fails = turn.fails or fails(piece)
+        if asking or not plain or plain.endswith((":", "：")) or plain[0] in "<#":
+            before = ""
+            continue
+        cause, fix, evidence, advice = _weigh(plain, message.role, "success" in piece.cues, seen=turn.seen)
+        # What is told before anybody looked is the trouble, not its cause; what is pasted was not found out here.
+        weights = (0.0, 0.0, 0.0) if user and turn.long else (cause if looked else 0.0, fix, evidence)
+        if PLAN.match(plain):
+            before = plain
+            continue
+        moves = {"reports"} if reports(piece) else set[str]()
+        moves |= {"proposes"} if proposes(plain) else set()
+        moves |= {"advises"} if advice or instructs(plain) else set()
+        turn.told.append(Weighed(place, count, plain, before, *weights, frozenset(moves)))
+        count += 1
+        before = plain
+    return count
+
+
+def size_of(text: str) -> int:
+    """The weight of a text in letters."""
+    return len(text) + len(HAN.findall(text))
+
+
+def plain_of(text: str) -> str:
+    """A sentence without thanks before it; empty where nothing is left that says something."""
+    thanks = _THANKS.match(text)
+    rest = text if thanks is None else text[thanks.end() :]
+    if _WISHES.search(rest.replace("’", "'")) or size_of(rest) < _SHORT:
+        return ""
+    return rest
+
+
+def _weigh(text: str, role: str, success: bool, *, seen: bool) -> tuple[float, float, float, bool]:
+    """The weights of a sentence as cause, fix and evidence, and whether it is advice."""
+    low = lowered(text)
+    sums = {"cause": 0.0, "fix": 0.0, "advice": 0.0, "evidence": 0.0}
+    for language in ("en", "zh") if HAN.search(text) else ("en",):
+        for what, rows in _tables()[language].items():
+            found = [weight for pattern, weight in rows if pattern.search(low)]
+            if what == "evidence" and role == "assistant" and not seen and max(found, default=0.0) < _STRONG:
+                continue
+            sums[what] += sum(found)
+    advice = sums["advice"] > 0
+    sums["fix"] += sums["advice"]
+    if role == "user":
+        # People ask for what is to be done, and tell how it went.
+        return sums["cause"] * 0.6, sums["fix"] * 0.4, sums["evidence"] + 0.4 + 0.6 * success, advice
+    return sums["cause"], sums["fix"], sums["evidence"] + 0.3 * success, advice

@@ -1,0 +1,27 @@
+"""Tools for agents: the decorator, and what a tool gets and gives back.
+
+    from backscroll.tool import ToolContext, tool
+
+The module can be called as the decorator is, so that `@backscroll.tool` means the same before and after it was imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from backscroll.act.tool import Tool, ToolContext, ToolOutput
+from backscroll.act.toolbox import Toolbox, tool
+
+__all__ = ["Tool", "ToolContext", "ToolOutput", "Toolbox", "tool"]
+
+
+class _Decorator(ModuleType):
+    """This module, as the decorator of the same name."""
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return tool(*args, **named)
+
+
+sys.modules[__name__].__class__ = _Decorator

@@ -1,0 +1,16 @@
+"""Flags of `os.open`, 0 on systems that do not have them (Windows).
+
+Owns nothing but the names. Without `NOFOLLOW` and `DIRECTORY` a folder cannot be walked link by link: what relies on that checks
+`os.supports_dir_fd` by failing there, never by following a link.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+CLOEXEC: Final[int] = getattr(os, "O_CLOEXEC", 0)
+DIRECTORY: Final[int] = getattr(os, "O_DIRECTORY", 0)
+NOCTTY: Final[int] = getattr(os, "O_NOCTTY", 0)
+NOFOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
+NONBLOCK: Final[int] = getattr(os, "O_NONBLOCK", 0)
