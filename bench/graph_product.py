@@ -77,6 +77,7 @@ class Product:
             return self._places(graph)
         nodes = graph.nodes()
         called = {node.id: self._name(node) for node in nodes}
+        self.kinds = {n.id: f.value for n in nodes for f in n.attributes if f.predicate == "kind"}
         entities: set[str] = set()
         triples: set[Triple] = set()
         for node in nodes:
@@ -130,6 +131,8 @@ class Product:
             if n in self.allowed
         ]
         if len(names) > 1:
+            usual = _ZH["kinds"].get(self.kinds.get(fact.node, ""), ())
+            names.sort(key=lambda n: n not in usual)
             quote = " ".join(e.assertion.quote for e in fact.evidence if e.assertion is not None)
             told = [n for n in names if any(w in quote for w in _ZH["cues"].get(n, [n]))]
             return told[:1] or names[:1]

@@ -3,6 +3,7 @@
     python -m bench.graph_roleplay            # the open half
     python -m bench.graph_roleplay --held     # the half that is kept back: for the end of a piece of work
     python -m bench.graph_roleplay --fresh    # four more, written after the errors of the held half were mended
+    python -m bench.graph_roleplay --styles   # ten more in ten styles, five of them looked at; --styles --held: the five put away until the end
     python -m bench.graph_roleplay --show     # with every node
 
 A node is right if its name is a spelling of a named character, place, organisation or thing of the story. The user's own node, unsigned, is not
@@ -62,12 +63,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--held", action="store_true")
     parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--styles", action="store_true")
     parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
-    name = (
-        "roleplays_held.toml" if given.held else "roleplays_fresh.toml" if given.fresh else "roleplays.toml"
-    )
-    stories = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))["story"]
+    name = "roleplays" + "".join(f"_{part}" for part in ("styles", "fresh", "held") if getattr(given, part))
+    stories = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))["story"]
     totals: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as folder:
         store = backscroll.open(Path(folder) / "plays.db", background=False)

@@ -20,17 +20,19 @@ from backscroll.derive.assertions_storing import from_body, to_body
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Recipe
 from backscroll.derive.said import Said
+from backscroll.derive.script_lines import lines_apart
 from backscroll.record.content import spelled
-from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
+from backscroll.vocab.assertion import LEANS, PRONOUN, Assertion, Claim
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 __all__ = ["MOST", "RECIPE", "extract", "from_body", "rule_key", "to_body"]
 
 #: `version` goes up whenever the same turn would give other assertions.
-RECIPE = Recipe("assertions", 3)
+RECIPE = Recipe("assertions", 4)
 #: Assertions of one turn that are kept at the most.
 MOST = 60
+_LABELLED = 0.7  # how sure a line of a play ("Vera: …") makes it that its label is a name
 _LONGEST = 400  # characters of a name, a value or a quote
 _Name: TypeAlias = tuple[str, ...]
 _CODED = re.compile(r"[a-z][A-Z]|\w_\w|[(){}<>=+/\\]|^[A-Z]{2,}$|\w\.\w")
@@ -64,7 +66,7 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
     """What these messages (one turn, in order) say about the world, in the order in which it is said."""
     told, programs = heard(messages)
     work = extract_code.at_work(messages)
-    people = [one for one in told if one.role == "user"] if work else told
+    people = [one for one in told if one.role == "user"] if work else lines_apart(told)
     found: list[Assertion] = []
     if spoken := in_tongue(people, "en"):
         from backscroll.derive import extract_en
@@ -76,15 +78,15 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
         found += extract_zh.read(spoken)
     own = personal.read(people)
     found = _without_echo([*personal.without_repeats(found, own), *own], told, programs)
-    found = [*_signed(people), *found]
+    found = [*_signed(people, {one.speaker for one in told}), *found]
     code = extract_code.read(messages, told)
     if found and extract_code.about_code(messages, told):
         found = _without_code(found, code)
     return bounded(in_order(_standing([*found, *code], messages), messages))
 
 
-def _signed(told: Sequence[Said]) -> list[Assertion]:
-    """Who signs a message is somebody, and has spoken: names by which they are called are settled by that."""
+def _signed(told: Sequence[Said], authors: set[str]) -> list[Assertion]:
+    """Who signs a message, or a line of it, is somebody, and has spoken: names by which they are called are settled by that."""
     return [
         Assertion(
             Claim.NODE,
@@ -93,9 +95,10 @@ def _signed(told: Sequence[Said]) -> list[Assertion]:
             quote=one.text.strip().splitlines()[0][:60],
             source=one.source,
             speaker=one.speaker,
+            sure=1.0 if one.speaker in authors else _LABELLED,
         )
         for one in told
-        if one.speaker
+        if one.speaker and one.text.strip()
     ]
 
 
@@ -214,9 +217,12 @@ def _once(found: Sequence[Assertion]) -> list[Assertion]:
         again = before is not None and (claim.kind in (Claim.NODE, Claim.ALIAS) or latest[about] == before)
         if before is not None and again:
             kept = out[before]
+            if kept.hint == LEANS and claim.type:
+                kept = replace(kept, type=claim.type, hint=claim.hint)
             out[before] = replace(
                 kept,
                 type=kept.type or claim.type,
+                hint=kept.hint if kept.type else claim.hint,
                 object_type=kept.object_type or claim.object_type,
                 sure=max(kept.sure, claim.sure),
             )

@@ -25,7 +25,7 @@ from backscroll.derive.extract_en_relatives import relatives
 from backscroll.derive.extract_en_words import Word, cut
 from backscroll.derive.said import Said
 from backscroll.derive.sentences import Sentence, sentences
-from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.assertion import LEANS, Assertion, Claim
 
 #: Characters of a message that are read in full; of longer ones the first three quarters of this and the last quarter.
 WHOLE = 20_000
@@ -45,8 +45,9 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
 
 def _typed(claim: Assertion, turn: Turn) -> Assertion:
     """A name may show its type only later in the turn."""
-    if claim.kind is Claim.NODE and not claim.type and turn.types.get(claim.subject):
-        return replace(claim, type=turn.types[claim.subject])
+    known = turn.types.get(claim.subject) if claim.kind is Claim.NODE else ""
+    if known and (not claim.type or claim.hint == LEANS):
+        return replace(claim, type=known, hint="")
     return claim
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import cache
 
 from backscroll.derive.extract_en_clauses import Mood
-from backscroll.derive.extract_en_cues import name_sure, used_as
+from backscroll.derive.extract_en_cues import leans_to_person, name_sure, used_as
 from backscroll.derive.extract_en_phrases import kin, phrase, phrase_before
 from backscroll.derive.extract_en_reading import Named, Reading
 from backscroll.derive.extract_en_words import Word, words
-from backscroll.vocab.assertion import PRONOUN, Claim
+from backscroll.vocab.assertion import LEANS, PRONOUN, Claim
 
 _PLAIN = Mood()
 _NAMED = frozenset("named called nicknamed dubbed".split())
@@ -30,12 +30,24 @@ def names(r: Reading) -> None:
         if word.tag != "K":
             continue
         kind = word.type or _shown(r, i) or used_as(line, i)
+        acts = not kind and _acts(r, i)
         if kind:
             r.meet(word.text, kind)
-        elif _acts(r, i):
+        elif acts:
             r.people.append((r.number, word.start, word.text))
-        sure = name_sure(word.low, word.sure < 1, kind) if not word.quoted else 0.6
-        r.node(Named(word.text, kind or r.turn.types.get(word.text, "")), sure=sure)
+        sure = (
+            name_sure(word.low, word.sure < 1, kind, acts=acts, acronym=_acronym(word.text))
+            if not word.quoted
+            else 0.6
+        )
+        kind = kind or r.turn.types.get(word.text, "")
+        leans = not kind and not word.quoted and leans_to_person(line, i)
+        r.node(Named(word.text, "person" if leans else kind, LEANS if leans else ""), sure=sure)
+
+
+def _acronym(text: str) -> bool:
+    """True for two or three capitals: mostly a measure or a term."""
+    return 1 < len(text) < 4 and text.isupper()
 
 
 def _shown(r: Reading, i: int) -> str:
@@ -134,7 +146,9 @@ def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
     opens = start == 0 or line.tag(start - 1) in '."*-'
     greeted = _greeted(r, start, before)
     closes = i + 1 >= size or after in _CLOSERS
-    filler = line.tag(start - 2) == "R" or (line.tag(start - 2) == "I" and line.tag(start - 3) not in '."I*')
+    filler = line.tag(start - 2) == "R" or (
+        line.tag(start - 2) == "I" and line.tag(start - 3) not in '."I*' and line.low(start - 3) != "good"
+    )
     comma = before == "," and not filler and not _in_list(r, start)
     if greeted:
         return closes or after == "," or (known and line.tag(i + 1) in "PW,")
@@ -242,11 +256,22 @@ def introductions(r: Reading) -> None:
             and line.tag(i + 2) in '.,"'
         ):
             _you_are(r, line.words[i + 1])
-        elif low in {"name", "names"} and line.tag(i + 1) in "A'" and line.tag(i - 1) in "S'":
+        elif (
+            low in {"name", "names"}
+            and line.tag(i + 1) in "A'"
+            and line.tag(i - 2 if line.low(i - 1) in _REAL else i - 1) in "S'"
+        ):
             _name_is(r, i)
+        elif low == "by" and line.low(i - 1) in {"go", "goes"} and line.tag(i + 1) == "K":
+            _goes_by(r, i)
         elif low in {"is", "'s"} and line.low(i - 1) in {"this", "here"} and not line.asked:
             _this_is(r, i + 1)
-        elif low in {"call", "calls", "called"} and line.tag(i + 1) == "P" and line.tag(i + 2) == "K":
+        elif (
+            low in {"call", "calls", "called"}
+            and (line.tag(i + 1) == "P" or line.low(i + 1) == "her")
+            and line.tag(i + 2) == "K"
+            and line.tag(i + 3) in '.,"C*V!?-'
+        ):
             _called_me(r, i)
         elif low in _NAMED and line.tag(i + 1) == "K" and line.tag(i - 1) != "P":
             _named(r, i)
@@ -256,6 +281,18 @@ def introductions(r: Reading) -> None:
             _known_as(r, i)
         elif low == "here" and i == 1 and line.tag(0) == "K" and line.tag(2) == ".":
             _me(r, line.words[0], 0.8)
+
+
+_REAL = frozenset({"real", "full", "first", "true", "actual"})
+
+
+def _goes_by(r: Reading, i: int) -> None:
+    """ "I go by Bo", "Katherine goes by Kit"."""
+    found = phrase_before(r.line, i - 1)
+    who = r.refer(found) if found is not None else None
+    if who is not None and not r.line.asked:
+        r.meet(r.line.words[i + 1].text)
+        r.add(Claim.ALIAS, who, value=r.line.words[i + 1].text, sure=0.85)
 
 
 def _me(r: Reading, name: Word, sure: float) -> None:

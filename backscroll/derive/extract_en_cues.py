@@ -14,6 +14,7 @@ from backscroll.derive.extract_en_words import common, table, words
 #: How sure one use makes it that a word is a name: with a capital inside a sentence, at its start, of ordinary words.
 INSIDE, OPENING, ORDINARY = 0.7, 0.45, 0.3
 USED = 0.3  # what a use as somebody or somewhere adds
+ACTING = 0.15  # what a verb adds behind a word that no list of ordinary words has, where a sentence begins
 
 
 @cache
@@ -90,7 +91,7 @@ def _somewhere(line: Line, i: int) -> str:
             return "place"
         if before in ("to", "from") and lead in ("on", "off", "up", "down", "over", "out"):
             return "place" if line.low(at - 2) in _cues("place", "motion") else ""
-    if before == "of" and lead in _cues("place", "parts"):
+    if before == "of" and (lead in _cues("place", "parts") or (lead == "out" and line.low(i - 1) == "the")):
         return "place"
     if before in (
         "cross",
@@ -109,13 +110,39 @@ def _somewhere(line: Line, i: int) -> str:
     return ""
 
 
-def name_sure(low: str, opening: bool, kind: str) -> float:
-    """How sure it is that a capitalised word is a name, from one use of it."""
+def leans_to_person(line: Line, i: int) -> bool:
+    """True where a name is more likely somebody than something: it is the subject of a verb, or one does something with it.
+
+    Too little to say so (a firm is a subject as well), so it gives way to any other use."""
+    text = line.words[i].text
+    if not all(part.isalpha() and part[1:].islower() for part in text.split()):
+        return False
+    if line.tag(i - 1) in "DS'" or all(part in common() for part in text.lower().split()):
+        return False
+    at = i + 1
+    while line.tag(at) == "V" and at < i + 3:
+        at += 1
+    if line.tag(at) == "B" or line.low(at) in _cues("person", "helping"):
+        return True
+    if line.tag(at) == "w" and line.low(at).endswith("ed"):
+        return True
+    if line.tag(at) == "w" and line.low(at).endswith("s") and line.tag(at + 1) in "DSRP.,V":
+        return not line.low(at).endswith("ss")  # "Thokk kicks the door in"
+    back, lead = line.low(i - 1), line.low(i - 2)
+    if line.tag(i + 1) == "'" and line.low(i - 1) not in _cues("place", "before"):
+        return True
+    if back in ("is", "was", "did", "does", "are") and lead in ("so", "neither", "nor", "who", "how"):
+        return True
+    return back == "with" and lead in _cues("person", "beside")
+
+
+def name_sure(low: str, opening: bool, kind: str, *, acts: bool = False, acronym: bool = False) -> float:
+    """How sure it is that a capitalised word is a name, from one use of it; `acts`: a verb follows; `acronym`: HP, AC."""
     parts = low.split()
     if all(part in words("titles", "before") for part in parts):
         return ORDINARY  # "Aye, Captain"
-    if all(part in common() for part in parts) and len(parts) < 3:
+    if acronym or (all(part in common() for part in parts) and len(parts) < 3):
         base = ORDINARY if opening else ORDINARY + 0.15
     else:
-        base = OPENING if opening else INSIDE
+        base = (OPENING + (ACTING if acts else 0.0)) if opening else INSIDE
     return min(0.95, base + (USED if kind else 0.0))

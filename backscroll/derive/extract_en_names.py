@@ -18,6 +18,7 @@ from backscroll.derive.extract_en_words import Word, common, table, tags, words
 _LINKS = frozenset({"of", "de", "von", "van", "der", "del", "la", "le", "da", "di", "du", "bin", "al", "y"})
 _INSIDE = frozenset({"of", "the", "and", "in", "for"})
 LONGEST_NAME = 6  # words
+_HEADLINE = 7  # words from which a sentence of capitalised words is a headline though it ends in a full stop
 _STRETCHED = re.compile(r"(.)\1\1")
 
 
@@ -80,13 +81,15 @@ def lead(line: Sequence[Word]) -> int:
 
 
 def shouted(line: Sequence[Word]) -> bool:
-    """True for a sentence in capitals, or one whose words nearly all begin with one (a headline)."""
+    """True for a sentence in capitals, or one whose words nearly all begin with one (a headline, which has no full stop)."""
     upper = [w.text for w in line if w.low[0] != w.text[0]]
     if len(upper) < 2:
         return False
     letters = sum(1 for w in line if len(w.low) > 1 and w.low[0].isalpha())
     if letters < 4:
         return letters > 1 and len(upper) >= letters and all(text.isupper() for text in upper)
+    if letters < _HEADLINE and any(w.tag == "." for w in line[-2:]):  # "Plates from Santa Rosita."
+        upper = [text for text in upper if text.isupper()]
     return sum(1 for text in upper if len(text) > 1) * 10 >= letters * 7
 
 
@@ -175,7 +178,8 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int,
     following = line[i + 1] if i + 1 < len(line) else None
     if low in _numbered() and following is not None and following.tag == "#":
         return True
-    item = not line[0].text[0].isalpha() and len(line) > 1 and line[1].start > line[0].end
+    item = line[0].tag != '"' and not line[0].text[0].isalpha() and len(line) > 1
+    item = item and line[1].start > line[0].end  # and no end of a quotation: '… ," Vera said'
     if item and following is not None and following.low in {"*", ":"}:
         return word.text in seen.inside
     if word.text in seen.inside and (low not in common() or low not in seen.small):

@@ -13,7 +13,7 @@ from backscroll.derive.extract_en_clauses import Mood
 from backscroll.derive.extract_en_phrases import Line, Phrase, kin
 from backscroll.derive.extract_en_words import words
 from backscroll.derive.said import Said
-from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
+from backscroll.vocab.assertion import LEANS, PRONOUN, Assertion, Claim
 
 _FIRST = frozenset({"i", "me", "myself", "mine"})
 _MARKS = {
@@ -245,8 +245,13 @@ class Reading:
         held = self.turn.found.get(key)
         if held is None:
             self.turn.found[key] = claim
+        elif held.hint == LEANS and claim.type and claim.hint != LEANS:
+            self.turn.found[key] = replace(held, sure=max(held.sure, sure), type=claim.type, hint=claim.hint)
         elif held.sure < sure or (claim.type and not held.type):
-            self.turn.found[key] = replace(held, sure=max(held.sure, sure), type=held.type or claim.type)
+            hint = held.hint if held.type else claim.hint
+            self.turn.found[key] = replace(
+                held, sure=max(held.sure, sure), type=held.type or claim.type, hint=hint
+            )
 
     def node(self, who: Named, sure: float = 1.0) -> None:
         """There is somebody or something of this name."""

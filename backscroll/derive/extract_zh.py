@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from backscroll.derive.extract_zh_answers import bare_answers, open_questions
@@ -20,10 +20,10 @@ from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
 from backscroll.derive.extract_zh_names import ORGANISATION, PERSON, PLACE, WORK, Found, names_of
 from backscroll.derive.extract_zh_reading import note_questions, read_sentence
 from backscroll.derive.extract_zh_scene import Scene
-from backscroll.derive.extract_zh_words import listed, normal, one_of, words_of
+from backscroll.derive.extract_zh_words import is_region, listed, normal, one_of, words_of
 from backscroll.derive.said import Said
 from backscroll.derive.sentences import sentences
-from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.assertion import REGION, Assertion, Claim
 
 #: Of a longer message the first and the last part are read.
 LONGEST = 20_000
@@ -68,7 +68,10 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
     context = Context()
     out: list[Assertion] = []
     speaker = ""
+    last: _Piece | None = None
     for piece, found, fresh, some in zip(pieces, names, new, here, strict=True):
+        asked = last.normal if last is not None and last.number != piece.number else ""
+        last = piece
         for f in fresh:  # what a sentence brings up, the rest of it may already speak of
             context.open_topic(f.kind, piece.plain[f.start : f.end], f.sure)
         marked = mark(piece.normal, piece.plain, lexicon.more(piece.normal, found), definites(piece.normal))
@@ -84,7 +87,7 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
         )
         joined = together(marked, piece.normal, scene.settle)
         scene = Scene(piece.said, me, scene.you, joined, context, piece.number, sure)
-        called = [] if piece.quoted and not piece.said.speaker else [*_called(scene)]
+        called = [] if piece.quoted and not piece.said.speaker else [*_called(scene, asked)]
         said = [*called, *read_sentence(scene)]
         out += [*_nodes(scene, found, some), *said]
         context.selves |= {
@@ -95,8 +98,10 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
             joined, brought, {a.object or a.value for a in said if a.kind is not Claim.ALIAS} - {""}
         )
         note_questions(scene)
-        if piece is pieces[0] and not piece.quoted and not said:
-            out += bare_answers(scene)
+        stated = any(a.kind is not Claim.ALIAS for a in said)
+        goes_on = piece is not pieces[0] and piece.normal.startswith(("还有", "以及"))
+        if (piece is pieces[0] or goes_on) and not piece.quoted and not stated:
+            out += bare_answers(scene, more=goes_on)
         if piece is pieces[-1]:
             out += open_questions(scene)
         if not piece.quoted:
@@ -176,8 +181,14 @@ def _vocatives() -> tuple[re.Pattern[str], ...]:
     )
 
 
-def _called(scene: Scene) -> Iterator[Assertion]:
-    """By which name somebody is addressed."""
+_ADDRESS = re.compile(r"(?:位于|地处|坐落[于在]|地址(?:是|在|为|：)?)[^，。！？；]{0,12}$")
+_WHO = re.compile(r"谁|哪位|哪个人|哪些人|哪几位|什么名字|叫什么")
+
+
+def _called(scene: Scene, before: str = "") -> Iterator[Assertion]:
+    """By which name somebody is addressed; nobody, where the message before asked for a name."""
+    if _WHO.search(before):
+        return
     text = scene.marked.text
     for number, pattern in enumerate(_vocatives()):
         for m in pattern.finditer(text):
@@ -197,6 +208,13 @@ def _called(scene: Scene) -> Iterator[Assertion]:
                 and not scene.marked.at(follows).name.startswith("@")
             ):
                 continue  # an enumeration
+            before_it = text[: m.start("x")].rstrip("，,、 ")[-1:]
+            if (
+                known is not None
+                and is_mark(before_it)
+                and not scene.marked.at(before_it).name.startswith("@")
+            ):
+                continue  # the end of one: 甲，乙，你还知道谁
             sure = 0.7 * known.sure if known is not None else 0.35
             made = scene.claim(Claim.ALIAS, "@you", sure=sure, value=name, type=PERSON)
             if made and made.value != made.subject:
@@ -241,7 +259,10 @@ def _nodes(scene: Scene, found: list[Found], maybe: Mapping[str, Candidate]) -> 
             sure, kind = weigh(normal(one.name), used, maybe.get(normal(one.name)), text)
             seen.add(one.name)
             if made := scene.claim(Claim.NODE, one.name, sure=sure, type=kind):
-                yield made
+                region = kind == PLACE and (
+                    is_region(normal(one.name)) or _ADDRESS.search(text, max(0, one.start - 16), one.start)
+                )
+                yield replace(made, hint=REGION) if region else made
     for name, candidate in maybe.items():
         if candidate.sure < _LIKELY and (at := text.find(name)) >= 0:
             written = scene.marked.plain[at : at + len(name)]

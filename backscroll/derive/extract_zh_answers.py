@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from backscroll.derive.extract_zh_reading import apply, clause_of
-from backscroll.derive.extract_zh_rules import asking, asks, clauses, denied
+from backscroll.derive.extract_zh_reading import apply, clause_of, stated
+from backscroll.derive.extract_zh_rules import Clause, Rule, asking, clauses, denied
 from backscroll.derive.extract_zh_scene import Scene
 from backscroll.vocab.assertion import Assertion, Claim
 
@@ -29,18 +29,30 @@ def open_questions(scene: Scene) -> Iterator[Assertion]:
                     yield replace(made, hint=ASKED)
 
 
-def bare_answers(scene: Scene) -> Iterator[Assertion]:
-    """What the first words of a turn say if the turn before asked for it: whose it is, is left to the fold."""
-    if len(scene.marked.plain) > _BARE or asks(scene.marked.text):
-        return
+def bare_answers(scene: Scene, *, more: bool = False) -> Iterator[Assertion]:
+    """What the first words of a turn say if the turn before asked for it: whose it is, is left to the fold. `more`: the answer goes on."""
     parts = clauses(scene.marked.text)
+    if len(scene.marked.plain) > _BARE or not parts or parts[0].asks:
+        return
     for rule in asking():
-        m = rule.answer.search(scene.marked.text) if rule.answer is not None else None
-        clause = clause_of(parts, m.start(), m.end()) if m is not None else None
-        if m is None or clause is None or clause.asks or clause.supposes:
+        if more and not rule.more:
+            continue
+        yield from _answered(scene, rule, parts)
+
+
+def _answered(scene: Scene, rule: Rule, parts: list[Clause]) -> list[Assertion]:
+    """What the first stretch that may answer a question says; 我 in 我记得有 … is none."""
+    for whole in rule.answer.finditer(scene.marked.text) if rule.answer is not None else ():
+        m = stated(whole.re, whole, parts)
+        clause = clause_of(parts, m.start(), m.end())
+        if clause is None or clause.asks or clause.supposes:
             continue
         if denied(clause.text[: max(0, m.start() - clause.start)]):
             continue
         softer = replace(clause, sure=clause.sure * 0.85)
         found = apply(scene, rule, m, softer, ("@asked", rule.of[0]))
-        yield from (claim for claim in found if not claim.object.startswith("@"))
+        if said := [
+            claim for claim in found if not claim.object.startswith("@") and claim.object != scene.me
+        ]:
+            return said
+    return []

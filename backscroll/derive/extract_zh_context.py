@@ -21,7 +21,7 @@ from backscroll.derive.extract_zh_names import (
     is_transcribed,
 )
 from backscroll.derive.extract_zh_rules import Rule
-from backscroll.derive.extract_zh_words import listed, table, words_of
+from backscroll.derive.extract_zh_words import is_region, listed, table, words_of
 
 _KINDS = {
     WORK: "电影|影片|片子|电视剧|连续剧|剧|歌曲|歌|曲子|专辑|唱片|单曲|小说|书|作品|动画片|动画|动漫|节目|游戏|纪录片|大片",
@@ -31,7 +31,7 @@ _KINDS = {
 }
 _TITLE = r"[^\s，。！？；、：“”《》（）…~!?;]{1,18}?"
 _BAD = re.compile(
-    r"说到|提到|关于|对于|觉得|玩|多久|可以|能不能|咱|请|帮|附近|"
+    r"^(?:听说|当时|现在|今天|昨天|记得|感觉|其实|原来|后来|就是|刚才|最后)$|说到|提到|关于|对于|觉得|玩|多久|可以|能不能|咱|请|帮|附近|"
     r"[是吗呢吧了]|什么|怎么|哪|谁|这|那|有没有|知道|多少|你|我(?!的)|他|她|它|几|最近|一[个部首]|它|自己|喜欢|附近|周边|电影$|歌曲?$|景点$|地址|电话|门票|导演|主演|演员|时间|歌手|专辑$|价格|多长|以前|之前|的(?:电影|歌|人|地方|作品|成就|奖|代表作)"
 )
 
@@ -128,10 +128,13 @@ def _grammar(name: str) -> bool:
 
 
 def _guess(name: str) -> str:
-    if (is_chinese_name(name) and len(name) <= 3) or "·" in name or is_transcribed(name):
+    foreign = is_transcribed(name.replace("·", ""))
+    if (is_chinese_name(name) and len(name) <= 3) or foreign:
         return PERSON
     if any(name.endswith(s) for s in listed("place_suffixes")):
-        return PLACE
+        return PLACE  # 华韵·宜兴传统文化馆
+    if "·" in name:
+        return PERSON
     return ORGANISATION if any(name.endswith(s) for s in listed("org_suffixes") if len(s) > 1) else WORK
 
 
@@ -211,7 +214,9 @@ class Context:
             different = list(dict.fromkeys(names))
             fresh = [n for n in different if n in new]
             free = [
-                n for n in different if not any(n in o for o in objects) and (kind != PLACE or len(n) > 2)
+                n
+                for n in different
+                if not any(n in o for o in objects) and (kind != PLACE or (len(n) > 2 and not is_region(n)))
             ]
             if fresh:
                 self.bring_up(kind, fresh[-1])

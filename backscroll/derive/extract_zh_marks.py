@@ -23,7 +23,7 @@ _LETTER = {PERSON: "P", PLACE: "L", ORGANISATION: "O", WORK: "W", ANIMAL: "P"}
 KIND_OF = {"P": PERSON, "L": PLACE, "O": ORGANISATION, "W": WORK}
 CLASS = {k: f"[{chr(_FIRST + i * _ROOM)}-{chr(_FIRST + i * _ROOM + _ROOM - 1)}]" for i, k in enumerate(KINDS)}
 CLASS_P, CLASS_L = chr(_FIRST), chr(_FIRST + _ROOM)
-_GLUE = r"(?:[、，,/ ]|和|与|及|以及|还有|跟|同)"
+_GLUE = r"(?:[、，,/ 【】]|和|与|及|以及|还有|跟|同)"
 
 _PARTS = re.compile(
     f"[、，,兼]|(?<![A-Za-z])/(?![A-Za-z])|以及|[和与](?=.)|及(?=[{chr(_FIRST)}-{chr(_FIRST + _ROOM * len(KINDS))}])"
@@ -66,6 +66,7 @@ _VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
 )
 _DELIMITED = re.compile(r"[^，。！？、；：\s“”《》!?;:,]{3,42}")
+_AWARDING = ("奖", "届", "提名", "大赏", "电影节最佳")
 _AWARD = re.compile(
     r"(?:(?:第[\d零一二三四五六七八九十百]{1,5}|[一二两三四五六七八九十\d]{1,2})[届屆]|(?:19|20)\d\d年?度?|[^获得过拿了有和是的凭借因]{2,14}?(?:奖|大赏|电影节|盛典|排行榜))"
     r"[^，。！？、；：]{0,30}?(?:(?:奖|提名|冠军|亚军|大奖|新人|歌手|专辑|歌曲|演员|导演|男主角|女主角|男配角|女配角|影帝|影后|编剧|摄影|剪辑|组合|影片|原创剧本|改编剧本|外语片|动画片|音乐|金曲|作词人|作曲人|制作人)(?:\(提名\)|提名|奖)?)(?=$|[得的呢呀啊吧哦吗嘛等了和与]|\W)"
@@ -136,7 +137,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     """A pattern with its shorthands written out: `{P}` any person, `{Ps}` one or several in a row."""
     pattern = pattern.replace("{p}", CLASS["P"][1:-1])
     for kind, chars in CLASS.items():
-        pattern = pattern.replace("{" + kind + "s}", f"{chars}(?:{_GLUE}{{1,2}}{chars}){{0,30}}").replace(
+        pattern = pattern.replace("{" + kind + "s}", f"{chars}(?:{_GLUE}{{1,4}}{chars}){{0,30}}").replace(
             "{" + kind + "}", chars
         )
     return re.compile(pattern)
@@ -154,10 +155,11 @@ def _pronouns() -> re.Pattern[str]:
 def _values(text: str) -> list[tuple[int, int, str]]:
     out: list[tuple[int, int, str]] = []
     for piece in _DELIMITED.finditer(text):
-        if "奖" in piece[0] or "届" in piece[0] or "提名" in piece[0] or "大赏" in piece[0]:
-            found = _AWARD.search(piece[0])
-            if found:
-                out.append((piece.start() + found.start(), piece.start() + found.end(), "A"))
+        if any(word in piece[0] for word in _AWARDING):
+            out += [
+                (piece.start() + found.start(), piece.start() + found.end(), "A")
+                for found in _AWARD.finditer(piece[0])
+            ]
     for kind, pattern in _VALUES:
         out += [(m.start(), m.end(), kind) for m in pattern.finditer(text)]
     return out

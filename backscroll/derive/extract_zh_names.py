@@ -11,33 +11,23 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from backscroll.derive.extract_zh_words import Word, cutter, letters, listed, one_of, tables, words_of
+from backscroll.derive.extract_zh_words import (
+    Word,
+    cutter,
+    is_region,
+    letters,
+    listed,
+    one_of,
+    tables,
+    words_of,
+)
 
 PERSON, PLACE, ORGANISATION, WORK, ANIMAL = "person", "place", "organisation", "work", "animal"
 
 
 #: How often the word cutter's corpus has a word of two characters before it is taken for a common one.
 _COMMON = 420
-_SINGLE = (
-    "nr",
-    "nrt",
-    "nrfg",
-    "zg",
-    "x",
-    "g",
-    "ng",
-    "n",
-    "m",
-    "nz",
-    "ns",
-    "j",
-    "a",
-    "v",
-    "q",
-    "tg",
-    "vg",
-    "k",
-)
+_SINGLE = frozenset("nr nrt nrfg zg x g ng n m nz ns j a v q tg vg k".split())
 _SINGLE_END = ("nr", "nrt", "nrfg", "zg", "x", "g", "ng", "n", "m", "nz", "ns", "j")
 
 
@@ -91,7 +81,20 @@ def names_of(text: str, words: list[Word] | None = None) -> list[Found]:
     found += _composed(words)
     found += _tagged(text, words)
     found += _latin(text)
-    return [one for one in _apart(found) if not _says_how(text, one)]
+    return [one for one in _apart(found) if not _says_how(text, one) and not _one_of(text, one)]
+
+
+_ANY = re.compile(
+    r"(?:最[\u4e00-\u9fff]{1,4}的|一[座个家处所片条间](?:[\u4e00-\u9fff]{1,6}的|大型|著名|综合|专业)?)$"
+)
+
+
+def _one_of(text: str, one: Found) -> bool:
+    """True for what something is said to be: 全国最大的内陆水族馆, 一座大型主题公园."""
+    if one.kind not in (PLACE, ORGANISATION) or not _ANY.search(text, max(0, one.start - 12), one.start):
+        return False
+    name = text[one.start : one.end]
+    return not is_region(name) and all(cutter().has_word(w.text) for w in words_of(name))
 
 
 def _says_how(text: str, one: Found) -> bool:
@@ -99,6 +102,9 @@ def _says_how(text: str, one: Found) -> bool:
     name = text[one.start : one.end]
     doubled = len(name) in (2, 4) and all(name[at] == name[at + 1] for at in range(0, len(name), 2))
     return doubled and text.startswith("地", one.end)
+
+
+_PLACE_AFTER = re.compile(r"(?:国际)?(?:电影节|音乐节|双年展|机场|大学|地区|奥运会)|[市省州县]")
 
 
 def _apart(found: list[Found]) -> list[Found]:
@@ -136,7 +142,7 @@ def _dotted(text: str, words: list[Word]) -> list[Found]:
         while last + 1 < len(words) and words[last + 1].text == "·":
             last = _rightwards(words, last + 1)
         if first < at < last:
-            out += _each(text, words[first].start, words[last].end)
+            out += _each(text, words[first].start, words[last].end + _glued(words, last))
         at = last + 1
     return out
 
@@ -177,11 +183,24 @@ def _rightwards(words: list[Word], dot: int) -> int:
         _part(words[dot + 1], next_to=True) or (len(words[dot + 1].text) == 1 and words[dot + 1].tag != "x")
     ):
         last = dot + 1
-    while last > dot and last + 1 < len(words) and last - dot < 4 and _in_run(words[last + 1]):
+    while last > dot and last + 1 < len(words) and last - dot < 4 and _goes_on(words[last + 1]):
         last += 1
     while last - dot > 1 and len(words[last].text) == 1 and words[last].tag not in _SINGLE_END:
         last -= 1
     return last
+
+
+def _glued(words: list[Word], last: int) -> int:
+    """1 where the next word begins with the last character of the name: 帕里 + 西是."""
+    word = words[last + 1] if last + 1 < len(words) else None
+    if word is None or len(word.text) != 2 or cutter().has_word(word.text):
+        return 0
+    return int(is_transcribed(word.text[0]) and word.text[1] in "是的在也和与吗就都有")
+
+
+def _goes_on(word: Word) -> bool:
+    """True for what can only be the rest of a name with a dot: 伊斯 + 特伍德."""
+    return _in_run(word) or (word.tag == "nr" and len(word.text) > 1 and not cutter().has_word(word.text))
 
 
 def _titled(text: str, words: list[Word]) -> list[Found]:
@@ -276,26 +295,11 @@ def _long(name: str) -> tuple[str, ...]:
     return tuple(sorted(s for s in listed(name) if len(s) > 1))
 
 
+_NO_PART = frozenset("的 之 家 座 个 这 那 某 我 你 感觉 周边 附近 情况 地方 周围 旁边".split())
+
+
 def _modifies(word: Word) -> bool:
-    if word.text in (
-        "的",
-        "之",
-        "家",
-        "座",
-        "个",
-        "这",
-        "那",
-        "某",
-        "我",
-        "你",
-        "感觉",
-        "周边",
-        "附近",
-        "情况",
-        "地方",
-        "周围",
-        "旁边",
-    ):
+    if word.text in _NO_PART:
         return False
     if word.tag == "x":
         return word.text >= "\u4e00" and not cutter().has_word(word.text)  # a word that no dictionary has
@@ -322,13 +326,23 @@ def _tagged(text: str, words: list[Word]) -> list[Found]:
                 out.append(Found(word.start, word.end, PLACE, 0.7))  # 住在高雄
             elif _plausible(word.text):
                 out.append(_with_title(text, whole))
-        elif word.tag[:2] in ("ns", "nt") and len(word.text) > 1 and not _never(word.text):
+        elif (
+            word.tag[:2] in ("ns", "nt")
+            and len(word.text) > 1
+            and not _never(word.text)
+            and not _within(word)
+        ):
             while end < len(words) and words[end].tag == word.tag == "ns" and not _never(words[end].text):
                 end += 1  # 山东 + 青岛
-            kind = PLACE if word.tag[:2] == "ns" else ORGANISATION
+            kind = PLACE if word.tag[:2] == "ns" or is_region(word.text) else ORGANISATION
             out.append(Found(word.start, words[end - 1].end, kind, _placed(text, word, words[end - 1])))
         at = end
     return out
+
+
+def _within(word: Word) -> bool:
+    """True for 黑里: what is in something, not a place that the dictionary has."""
+    return len(word.text) == 2 and word.text[1] in "里上下中内外" and not cutter().has_word(word.text)
 
 
 def _never(text: str) -> bool:
@@ -395,7 +409,7 @@ def _in_run(word: Word) -> bool:
 
 def _run(text: str, run: list[Word]) -> list[Found]:
     """The name that neighbouring pieces of transcription make together, without what does not belong."""
-    while run and len(run[-1].text) == 1 and run[-1].tag not in _SINGLE_END:
+    while run and len(run[-1].text) == 1 and run[-1].tag not in _SINGLE_END and not _closes(text, run):
         run = run[:-1]
     while run and len(run[0].text) == 1 and run[0].tag not in (*_SINGLE_END, "nrfg", "tg", "vg"):
         run = run[1:]
@@ -410,7 +424,15 @@ def _run(text: str, run: list[Word]) -> list[Found]:
     if len(run) > 1 and is_chinese_name(run[0].text) and not is_transcribed(run[0].text):
         return []
     named = any(w.tag.startswith("nr") for w in run)
+    if _PLACE_AFTER.match(text, end) or _WHERE.search(text, max(0, start - 3), start):
+        return [Found(start, end, PLACE, 0.7)]  # 威尼斯 + 国际电影节, 出生在布朗克斯
     return [_with_title(text, Found(start, end, PERSON, 0.9 if named else 0.6))]
+
+
+def _closes(text: str, run: list[Word]) -> bool:
+    """True where the last piece of a longer transcribed name can only be its end: 艾 + 德里 + 安，"""
+    start, end = run[0].start, run[-1].end
+    return end - start > 3 and (end == len(text) or text[end] in "，。！？…；：、”吗吧呢啊的")
 
 
 def _with_title(text: str, found: Found) -> Found:

@@ -19,6 +19,7 @@ from backscroll.derive.extract_zh_scene import Scene, nearest, spelled, unnamed
 from backscroll.derive.extract_zh_values import (
     as_written,
     event_of,
+    is_deed,
     is_noun,
     liked,
     place_of,
@@ -31,6 +32,8 @@ from backscroll.vocab.assertion import Assertion, Claim
 
 #: Ties that somebody has with many: who is known by nothing else gets no node of their own.
 _VAGUE = {"friend_of", "colleague_of", "classmate_of", "client_of", "student_of", "enemy_of", "pet_of"}
+#: What regions do not have.
+VENUES = frozenset({"price", "opening_hours", "visit_time", "near", "address", "phone"})
 _TOWARDS = set("为给帮对向替到见从问")
 _ONLY = {"parent_of", "spouse_of", "partner_of", "boss_of"}
 
@@ -43,7 +46,8 @@ def read_sentence(scene: Scene) -> list[Assertion]:
     answered: set[int] = set()
     kinds = frozenset(m.kind for m in scene.marked.mentions)
     for rule, pattern in fitting(scene.marked.text, kinds):
-        for m in pattern.finditer(scene.marked.text):
+        for whole in pattern.finditer(scene.marked.text):
+            m = stated(pattern, whole, parts)
             clause = clause_of(parts, m.start(), m.end())
             if clause is None or clause.asks or clause.supposes:
                 continue
@@ -64,7 +68,9 @@ def note_questions(scene: Scene) -> None:
             continue
         for rule in asking():
             if any(p.search(clause.text) for p in rule.ask):
-                subject = nearest(scene, rule.of, clause.end, clause.start) or context.about(rule.of)[0]
+                venue = rule.predicate in VENUES
+                subject = nearest(scene, rule.of, clause.end, clause.start, venue=venue)
+                subject = subject or context.about(rule.of)[0]
                 subject = subject or _meant(scene, rule, clause) or unnamed(scene, rule.of, 0)[0]
                 if subject:
                     if context.asking != scene.number:
@@ -93,6 +99,15 @@ def clause_of(parts: list[Clause], start: int, end: int) -> Clause | None:
         supposes=any(c.supposes for c in touched),
         sure=min(c.sure for c in touched),
     )
+
+
+def stated(pattern: re.Pattern[str], m: re.Match[str], parts: list[Clause]) -> re.Match[str]:
+    """A match without what is asked at its end, where it says something before: 有甲、乙等，看过吗？"""
+    touched = [c for c in parts if c.start < m.end() and c.end > m.start()]
+    asking = next((c for c in touched if c.asks), None)
+    if asking is None or asking is touched[0]:
+        return m
+    return pattern.match(m.string, m.start(), asking.start - 1) or m
 
 
 def _ties(scene: Scene, parts: list[Clause]) -> Iterator[Assertion]:
@@ -131,7 +146,7 @@ def _subject(scene: Scene, rule: Rule, m: re.Match[str]) -> tuple[str, str]:
         return "", ""
     start = min(m.start(g) for g in groups if m[g] is not None)
     kinds = _wanted(rule, m, scene) or rule.of
-    near = nearest(scene, kinds, start) or spelled(scene, m)
+    near = nearest(scene, kinds, start, venue=rule.predicate in VENUES) or spelled(scene, m)
     asked = scene.context.asked_about(rule.number, scene.number)
     asked = "" if asked in ("@it", "@topic") else asked  # the answer may name what the question did not
     if near and not asked:
@@ -225,6 +240,8 @@ def _ends(scene: Scene, rule: Rule, m: re.Match[str], name: str) -> Iterator[tup
                 text = scene.settle(one)
                 if one.kind == "P" and rule.object_type == ORGANISATION and one.name.startswith("@"):
                     continue
+                if one.name in ("@i", "@you") and WORK in rule.of:
+                    continue  # 这些演员我都喜欢: who speaks is in no film
                 if text != name and suits(rule.match, KIND_OF.get(one.kind, ""), text) and text != "@it":
                     kind = KIND_OF.get(one.kind, "")
                     yield text, (rule.object_type or kind) if one.kind == "P" else kind, one.sure
@@ -308,11 +325,13 @@ def _named(
     scene: Scene, rule: Rule, m: re.Match[str], name: str, kind: str, sure: float
 ) -> Iterator[Assertion]:
     """Another name for somebody: 我叫…, 外号是…; 我是… only where it is a name that follows."""
-    start, end = m.span("x")
-    text = scene.marked.was(start, end).strip("“”\"' ")
+    text = scene.marked.was(*m.span("x")).strip("“”\"' ")
     known = scene.marked.at(m["x"]) if len(m["x"]) == 1 and is_mark(m["x"]) else None
-    if known is not None and (known.name.startswith("@") or known.of):
-        return
+    if name in ("@we", "@they") or (known is not None and (known.name.startswith("@") or known.of)):
+        return  # 我们都叫她晚晚: not we
+    told_to = "a" in m.re.groupindex and m.string[m.start("a") - 1 : m.start("a")] in ("叫", "喊")
+    if known is None and told_to and is_deed(text):
+        return  # 他们都叫我早点睡
     if rule.claim == "self" and (
         known is None
         or known.sure < 0.7
@@ -415,14 +434,12 @@ def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[
             continue
         if scene.number > asked + (3 if rule.more else 1):
             continue
-        for m in rule.answer.finditer(scene.marked.text):
+        for whole in rule.answer.finditer(scene.marked.text):
+            m = stated(rule.answer, whole, parts)
             clause = clause_of(parts, m.start(), m.end())
-            if (
-                clause is None
-                or clause.asks
-                or clause.supposes
-                or denied(clause.text[: max(0, m.start() - clause.start)])
-            ):
+            if clause is None or clause.asks or clause.supposes:
+                continue
+            if denied(clause.text[: max(0, m.start() - clause.start)]):
                 continue
             of = context.about(rule.of)[0] or subject if subject in ("@it", "@topic") else subject
             softer = replace(clause, sure=clause.sure * 0.85)

@@ -25,6 +25,8 @@ _ASKING = re.compile(
 _SUPPOSING = re.compile(
     r"如果|要是|假如|假设|倘若|万一|若是|除非|的话|即使|就算|哪怕|只要(?=[^，。]{0,14}就)|希望|但愿|假装|梦见|梦到|想象|幻想|差点|以为|本该|要不是|何必|装作|除了|推荐(?:一|个|几|家|下)|给我推荐|帮我|想找|找一|找家|找个|有没有|能不能|以上的|以内的|最好是|要求"
 )
+_EXCEPT = re.compile("除了")
+_BESIDES = re.compile(r"除了[^。！？]{1,40}(?:还|也)")  # 除了甲，还有乙: both
 _MAYBE = re.compile(r"可能|也许|或许|说不定|恐怕|没准|不知道|不确定|我猜|怀疑")
 _HEARSAY = re.compile(r"好像|似乎|应该|估计|听说|据说|大概|貌似|传说")
 _TAG = re.compile(r"^(?:对|是|不是|行|好)(?:吧|吗|不|不对|么|的吧)?$")
@@ -133,13 +135,13 @@ def clauses(text: str) -> list[Clause]:
     """The clauses of a marked sentence, each with how it is meant."""
     out: list[Clause] = []
     at = 0
-    supposing = False
+    supposing, adds = False, "除了" in text and _BESIDES.search(text) is not None
     asked = text.rstrip('”"’」』 ').endswith(("？", "?"))
     edges = [m.start() for m in _BREAK.finditer(text)] + [len(text)]
     for edge in edges:
         piece = text[at:edge]
         if piece.strip():
-            supposing = supposing or bool(_SUPPOSING.search(piece))
+            supposing = supposing or bool(_SUPPOSING.search(_EXCEPT.sub("", piece, 1) if adds else piece))
             sure = 0.4 if _MAYBE.search(piece) else 0.65 if _HEARSAY.search(piece) else 1.0
             stop = text[edge : edge + 1]
             asks = bool(_ASKING.search(piece + stop)) or (

@@ -13,7 +13,7 @@ from backscroll.derive.extract_zh_context import Context
 from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention, is_mark
 from backscroll.derive.extract_zh_names import PLACE, WORK
 from backscroll.derive.extract_zh_values import is_noun
-from backscroll.derive.extract_zh_words import listed, normal
+from backscroll.derive.extract_zh_words import is_region, listed, normal
 from backscroll.derive.said import Said
 from backscroll.vocab.assertion import Assertion, Claim
 
@@ -21,6 +21,7 @@ from backscroll.vocab.assertion import Assertion, Claim
 _CLOSED = re.compile(
     r"$|[^\u4e00-\u9fff]|[的是在有也就还位坐附周旁很非最真都要可会能评票门电价地开营这那和与跟]"
 )
+_SOMEBODY = ("@he", "@she")  # who they are, the turns before say: the fold knows
 _HINTS = {"@she": "female", "@he": "male", "@it": "thing"}
 
 
@@ -107,7 +108,7 @@ def _bare(name: str) -> str:
     return name.strip("《》") if name.count("《") != name.count("》") else name
 
 
-def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -> str:
+def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0, *, venue: bool = False) -> str:
     """The thing of one of these kinds that a place of the sentence speaks of: the nearest in the clause, or what opens an earlier one."""
     marked = scene.marked
     limit, floor = marked.places[before], marked.places[after]
@@ -119,10 +120,16 @@ def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0) -
             continue
         if one.kind == "L" and not _CLOSED.match(marked.plain, one.end):
             continue  # a piece of a longer name
+        if venue and one.kind == "L" and is_region(normal(one.name)):
+            continue  # no city has opening hours
         if one.of and marked.plain[: one.start].endswith("是"):
             continue  # 小芳是我的同事，其生日 …: hers
         name = scene.settle(one)
-        if (name.startswith("@") or name in (scene.me, scene.you)) and one.name != "@i":
+        if (
+            name not in _SOMEBODY
+            and (name.startswith("@") or name in (scene.me, scene.you))
+            and one.name != "@i"
+        ):
             continue
         lead = marked.plain[max(0, one.start - 4) : one.start]
         if one.start >= clause or (

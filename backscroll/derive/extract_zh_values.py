@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from backscroll.derive.extract_zh_names import ORGANISATION
-from backscroll.derive.extract_zh_words import listed, normal, words_of
+from backscroll.derive.extract_zh_words import cutter, listed, normal, words_of
 
 _TAIL = re.compile(r"(?:[了的吧啊呀呢哦嘛啦哈噢喔~～]|来着|之类的|什么的|左右|一样|而已|罢了|等等|等地|等)+$")
 _HEAD = re.compile(
@@ -218,3 +218,8 @@ def suits(match: str, kind: str, name: str) -> bool:
             ("大学", "学院", "中学", "高中", "小学", "学校", "初中", "幼儿园", "研究院")
         )
     return True
+
+
+def is_deed(text: str) -> bool:
+    """True for what one is told to do rather than called: 早点睡, 一声."""
+    return any(w.tag[0] in "vdmprcu" and cutter().has_word(w.text) for w in words_of(text))

@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from importlib.resources import files
 from typing import NamedTuple, Protocol, cast
@@ -123,10 +123,18 @@ def words_of(text: str, at: int = 0) -> list[Word]:
     return out
 
 
+@lru_cache(maxsize=4096)
+def _is_place(word: str) -> bool:
+    """True for a place that the word cutter knows."""
+    return cutter().tag(word) == [(word, "ns")]
+
+
 def _recut(word: str, tag: str) -> list[tuple[str, str]]:
     """What the word cutter takes for a name though it is none, or is one with a verb at its end or its beginning."""
     if word in listed("no_names"):
         return [(word, "n")]
+    if word[-1] == "人" and len(word) > 2 and tag[0] == "n" and _is_place(word[:-1]):
+        return [(word[:-1], "ns"), ("人", "n")]  # 英国人
     if tag != "nr" or len(word) < 3 or cutter().has_word(word):
         return [(word, tag)]
     if word[-1] in letters("verbs_after_names"):
@@ -134,3 +142,15 @@ def _recut(word: str, tag: str) -> list[tuple[str, str]]:
     if word[0] in letters("verbs_before_names"):
         return [(word[0], "v"), (word[1:], tag)]
     return [(word, tag)]
+
+
+_REGION = re.compile(r"(?:(?<![景术校园小护商社])区|(?<![城超夜菜])市|[省县州国])$")
+
+
+@cache
+def is_region(name: str) -> bool:
+    """True for a country, a city or a district: 北京, 通州区."""
+    if _REGION.search(name):
+        return True
+    known = len(name) < 4 and cutter().has_word(name) and not name.endswith(tuple(listed("place_suffixes")))
+    return known and cutter().tag(name) == [(name, "ns")] and name[-1] not in "门屯寨关岭海坛"

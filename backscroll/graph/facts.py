@@ -14,7 +14,7 @@ from backscroll.graph.group import NOWHERE, Group
 from backscroll.graph.index import Line, Order
 from backscroll.graph.names import key_of, value_key
 from backscroll.graph.overrides import Stand
-from backscroll.graph.predicates import Direction, direction, listed
+from backscroll.graph.predicates import Direction, adds, direction, listed
 from backscroll.graph.view import Evidence, Fact, Rank
 from backscroll.graph.weave import Weave
 from backscroll.vocab.assertion import Change, Claim, Override
@@ -93,7 +93,8 @@ def _swept(steps: list[_Step], *, one: bool, lists: bool = False) -> list[Span]:
         assert step.other is not None
         others = [other for other in opened if one and other != step.other]
         if lists and isinstance(by, Line):
-            others = [other for other in others if not _one_sentence(by, opened[other])]
+            on_top = adds(by.claim.quote)
+            others = [other for other in others if not on_top and not _one_sentence(by, opened[other])]
         if weak and any(not opened[other].weak for other in others):
             continue
         displaced = [opened[other] for other in others]

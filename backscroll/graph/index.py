@@ -15,7 +15,7 @@ from backscroll.graph.doubts import doubted
 from backscroll.graph.names import both_scripts, gender_of, key_of, pronoun_of
 from backscroll.graph.predicates import direction, named
 from backscroll.graph.proof import proofs
-from backscroll.vocab.assertion import PRONOUN, Assertion, Claim, TurnClaims
+from backscroll.vocab.assertion import LEANS, PRONOUN, Assertion, Claim, TurnClaims
 from backscroll.vocab.ids import Ref
 
 #: Where a claim stands: 0 for the text, position and opening of the turn, number in the turn; 1 for a person's own change.
@@ -268,7 +268,7 @@ class Index:
             _count(self.doubts, key, attribute, sign)
         for raw in said.raws:
             claim = raw.claim
-            weight = sign * max(1, round(claim.sure * 100))
+            weight = sign * (1 if claim.hint == LEANS else max(1, round(claim.sure * 100)))
             if raw.subject[0] != PRONOUN:
                 if claim.type:
                     _count(self.votes, raw.subject, claim.type, weight)

@@ -6,6 +6,7 @@ seen from both ends. Tables: `derive/ontology.toml`, `rules.toml`. Before: `deri
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -82,6 +83,22 @@ def _domains() -> dict[str, frozenset[str]]:
 def listed() -> frozenset[str]:
     """Predicates with one value, of which a sentence may still list several."""
     return frozenset(str(name) for name in rules()["lists"]["predicates"])
+
+
+@cache
+def _adding() -> re.Pattern[str]:
+    return re.compile(str(rules()["lists"]["also"]), re.IGNORECASE)
+
+
+def adds(sentence: str) -> bool:
+    """True where a sentence says that something comes on top of what was said before."""
+    return _adding().search(sentence) is not None
+
+
+@cache
+def venues() -> frozenset[str]:
+    """Predicates of a park or a shop, which no region has."""
+    return frozenset(str(name) for name in rules()["venues"]["predicates"])
 
 
 def suits(type: str, name: str) -> bool:

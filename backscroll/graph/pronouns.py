@@ -14,7 +14,8 @@ from itertools import chain
 
 from backscroll.graph.index import ASKED, SURE, Line, Profile, Raw, Said, is_call, is_question
 from backscroll.graph.names import ROLES, key_of, table
-from backscroll.vocab.assertion import PRONOUN, Claim
+from backscroll.graph.predicates import venues
+from backscroll.vocab.assertion import PRONOUN, REGION, Claim
 
 #: How many turns back a pronoun may reach.
 REACH = 3
@@ -53,6 +54,11 @@ class _Talk:
         found = {key_of(raw.claim.speaker) for raw in self.said.raws if raw.claim.speaker}
         found.update(key for said in self.before for key in said.speakers)
         return found if len(found) < 3 else set()
+
+    def regions(self) -> set[str]:
+        """Countries, cities and districts among the names in reach."""
+        turns = (*self.before, self.said)
+        return {raw.subject for said in turns for raw in said.raws if raw.claim.hint == REGION}
 
     def addressed(self, speaker: str) -> str:
         """Who is spoken to: who else spoke last, or will answer in this turn, or the other role."""
@@ -179,6 +185,8 @@ def _meant(
     wanted = (raw.claim.object_type if at_object else raw.claim.type) or ""
     barred = {speaker, subject, raw.other, raw.subject if at_object else raw.object} - {""}
     barred |= talk.two()
+    if pronoun in ("it", "topic") and raw.predicate in venues():
+        barred |= talk.regions()
     for key in talk.mentions():
         if key in barred or key in ROLES or (not at_object and _named_later(key, pronoun, raw.claim.quote)):
             continue

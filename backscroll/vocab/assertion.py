@@ -18,6 +18,10 @@ from backscroll.vocab.part import Json
 #: A subject or object that begins with this is no name but a pronoun to be settled in the fold: "@she", "@he", "@they",
 #: "@it", "@you", "@we" (whoever that is there). "I" is settled at once: the author of the message, or its role.
 PRONOUN = "@"
+#: Hint of a node whose type is only the likeliest, by its grammar: it counts little, and gives way to what a text shows.
+LEANS = "leans"
+#: Hint of a node that is a country, a city or a district: it has no opening hours.
+REGION = "region"
 
 
 class Claim(StrEnum):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from backscroll.graph.fold import Graph
-from backscroll.vocab.assertion import Change
-from tests.graph.claims import alias, has, is_, node, override, person, ref, turn
+from backscroll.vocab.assertion import LEANS, REGION, Change
+from tests.graph.claims import alias, has, is_, node, now, override, person, ref, turn
 
 
 def shown(graph: Graph, *, candidates: bool = False) -> list[str]:
@@ -62,3 +62,22 @@ def test_a_relative_of_whom_nothing_else_is_said_is_a_candidate() -> None:
     graph.put(turn(2, has("Ann's brother", "occupation", "nurse")))
     assert shown(graph) == ["Ann", "Ann's brother"]
     assert "user's sister" in shown(Graph([turn(1, is_("user's sister", "sibling_of", "user"))]))
+
+
+def test_a_type_that_is_only_likely_gives_way_and_comes_back() -> None:
+    likely = node("Quillmere", "person", sure=0.9, hint=LEANS)
+    graph = Graph([turn(1, likely), turn(2, likely), turn(3, node("Quillmere", "place", sure=0.3))])
+    assert graph.node("Quillmere").type == "place"
+    graph.drop(ref(3))
+    assert graph.node("Quillmere").type == "person"
+
+
+def test_a_region_is_not_it_for_what_venues_have() -> None:
+    hours = has("@it", "opening_hours", "9:00-17:00", type="place", hint="place")
+    park, city = node("Moth Garden", "place"), node("Vell", "place", hint=REGION)
+    graph = Graph([turn(1, park, city), turn(2, hours)])
+    assert now(graph, "Moth Garden", "opening_hours") == ["9:00-17:00"]
+    assert now(graph, "Vell", "opening_hours") == []
+    graph.drop(ref(1))
+    graph.put(turn(1, park, node("Vell", "place")))  # nothing says that it is a region: it was named last
+    assert now(graph, "Vell", "opening_hours") == ["9:00-17:00"]

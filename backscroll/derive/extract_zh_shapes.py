@@ -1,0 +1,127 @@
+"""How a Chinese name is made: which characters it has, where it begins with a family name, which form of address ends it.
+
+Owns what can be said of a stretch by itself, without the sentence around it. Words are data (`extract_zh_cues.toml`). Refuses to weigh where it stands:
+`extract_zh_cues` does, and `extract_zh_places` for places. Before: `extract_zh_names`. After: both.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib import resources
+
+from backscroll.derive.extract_zh_names import is_transcribed
+from backscroll.derive.extract_zh_words import Word, cutter, letters, listed, tables, words_of
+
+HAN = re.compile("[\u4e00-\u9fff]{2,4}")
+MARK = frozenset("，。！？…；：、“”‘’「」『』（）()!?,;:*~— \n\t《》—-")
+SMALL = frozenset("阿小老大")
+SHAPED, ADDRESSED = 0.2, 0.35  # made like a name; with a form of address
+KNOWN = 0.25  # off for a word of the dictionary
+_HARDLY = 5
+
+
+@cache
+def cue_words() -> dict[str, frozenset[str]]:
+    """The tables of `extract_zh_cues.toml`: characters, or words."""
+    text = resources.files("backscroll.derive").joinpath("extract_zh_cues.toml").read_text(encoding="utf-8")
+    raw = {name: str(value) for name, value in tomllib.loads(text).items()}
+    return {
+        name: frozenset(value) if name in ("never", "given", "verbs", "opening") else frozenset(value.split())
+        for name, value in raw.items()
+    }
+
+
+@cache
+def endings(name: str) -> tuple[str, ...]:
+    """The endings of names of one kind, the longest first."""
+    own = cue_words()[name]
+    more = {
+        "address": listed("titles") | listed("titles_short"),
+        "places": listed("place_suffixes"),
+        "groups": listed("org_suffixes"),
+    }[name]
+    return tuple(sorted(own | more, key=lambda w: (-len(w), w)))
+
+
+def is_known(word: str) -> bool:
+    """True for a word of the dictionary that people do write; what it has hardly ever seen may as well be a name."""
+    return cutter().has_word(word) and (len(word) == 1 or cutter().suggest_freq(word) > _HARDLY)
+
+
+@cache
+def _never(name: str) -> bool:
+    return name in listed("not_names") or name in listed("not_places") or name in listed("endearments")
+
+
+def may_be(name: str, tag: str = "") -> bool:
+    """True for two to four characters of which none is a word of grammar; given names have some of those (姜晚, 陆之衡)."""
+    if (
+        HAN.fullmatch(name) is None
+        or _never(name)
+        or name[0] in "姓名"
+        or (len(name) == 2 and name in listed("titles"))
+    ):
+        return False
+    bare = name.removesuffix(address_of(name)) or name
+    odd = cue_words()["never"].intersection(bare)
+    if not odd or (len(bare) > 2 and is_transcribed(bare)):
+        return True
+    family = bare[0] in letters("surnames") and _unheard(tag) and not is_known(bare)
+    return family and len(bare) in (2, 3) and odd <= cue_words()["given"] and bare[0] not in odd
+
+
+def _unheard(tag: str) -> bool:
+    """True for the tags that the word cutter gives to a word that it has not heard of: a name, or a piece."""
+    return tag.startswith("nr") or tag == "x" or tag.endswith("g")
+
+
+def like_a_name(label: str) -> bool:
+    """True for what stands before a colon and is no ordinary word: somebody who speaks in a play."""
+    words = words_of(label)
+    if is_transcribed(label.replace("·", "")) and len(label) > 2:
+        return True
+    tag = words[0].tag if words else ""
+    return may_be(label, tag) and not is_known(label) and is_whole(label, words)
+
+
+def address_of(name: str) -> str:
+    """The form of address at the end of a name: 玄微 + 真人."""
+    return next((e for e in endings("address") if name.endswith(e) and len(name) > len(e)), "")
+
+
+def made(name: str) -> float:
+    """What the characters of a name say for it."""
+    worth = 0.0
+    ending = address_of(name)
+    if ending and len(name) - len(ending) <= 2 and not is_known(name):
+        worth += ADDRESSED
+    elif (name[0] in SMALL and len(name) == 2 and not is_known(name)) or (
+        name[0] in letters("surnames") and len(name) in (2, 3) and not is_known(name)
+    ):
+        worth += SHAPED
+    elif len(name) == 2 and letters("given").issuperset(name) and not is_known(name):
+        worth += SHAPED  # 佳怡
+    if is_known(name):
+        worth -= 0.0 if len(name) > 2 and is_transcribed(name) else KNOWN
+    return worth
+
+
+def is_whole(name: str, inside: list[Word]) -> bool:
+    """True where a stretch by itself is one word, or made like a name: four characters between marks are mostly a phrase (眉心微蹙)."""
+    if made(name) > 0 or is_transcribed(name):
+        return True
+    if name[:2] in tables()["surnames_double"].split() or (name[0] in SMALL and len(name) < 4):
+        return True
+    if len(inside) == 1:
+        return len(name) < 4 and inside[0].tag[0] not in "lim"
+    if len(name) > 2:
+        return False
+    return not any(w.tag[0] in "vdrpcumqyt" for w in inside)
+
+
+def is_inner(char: str) -> bool:
+    """True for a character that is no word by itself after a name."""
+    table = cue_words()
+    return not any(char in table[name] for name in ("never", "follow", "verbs", "human", "lead"))
