@@ -133,9 +133,10 @@ class Composer:
 
     def has_lapsed(self) -> bool:
         """True where a text that was placed is not shown any more: for what is told in other threads, no event of this one says when."""
-        own = [e for e in self._placing if e.body is not None and e.head.get("under") == self.placed_under]
-        texts = sum(len(placement_of(event).texts) for event in own)
-        return bool(self.withdrew) or sum(map(len, self._placed.values())) < texts
+        own = [event for event in self._placing if event.head.get("under") == self.placed_under]
+        if self.withdrew or any(event.body is None for event in own):
+            return True
+        return sum(map(len, self._placed.values())) < sum(len(placement_of(event).texts) for event in own)
 
     @property
     def indexed(self) -> tuple[IndexedString, ...]:

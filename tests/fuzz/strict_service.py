@@ -31,8 +31,20 @@ from tests.fuzz.talk import Line, Talk, size_of
 #: The second lost thinking after a compaction, and the first message once the history was rewound; the third told summaries anew after words were forgotten,
 #: the fourth sent thinking back behind a crop whose note had been forgotten with them; the fifth cut a message without a word, the sixth condensed anew after a move;
 #: the seventh showed forgotten bytes again that came back with another message, the eighth took a late reply for the answer to something else,
-#: the ninth missed an entry of a lorebook that was taken back before what was sent was forgotten.
-SEEDS = (1, 216965883, 232022701, 1412875535, 1412875568, 1412875584, 1329514159, 1448637064, 218535271)
+#: the ninth missed an entry of a lorebook that was taken back before what was sent was forgotten, the tenth a placed text
+#: whose words were forgotten with a message of another thread.
+SEEDS = (
+    1,
+    216965883,
+    232022701,
+    1412875535,
+    1412875568,
+    1412875584,
+    1329514159,
+    1448637064,
+    218535271,
+    1315601087,
+)
 ROUNDS = 24
 STEPS = (1, 2, 4, 8, 16, 32)  # requests in a row
 MODELS: Mapping[Wire, tuple[str, ...]] = {
