@@ -1,0 +1,1 @@
+"""aider's chat history, read and written."""

@@ -1,0 +1,1 @@
+"""Anthropic messages: files of them, single messages and blocks, both ways."""

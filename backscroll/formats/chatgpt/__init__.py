@@ -1,0 +1,1 @@
+"""The account export of ChatGPT."""

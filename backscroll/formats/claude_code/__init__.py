@@ -1,0 +1,1 @@
+"""Transcripts of Claude Code: lines, how they hang together, both ways."""

@@ -1,0 +1,1 @@
+"""Recorded sessions of Gemini CLI."""

@@ -1,0 +1,1 @@
+"""A conversation as a Markdown page for people. Written only."""

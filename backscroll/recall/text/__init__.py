@@ -1,0 +1,1 @@
+"""Texts as search and recall compare and show them: words, terms, passages, excerpts, snippets."""

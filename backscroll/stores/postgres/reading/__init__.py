@@ -1,0 +1,1 @@
+"""Reading rows of the PostgreSQL store at one moment, full text included."""

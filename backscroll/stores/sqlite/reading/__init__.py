@@ -1,0 +1,1 @@
+"""Reading rows of the SQLite store at one moment, full text and vectors included."""

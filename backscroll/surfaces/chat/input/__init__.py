@@ -1,0 +1,1 @@
+"""What a person types: the line, keys, mentions, pastes, attachments, questions and interrupts."""

@@ -1,0 +1,1 @@
+"""Commands that let the agent work, and look at what became of the files."""

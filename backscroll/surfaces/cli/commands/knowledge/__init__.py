@@ -1,0 +1,1 @@
+"""Commands for the graph, lorebooks, tasks, memories and users."""

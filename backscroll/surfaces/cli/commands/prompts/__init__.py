@@ -1,0 +1,1 @@
+"""Commands for what models get to see: prompts, crops, recall, tools."""

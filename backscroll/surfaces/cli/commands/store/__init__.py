@@ -1,0 +1,1 @@
+"""Commands for the store as a whole: imports, exports, backups, checks, costs, settings."""

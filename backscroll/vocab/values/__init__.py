@@ -1,0 +1,1 @@
+"""Single values: times, fields, patterns, valid Unicode, nesting. No noun of the record."""

@@ -1,0 +1,1 @@
+"""A model's edits: from its text to a plan, checked, and applied all or not at all."""
