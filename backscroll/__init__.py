@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from backscroll.act.toolbox import tool
     from backscroll.assemble.receipt import Receipt
     from backscroll.assemble.validity import check, repair
+    from backscroll.engine.core.history import History
     from backscroll.engine.engine import Engine
     from backscroll.engine.opening import open
-    from backscroll.engine.prompting import Prompt
-    from backscroll.engine.reading import History
+    from backscroll.engine.prompts.builder import Prompt
     from backscroll.engine.thread import Thread
     from backscroll.errors import (
         BackscrollError,
@@ -52,8 +52,8 @@ _HOME = {
     "assemble.validity": ("check", "repair"),
     "engine.engine": ("Engine",),
     "engine.opening": ("open",),
-    "engine.prompting": ("Prompt",),
-    "engine.reading": ("History",),
+    "engine.prompts.builder": ("Prompt",),
+    "engine.core.history": ("History",),
     "engine.thread": ("Thread",),
     "errors": (
         "BackscrollError",

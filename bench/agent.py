@@ -22,9 +22,9 @@ from typing import Any, cast
 
 import backscroll
 from backscroll.act.agent import Agent
-from backscroll.act.warming import Warming
-from backscroll.engine.changing import Workroom
-from backscroll.engine.tree import catch_up
+from backscroll.act.loop.warming import Warming
+from backscroll.engine.folder.workroom import Workroom
+from backscroll.engine.prompts.tree.tree import catch_up
 from backscroll.llm.providers import Kind, Provider
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.vocab.change import Cause

@@ -8,7 +8,7 @@ One setting for all sets and both languages.
 
 from __future__ import annotations
 
-from backscroll.tasks import boundary
+from backscroll.tasks.boundary import detector as boundary
 
 
 class Detector:

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import backscroll
-from backscroll.tasks.boundary import THRESHOLD
-from backscroll.tasks.boundary_signals import typed_by_machine
+from backscroll.tasks.boundary.detector import THRESHOLD
+from backscroll.tasks.boundary.signals import typed_by_machine
 from backscroll.vocab.message import Message
 from bench.survival import SHARED, imported, replayed
 

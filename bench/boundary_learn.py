@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from backscroll.tasks.boundary import THRESHOLD, Detector, Signal
-from backscroll.tasks.boundary_features import NAMES, Course
-from backscroll.tasks.boundary_model import Model, model_of
+from backscroll.tasks.boundary.detector import THRESHOLD, Detector, Signal
+from backscroll.tasks.boundary.features import NAMES, Course
+from backscroll.tasks.boundary.model import Model, model_of
 from bench.boundary_trees import Learned, learn
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "bench" / "boundary"

@@ -1,6 +1,6 @@
 """How the weighing of boundaries is learned: a logistic regression, then small trees on what it leaves, with numpy alone.
 
-Gives the shape that `backscroll/tasks/boundary_model.py` reads. Rows and columns are sampled with a fixed seed: the same rows give the same weights.
+Gives the shape that `backscroll/tasks/boundary/model.py` reads. Rows and columns are sampled with a fixed seed: the same rows give the same weights.
 """
 
 from __future__ import annotations

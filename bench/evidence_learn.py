@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from backscroll.llm.encoder import encoder_of
+from backscroll.llm.encoders.encoder import encoder_of
 from backscroll.recall import fuse
-from backscroll.recall.candidate import prepare
 from backscroll.recall.choose import in_order
 from backscroll.recall.clues import measure
-from backscroll.recall.index import Index
-from backscroll.recall.understand import understand
+from backscroll.recall.index.candidate import prepare
+from backscroll.recall.index.index import Index
+from backscroll.recall.question.understanding import understand
 from bench.evidence import candidate_of
 from bench.evidence_product import asked, harness, print_set
 

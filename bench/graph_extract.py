@@ -15,8 +15,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from backscroll.derive.extract_en import read
-from backscroll.derive.said import Said
+from backscroll.derive.extract.en.reader import read
+from backscroll.derive.extract.said import Said
 from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
 from backscroll.vocab.ids import Ref
 

@@ -11,8 +11,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from backscroll.derive.extract_zh import read
-from backscroll.derive.said import Said
+from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.zh.reader import read
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
 

@@ -2,7 +2,7 @@
 
 `python -m bench hostile`. One row for each reader with the family that took longest, in milliseconds for each kB, and how much
 longer the large text took than the small one: 4 is linear, 16 is quadratic. `tests/derive/test_runs.py` proves without a clock that
-no rule gets a run longer than `derive/runs` allows; this shows what that is worth. These are parts, not the product: each reader is
+no rule gets a run longer than `derive/extract/runs` allows; this shows what that is worth. These are parts, not the product: each reader is
 called by itself, on texts that it does not remember, while the garbage collector rests: a collection that falls into one of two runs
 costs as much as the whole heap is large, and says nothing about the reader.
 """
@@ -15,29 +15,30 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from backscroll.derive import (
-    assertions,
-    digest,
-    essentials_reading,
-    gist,
-    importance,
-    sentences,
-    sentences_cues,
-)
+from backscroll.derive import digest
+from backscroll.derive.essence import cues as sentences_cues
+from backscroll.derive.essence import importance, sentences
+from backscroll.derive.essence import reading as essentials_reading
+from backscroll.derive.extract import assertions
+from backscroll.derive.summaries import gist
 from backscroll.errors import BackscrollError
-from backscroll.formats import language, lorebook, markdown, secrets
-from backscroll.graph import names, world
-from backscroll.llm.tokens import tokenizer_for
-from backscroll.recall import candidate, cut, query, snippet, times, understand, words
-from backscroll.tasks import (
-    boundary_cues,
-    boundary_signals,
-    memory,
-    planning_points,
-    preferences_reading,
-    relevance,
-    tiers,
-)
+from backscroll.formats import language, secrets
+from backscroll.formats.lorebooks import reader as lorebook
+from backscroll.formats.markdown import writer as markdown
+from backscroll.graph.naming import names
+from backscroll.graph.world import description as world
+from backscroll.llm.tokens.tokens import tokenizer_for
+from backscroll.recall.index import candidate
+from backscroll.recall.question import query, times
+from backscroll.recall.question import understanding as understand
+from backscroll.recall.text import snippet, words
+from backscroll.recall.text import terms as cut
+from backscroll.tasks.boundary import cues as boundary_cues
+from backscroll.tasks.boundary import signals as boundary_signals
+from backscroll.tasks.lifecycle import points as planning_points
+from backscroll.tasks.lifecycle import tiers
+from backscroll.tasks.memory import memory, relevance
+from backscroll.tasks.preferences import reading as preferences_reading
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Json, Part, Text, ToolCall, ToolResult

@@ -17,9 +17,9 @@ from pathlib import Path
 from unittest import mock
 
 import backscroll
-from backscroll.engine import analysing
-from backscroll.engine.analysing import catch_up
-from backscroll.engine.model_turns import read_pending
+from backscroll.engine.knowledge import analysis as analysing
+from backscroll.engine.knowledge.analysis import catch_up
+from backscroll.engine.models.turns import read_pending
 from backscroll.engine.thread import Thread
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from bench.table import Row
@@ -62,8 +62,8 @@ class _Read:
 
 
 def _filled(thread: Thread, turns: int) -> None:
-    from backscroll.engine.carrying import add_message
-    from backscroll.engine.pen import Pen
+    from backscroll.engine.core.pen import Pen
+    from backscroll.engine.exchange.carrying import add_message
     from backscroll.vocab.foreign import ForeignMessage
     from backscroll.vocab.message import content_of
 

@@ -23,15 +23,15 @@ from typing import Any
 
 import backscroll
 from backscroll.act.agent import Agent
-from backscroll.act.happening import Asked, Called, Finished, Step
+from backscroll.act.loop.events import Asked, Called, Finished, Step
 from backscroll.act.person import Nobody
 from backscroll.act.toolbox import tool
-from backscroll.llm.ledger import Tokens
-from backscroll.llm.prices import rates_for
+from backscroll.llm.prices.ledger import Tokens
+from backscroll.llm.prices.prices import rates_for
 from backscroll.llm.providers import Provider
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called as Call
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.part import ToolResult
 
 _RESERVE = 1024

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import backscroll
-from backscroll.engine.carrying import add_message
-from backscroll.engine.pen import Pen
-from backscroll.recall.words import index_words
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.exchange.carrying import add_message
+from backscroll.recall.text.words import index_words
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import content_of
 from bench.corpus import Corpus

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
-from backscroll.engine.carrying import add_message
-from backscroll.engine.pen import Pen
-from backscroll.engine.tree import catch_up
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.exchange.carrying import add_message
+from backscroll.engine.prompts.tree.tree import catch_up
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import backscroll
-from backscroll.recall.query import parse_query
-from backscroll.recall.words import index_words
+from backscroll.recall.question.query import parse_query
+from backscroll.recall.text.words import index_words
 from bench.children import APPENDING, TEXT, at_once
 from bench.corpus import Corpus
 from bench.table import Row

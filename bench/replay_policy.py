@@ -12,15 +12,15 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from backscroll.assemble.compaction import Compaction
-from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.marks import MUST, Prices, aim, cap, decide, filled, fits_whole, part
-from backscroll.assemble.policy import Plan, compact, trim
-from backscroll.assemble.policy_cuts import answered_giants, count_results, with_cuts
-from backscroll.assemble.policy_fit import fit_last
-from backscroll.assemble.units import Unit, fresh_units, units_of
-from backscroll.assemble.view import Lens, protected, view
-from backscroll.assemble.view_meter import Meter
+from backscroll.assemble.compaction.compaction import Compaction
+from backscroll.assemble.compaction.cuts import answered_giants, count_results, with_cuts
+from backscroll.assemble.compaction.last_resort import fit_last
+from backscroll.assemble.compaction.marks import MUST, Prices, aim, cap, decide, filled, fits_whole, part
+from backscroll.assemble.compaction.policy import Plan, compact, trim
+from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.view.meter import Meter
+from backscroll.assemble.view.units import Unit, fresh_units, units_of
+from backscroll.assemble.view.view import Lens, protected, view
 from backscroll.derive.recipe import Count
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, checked_role

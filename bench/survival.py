@@ -16,13 +16,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from backscroll.derive.account import account
-from backscroll.derive.essentials import Essential, Kind, join
-from backscroll.derive.gist import Gist, gist_messages, shown
-from backscroll.derive.gist_writing import flat, says
-from backscroll.derive.sentences import rough_count
-from backscroll.derive.spans import cut, rank
-from backscroll.derive.summary import summarise
+from backscroll.derive.essence.essentials import Essential, Kind, join
+from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.summaries.account import account
+from backscroll.derive.summaries.gist import Gist, gist_messages, shown
+from backscroll.derive.summaries.spans import cut, rank
+from backscroll.derive.summaries.summary import summarise
+from backscroll.derive.summaries.writing import flat, says
 from backscroll.formats.language import language_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import backscroll
-from backscroll.act.happening import Called, Finished, Said
+from backscroll.act.loop.events import Called, Finished, Said
 from backscroll.llm.providers import Provider
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called as Call

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import backscroll
-from backscroll.recall.words import index_words
+from backscroll.recall.text.words import index_words
 from backscroll.record.about import About, fold_about
 from backscroll.record.chain import flaws, genesis
 from backscroll.record.content import blobs_of, digest, original, searchable

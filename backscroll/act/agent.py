@@ -2,7 +2,7 @@
 
 Owns putting the parts together (which model, which tools, which rules, which folder), the ways to run it (as an iterator of
 happenings, to the end, asynchronously) and what a person does beside talking (stop, resume, regenerate, a command of their own).
-Refuses: the loop itself (`act/loop`). After: `surfaces`.
+Refuses: the loop itself (`act/loop/loop`). After: `surfaces`.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from backscroll.act.acting import Hands
-from backscroll.act.approval import Rules
-from backscroll.act.asking import Asker
-from backscroll.act.happening import Began, Counted, Finished, Happening, Noted
-from backscroll.act.instructing import system_text
-from backscroll.act.loop import Limits, Loop, answer_open, is_open
+from backscroll.act.approval.approval import Rules
+from backscroll.act.loop.acting import Hands
+from backscroll.act.loop.events import Began, Counted, Finished, Happening, Noted
+from backscroll.act.loop.instructions import system_text
+from backscroll.act.loop.loop import Limits, Loop, answer_open, is_open
+from backscroll.act.loop.step import Asker
+from backscroll.act.loop.stopping import Stop
 from backscroll.act.person import Nobody, Person
-from backscroll.act.stopping import Stop
 from backscroll.act.tool import Tool, Tools
 from backscroll.act.toolbox import Toolbox
-from backscroll.engine.doors import door, doors
-from backscroll.engine.instructing import instruct
-from backscroll.engine.replying import AGENT, at_work, unanswered
-from backscroll.engine.running import Alone
+from backscroll.engine.calls.instructions import instruct
+from backscroll.engine.calls.replies import AGENT, at_work, unanswered
+from backscroll.engine.core.doors import door, doors
+from backscroll.engine.core.run_lock import Alone
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, StoreError
-from backscroll.llm.client import Client
+from backscroll.llm.clients.client import Client
 from backscroll.llm.providers import Provider, chosen, client_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, ContentLike, Message
 from backscroll.vocab.part import Json, Text, ToolCall
-from backscroll.workspace.files import Files
+from backscroll.workspace.files.files import Files
 
 if TYPE_CHECKING:
-    from backscroll.act.mcp_client import Connected
-    from backscroll.engine.changing import Workroom
+    from backscroll.act.mcp.client import Connected
+    from backscroll.engine.folder.workroom import Workroom
     from backscroll.engine.thread import Thread
     from backscroll.vocab.prompt import Wire
 
@@ -138,7 +138,7 @@ class Agent:
         """The client of the service, opened when first used."""
         if self._client is None:
             if self._provider is None:
-                from backscroll.act.companion import Companion
+                from backscroll.act.offline.companion import Companion
 
                 self._client = Companion(self.thread)
             else:
@@ -283,7 +283,7 @@ class Agent:
 
         Writes nothing, asks nobody; safe in another OS thread.
         """
-        from backscroll.llm.preloading import wire_of
+        from backscroll.llm.clients.preloading import wire_of
 
         wire: Wire = "openai-chat"
         if self._client is not None:
@@ -315,7 +315,7 @@ class Agent:
 
     def counted(self) -> Counted:
         """Tokens and money of the whole thread so far, background work included."""
-        from backscroll.engine.costing import spending, summed
+        from backscroll.engine.models.costs import spending, summed
 
         total = summed(spending(self.thread.engine, thread=self.thread))
         nano = None if total.calls and total.unpriced == total.calls else total.nano
@@ -333,7 +333,7 @@ class Agent:
         if done is not None:
             notes.append(Noted("rewound", f"an interrupted rewind was {done.outcome}"))
         if self._standard:
-            from backscroll.act.mcp_client import connect
+            from backscroll.act.mcp.client import connect
 
             self._mcp = connect(self.root)
             notes += [*self._added(self._mcp.tools), *(Noted("mcp", each) for each in self._mcp.problems)]
@@ -385,7 +385,7 @@ class Agent:
             return self.budget or settings.budget
         if not self.model:
             return _WINDOW
-        from backscroll.engine.costing import window_of
+        from backscroll.engine.models.costs import window_of
 
         window = window_of(self.thread.engine, self.model)
         return None if window.known else max(_WINDOW, window.tokens)
@@ -433,7 +433,7 @@ def _standard(root: Path) -> Tools:
 
 
 def _workroom(thread: Thread, root: Path) -> Workroom:
-    from backscroll.engine.changing import Workroom
+    from backscroll.engine.folder.workroom import Workroom
 
     return Workroom(thread, root)
 

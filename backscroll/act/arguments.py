@@ -2,7 +2,7 @@
 
 Owns reading what a model wrote (a JSON text or a value), the gentle corrections that models need (`"3"` for 3, a JSON text for an
 object, one thing for a list of things, null for what may be left out), and saying everything that is wrong at once, in a way
-that a model can act on. Refuses: running anything. Before: `act/schema`. After: `act/toolbox`, `act/calling`.
+that a model can act on. Refuses: running anything. Before: `act/schema`. After: `act/toolbox`, `act/loop/calls`.
 """
 
 from __future__ import annotations

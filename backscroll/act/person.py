@@ -1,7 +1,7 @@
 """The person in front of an agent: who is asked, and what they can say.
 
-Owns the questions and the answers, and the person who is not there. Refuses: rules on when to ask (`act/approval`), drawing
-(`surfaces`). Before: `act/tool`. After: `act/loop` asks; the terminal, `run` and programs answer.
+Owns the questions and the answers, and the person who is not there. Refuses: rules on when to ask (`act/approval/approval`), drawing
+(`surfaces`). Before: `act/tool`. After: `act/loop/loop` asks; the terminal, `run` and programs answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tools: one contract for all of them, ours and other people's.
 
 Owns what a tool is, what it gets to work with, what it hands back, and making one of a decorated function. Refuses: running
-one (`act/calling`), which there are (`act/toolbox`). Before: `act/person`. After: `act/tools`, `act/toolbox`.
+one (`act/loop/calls`), which there are (`act/toolbox`). Before: `act/person`. After: `act/tools`, `act/toolbox`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from backscroll.act.loop.stopping import Stop
 from backscroll.act.person import Effect, Person, Preview
-from backscroll.act.stopping import Stop
 from backscroll.vocab.part import Json, Media
 
 if TYPE_CHECKING:
-    from backscroll.act.happening import End
+    from backscroll.act.loop.events import End
     from backscroll.engine.thread import Thread
 
 
@@ -79,7 +79,7 @@ class Tool(Protocol):
         ...
 
     def run(self, context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
-        """Do it. Arguments were checked against the schema. Errors become results by `act/calling`."""
+        """Do it. Arguments were checked against the schema. Errors become results by `act/loop/calls`."""
         ...
 
 

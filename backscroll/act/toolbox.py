@@ -2,7 +2,7 @@
 
 Owns making a tool of a function (`@tool`) or of a class with a typed `run`, refusing an ill-formed one at registration with what
 is missing, the list of tools as each wire wants it (in the order of registration: it is part of the cached prefix), and checking
-arguments. Refuses: running (`act/calling`). Before: `act/tool`, `act/schema`, `act/arguments`. After: `act/agent`.
+arguments. Refuses: running (`act/loop/calls`). Before: `act/tool`, `act/schema`, `act/arguments`. After: `act/agent`.
 """
 
 from __future__ import annotations

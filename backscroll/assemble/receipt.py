@@ -1,7 +1,7 @@
 """The receipt: the account of a prompt. What went in, at which resolution, why, what it costs, what stayed out.
 
 Holds no words of the conversation (handles, counts and hashes only), so that it may be kept and shown. Two receipts in a row
-say how much of the prompt a provider has in its cache. Before: `vocab/prompt`. After: `engine/prompting` keeps the last ones.
+say how much of the prompt a provider has in its cache. Before: `vocab/prompt`. After: `engine/prompts/builder` keeps the last ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
 from backscroll.errors import StoreCorrupt
-from backscroll.formats.json_text import dumps
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import to_bytes, words_from_bytes
 from backscroll.vocab.handle import Handle, handle_of
 from backscroll.vocab.part import Json, part_to_json

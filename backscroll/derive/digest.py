@@ -17,7 +17,7 @@ from backscroll.derive.digests.cleaning import cut_middle, one_line, plain, widt
 from backscroll.derive.digests.outcome import outcome
 from backscroll.derive.digests.telling import Told, told
 from backscroll.derive.recipe import Recipe
-from backscroll.formats.json_text import NotJson, dumps, words_parsed
+from backscroll.formats.sources.json_text import NotJson, dumps, words_parsed
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message

@@ -1,7 +1,7 @@
 """All the words of a message as one text, for scanning: what was said, called and answered; thinking left out.
 
 Owns: the order (as the parts stand) and the form (arguments unescaped: the values, not their JSON). Refuses: reasoning,
-because nobody outside has read it, and bytes. Before: `vocab/message`. After: `derive/importance` and others look for words.
+because nobody outside has read it, and bytes. Before: `vocab/message`. After: `derive/essence/importance` and others look for words.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Learning: what is asked for again after it was condensed is worth more the next time, and so is its like.
 
 Owns the features by which messages are alike and the arithmetic from lessons to weights: bounded on both sides, fading as
-newer lessons come, the same for the same lessons. Refuses the log of lessons (`engine/learning` keeps it). After:
-`derive/importance` multiplies by these weights.
+newer lessons come, the same for the same lessons. Refuses the log of lessons (`engine/prompts/compaction/lessons` keeps it). After:
+`derive/essence/importance` multiplies by these weights.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import exp
 
 from backscroll.derive.digests.asking import kind_of
-from backscroll.derive.sentences_cues import CODE, marked, paths_in
+from backscroll.derive.essence.cues import CODE, marked, paths_in
 from backscroll.record.derived import Lesson
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult

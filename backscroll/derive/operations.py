@@ -2,7 +2,7 @@
 
 Owns: which operations are listed, how the list is written, and the fixed sentence that takes the place of
 `{recent_operations}` in a user's own system prompt: the list itself changes at every call and would break the provider's
-cache from there on. Refuses: where the list goes; `assemble` decides. Before: `derive/digest`. After: `engine/tooling`.
+cache from there on. Refuses: where the list goes; `assemble` decides. Before: `derive/digest`. After: `engine/folder/tool_uses`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 People edit, delete and regenerate recent turns all the time, so a turn is analysed only when `processing_delay` later turns
 stand after the one that follows it, and one that has left the window of the last `size` turns is pinned to the words it had
 then. Both follow from the log alone: `Marks` folds what happens to the openings of turns, event by event, so a rebuild gives
-the same marks. Owns no words. Before: `record/derived` (the rows). After: `engine/analysing` reads the turns and keeps the rows.
+the same marks. Owns no words. Before: `record/derived` (the rows). After: `engine/knowledge/analysis` reads the turns and keeps the rows.
 """
 
 from __future__ import annotations

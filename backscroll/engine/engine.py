@@ -11,14 +11,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from backscroll.config import Settings
-from backscroll.engine import forgetting
-from backscroll.engine.directory import Directory
-from backscroll.engine.doors import doors
-from backscroll.engine.means import Means
-from backscroll.engine.memo import Memo
-from backscroll.engine.pacing import Callers
-from backscroll.engine.pen import checked_actor
-from backscroll.engine.scrubbing import scrub
+from backscroll.engine.core.doors import doors
+from backscroll.engine.core.means import Means
+from backscroll.engine.core.memo import Memo
+from backscroll.engine.core.pacing import Callers
+from backscroll.engine.core.pen import checked_actor
+from backscroll.engine.log import erasure as forgetting
+from backscroll.engine.log.directory import Directory
+from backscroll.engine.log.scrubbing import scrub
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.record.ports import Store
@@ -27,14 +27,14 @@ from backscroll.vocab.ids import THREAD_ID, Ref
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from backscroll.engine.background import Worker
-    from backscroll.engine.discovering import Discovered
-    from backscroll.engine.doctoring import Check
-    from backscroll.engine.exporting import ExportReport
-    from backscroll.engine.importing import ImportReport, Progress
-    from backscroll.engine.repairing import Mended
-    from backscroll.engine.searching import Found
-    from backscroll.engine.verifying import Verdict
+    from backscroll.engine.exchange.discovery import Discovered
+    from backscroll.engine.exchange.exports import ExportReport
+    from backscroll.engine.exchange.imports import ImportReport, Progress
+    from backscroll.engine.log.doctor import Check
+    from backscroll.engine.log.repair import Mended
+    from backscroll.engine.log.verification import Verdict
+    from backscroll.engine.models.background import Worker
+    from backscroll.engine.search.words import Found
 
 
 @doors
@@ -83,7 +83,7 @@ class Engine(Directory):
         """Who derives ahead of time for this engine; begins to work where the settings say so."""
         with self._lock:
             if self._worker is None:
-                from backscroll.engine.background import Worker
+                from backscroll.engine.models.background import Worker
 
                 self._worker = Worker(self)
                 if self.settings.background:
@@ -132,7 +132,7 @@ class Engine(Directory):
     def _forget(
         self, thread: str, messages: Sequence[Ref] | None, actor: str, *, keep_shared: bool, dry_run: bool
     ) -> forgetting.Erasure:
-        from backscroll.engine.changing_forgetting import snapshots_left
+        from backscroll.engine.folder.erasure import snapshots_left
 
         if not THREAD_ID.fullmatch(thread):
             raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
@@ -171,7 +171,7 @@ class Engine(Directory):
         limit: int = 20,
     ) -> Found:
         """Messages that hold all the words (`"a phrase"`, `-not`, `OR`, `begin*`), best first."""
-        from backscroll.engine.searching import search
+        from backscroll.engine.search.words import search
 
         return search(
             self,
@@ -200,7 +200,7 @@ class Engine(Directory):
         project: str | None = None,
     ) -> list[ImportReport]:
         """Bring in a file or folder of another tool, or a native file; a second import brings in what is new."""
-        from backscroll.engine.importing import import_path
+        from backscroll.engine.exchange.imports import import_path
 
         return import_path(
             self,
@@ -214,7 +214,7 @@ class Engine(Directory):
 
     def discover(self) -> list[Discovered]:
         """Histories of other tools on this computer."""
-        from backscroll.engine.discovering import discover
+        from backscroll.engine.exchange.discovery import discover
 
         return discover()
 
@@ -228,7 +228,7 @@ class Engine(Directory):
         every: float = 1.0,
     ) -> None:
         """Follow files as they grow, until `stop` is set."""
-        from backscroll.engine.discovering import watch
+        from backscroll.engine.exchange.discovery import watch
 
         watch(self, paths, on_report, stop, discovered=discovered, every=every)
 
@@ -239,7 +239,7 @@ class Engine(Directory):
         target: str | None = None,
     ) -> ExportReport:
         """Write threads (None: all) in another shape: to a file, to a folder, or as text."""
-        from backscroll.engine.exporting import export
+        from backscroll.engine.exchange.exports import export
 
         return export(self, threads, format, target)
 
@@ -258,20 +258,20 @@ class Engine(Directory):
         self, thread: str | None = None, progress: Callable[[int, int], None] | None = None
     ) -> Verdict:
         """Re-hash and re-project everything (or one thread) and say exactly what is wrong."""
-        from backscroll.engine.verifying import verify_store
+        from backscroll.engine.log.verification import verify_store
 
         wanted = None if thread is None else self.resolve(thread)
         return self.store.read(lambda reader: verify_store(reader, wanted, progress))
 
     def repair(self) -> list[Mended]:
         """Set aside what does not verify and build the rest anew from the log; says what was done."""
-        from backscroll.engine.repairing import repair_store
+        from backscroll.engine.log.repair import repair_store
 
         return repair_store(self)
 
     def save_aside(self, target: str | os.PathLike[str]) -> int:
         """Write what repairs have set aside into a file; gives how many rows."""
-        from backscroll.engine.repairing import save_aside
+        from backscroll.engine.log.repair import save_aside
 
         return save_aside(self, os.fspath(target))
 
@@ -281,14 +281,14 @@ class Engine(Directory):
 
     def doctor(self) -> list[Check]:
         """What works here."""
-        from backscroll.engine.doctoring import doctor
+        from backscroll.engine.log.doctor import doctor
 
         return doctor(self)
 
     def backup(self, target: str | os.PathLike[str]) -> None:
         """A consistent copy of the store, made while others go on working."""
-        from backscroll.engine.backups import backup
-        from backscroll.engine.checking import checked_path
+        from backscroll.engine.core.checks import checked_path
+        from backscroll.engine.log.backups import backup
 
         backup(self.store, checked_path(target))
 

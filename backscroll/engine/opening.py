@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from backscroll.config import Settings, default_store, load
 from backscroll.engine.engine import Engine
-from backscroll.engine.scrubbing import finish_forgetting
+from backscroll.engine.log.scrubbing import finish_forgetting
 from backscroll.errors import InvalidInput
 from backscroll.logs import logger_of
 from backscroll.record.ports import Store
@@ -45,7 +45,7 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Unpack[OpenOpt
             engine = made = _engine_at(place, chosen, remote=remote)
             engine.on_close(lambda: _let_go(key, made))
             if chosen.storage_dir:
-                from backscroll.engine.autosave import Autosave
+                from backscroll.engine.exchange.autosave import Autosave
 
                 autosave = Autosave(engine, Path(chosen.storage_dir).expanduser())
                 engine.on_change(autosave)

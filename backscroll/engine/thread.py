@@ -1,7 +1,7 @@
 """The thread that users hold: everything one can do to a conversation.
 
-Each method is one transaction, durable on return, safe from any OS thread. Reading is inherited from `engine/reading`, the graph,
-tasks and memories from `engine/living`.
+Each method is one transaction, durable on return, safe from any OS thread. Reading is inherited from `engine/core/history`, the graph,
+tasks and memories from `engine/knowledge/living`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from backscroll.engine import forgetting, operations, undoing
-from backscroll.engine.appending import Appending
-from backscroll.engine.checking import checked_content, checked_label, checked_time
-from backscroll.engine.doors import doors
-from backscroll.engine.living import Living
-from backscroll.engine.pacing import announced
-from backscroll.engine.pen import Pen
-from backscroll.engine.reading import Change, History
+from backscroll.engine.core.checks import checked_content, checked_label, checked_time
+from backscroll.engine.core.doors import doors
+from backscroll.engine.core.history import Change, History
+from backscroll.engine.core.pacing import announced
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.knowledge.living import Living
+from backscroll.engine.log import erasure as forgetting
+from backscroll.engine.log import operations
+from backscroll.engine.log import undo as undoing
+from backscroll.engine.log.batch import Appending
 from backscroll.errors import InvalidInput
 from backscroll.record.ports import Writer
 from backscroll.vocab.event import Event, Kind
@@ -29,15 +31,15 @@ from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
     from backscroll.derive.digest import Digest
-    from backscroll.engine.compacting import CompactionReport
-    from backscroll.engine.cropping import Crop
-    from backscroll.engine.diffing import Difference
     from backscroll.engine.engine import Engine
-    from backscroll.engine.history_tools import HistoryTools
-    from backscroll.engine.prompting import Prompt
-    from backscroll.engine.recalling import Recalled
-    from backscroll.engine.syncing import SyncReport
-    from backscroll.engine.tooling import ToolUse
+    from backscroll.engine.exchange.sync import SyncReport
+    from backscroll.engine.folder.tool_uses import ToolUse
+    from backscroll.engine.log.differences import Difference
+    from backscroll.engine.prompts.builder import Prompt
+    from backscroll.engine.prompts.compaction.compaction import CompactionReport
+    from backscroll.engine.prompts.compaction.crops import Crop
+    from backscroll.engine.prompts.history_tools import HistoryTools
+    from backscroll.engine.search.recall import Recalled
     from backscroll.vocab.foreign import ForeignMessage
     from backscroll.vocab.prompt import Wire
     from backscroll.vocab.thread import Scope
@@ -256,7 +258,7 @@ class Thread(Appending, Living, History):
         actor: str | None = None,
     ) -> SyncReport:
         """Another program's full message list against ours: our history then says what theirs says, nothing is lost."""
-        from backscroll.engine.syncing import sync
+        from backscroll.engine.exchange.sync import sync
 
         return sync(
             self,
@@ -280,8 +282,8 @@ class Thread(Appending, Living, History):
         actor: str | None = None,
     ) -> SyncReport:
         """The same with the conversation in a file of any format that can be read; it is not imported."""
-        from backscroll.engine.importing import read_messages
-        from backscroll.engine.syncing import HIDES
+        from backscroll.engine.exchange.imports import read_messages
+        from backscroll.engine.exchange.sync import HIDES
 
         name, messages = read_messages(path, format)
         hides = name in HIDES
@@ -291,13 +293,13 @@ class Thread(Appending, Living, History):
 
     def save_dialogue(self, storage_dir: str = DIALOGUES) -> str:
         """Write the dialogue as `dialogue_YYYYmmdd_HHMMSS.json` into a folder; gives the path. The log needs no saving."""
-        from backscroll.engine.autosave import Autosave
+        from backscroll.engine.exchange.autosave import Autosave
 
         return str(Autosave(self.engine, Path(storage_dir).expanduser()).save(self.id))
 
     def diff(self, first: int, second: int | None = None) -> list[Difference]:
         """What happened to the live history between two events of the log (by default: until now)."""
-        from backscroll.engine.diffing import diff_moments
+        from backscroll.engine.log.differences import diff_moments
 
         return diff_moments(self, first, self.head if second is None else second)
 
@@ -322,7 +324,7 @@ class Thread(Appending, Living, History):
         names originals that it does not show ([bs:17]): for a model that has no tool to open them; None: by whether one of
         `tools` is called expand. With `dry_run` nothing is written: neither a compaction that is due, nor the receipt.
         """
-        from backscroll.engine.prompting import prompt
+        from backscroll.engine.prompts.builder import prompt
 
         made = partial(prompt, self, budget, model=model, tools=tools, reserve=reserve)
         return made(wire=wire, recall=recall, handles=handles, dry_run=dry_run)
@@ -331,7 +333,7 @@ class Thread(Appending, Living, History):
         self, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
     ) -> CompactionReport:
         """Condense the past now, whether or not it is due; `dry_run` says what would go, save and cost."""
-        from backscroll.engine.compacting import compact
+        from backscroll.engine.prompts.compaction.compaction import compact
 
         return compact(self, budget, model=model, dry_run=dry_run)
 
@@ -353,13 +355,13 @@ class Thread(Appending, Living, History):
 
         They stay in the history; `uncrop` and `undo` bring them back exactly.
         """
-        from backscroll.engine.cropping import crop
+        from backscroll.engine.prompts.compaction.crops import crop
 
         return crop(self, direction, amount, summary, first=first, last=last, dry_run=dry_run)
 
     def uncrop(self, handle: str) -> int:
         """Bring cropped messages back into prompts; gives how many."""
-        from backscroll.engine.cropping import uncrop
+        from backscroll.engine.prompts.compaction.crops import uncrop
 
         return uncrop(self, handle)
 
@@ -372,25 +374,25 @@ class Thread(Appending, Living, History):
         limit: int | None = None,
     ) -> Recalled:
         """What of the past answers a question, best value for the tokens; `scope` is thread, user, project or all."""
-        from backscroll.engine.recalling import recall
+        from backscroll.engine.search.recall import recall
 
         return recall(self, query, budget, scope=scope, limit=limit)
 
     def expand(self, handle: str) -> list[Message]:
         """The full originals behind a handle (`[bs:17]`)."""
-        from backscroll.engine.expanding import expand
+        from backscroll.engine.prompts.expansion import expand
 
         return expand(self, handle)
 
     def tools(self, wire: Wire = "openai-chat") -> HistoryTools:
         """Tools that open handles and search the record, for a program that calls a model itself: see `docs/programs.md`."""
-        from backscroll.engine.history_tools import HistoryTools
+        from backscroll.engine.prompts.history_tools import HistoryTools
 
         return HistoryTools(self, wire)
 
     def operations(self, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
         """What tools did lately: of the last rounds, or the last so many; oldest first."""
-        from backscroll.engine.tooling import operations
+        from backscroll.engine.folder.tool_uses import operations
 
         return operations(self, rounds, last=last)
 
@@ -404,13 +406,13 @@ class Thread(Appending, Living, History):
         limit: int = 20,
     ) -> list[ToolUse]:
         """Tool calls with their full results, newest first."""
-        from backscroll.engine.tooling import tool_history
+        from backscroll.engine.folder.tool_uses import tool_history
 
         return tool_history(self, tool=tool, target=target, turn=turn, text=text, limit=limit)
 
     def context_summary(self, budget: int = 800) -> str:
         """A readable account of where the conversation stands."""
-        from backscroll.engine.summarising import context_summary
+        from backscroll.engine.prompts.tree.account import context_summary
 
         return context_summary(self, budget)
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from backscroll.errors import FormatError
-from backscroll.formats.anthropic_message import ROLES, Joiner, message_from_anthropic
-from backscroll.formats.anthropic_parts import VENDOR
-from backscroll.formats.json_text import Cut, NotJson, dumps, elements, parsed
+from backscroll.formats.anthropic.message import ROLES, Joiner, message_from_anthropic
+from backscroll.formats.anthropic.parts import VENDOR
 from backscroll.formats.language import language_of
-from backscroll.formats.rows import as_array, as_object, as_text, short_title, stem
 from backscroll.formats.shape import Blobs, Format, Source, Written
+from backscroll.formats.sources.json_text import Cut, NotJson, dumps, elements, parsed
+from backscroll.formats.sources.rows import as_array, as_object, as_text, short_title, stem
 from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json

@@ -10,9 +10,9 @@ from functools import cache
 from itertools import islice
 
 from backscroll.errors import FormatError
-from backscroll.formats.rows import as_object
 from backscroll.formats.shape import Format, Source
-from backscroll.formats.stream_json import Element, Member, pieces_of
+from backscroll.formats.sources.json_stream import Element, Member, pieces_of
+from backscroll.formats.sources.rows import as_object
 
 _LEAST = 0.1  # below this a format only says that it cannot rule itself out
 _SHOWN = 8
@@ -22,24 +22,20 @@ _PACKED = ("PK\x03\x04", "\x1f\x8b", "Rar!", "7z\xbc\xaf")
 @cache
 def formats() -> tuple[Format, ...]:
     """Every format; those that know a file for sure before those that may only think so."""
-    from backscroll.formats import (
-        aider,
-        anthropic,
-        chatgpt,
-        claude_ai,
-        claude_code,
-        cline,
-        codex,
-        dialogue,
-        gemini_cli,
-        grok,
-        markdown,
-        native,
-        openai_chat,
-        openai_responses,
-        sillytavern,
-    )
+    from backscroll.formats import cline, grok, native
+    from backscroll.formats.aider import reader as aider
+    from backscroll.formats.anthropic import reader as anthropic
     from backscroll.formats.cards import importing as character_card
+    from backscroll.formats.chatgpt import reader as chatgpt
+    from backscroll.formats.claude_ai import reader as claude_ai
+    from backscroll.formats.claude_code import reader as claude_code
+    from backscroll.formats.codex import reader as codex
+    from backscroll.formats.dialogue import reader as dialogue
+    from backscroll.formats.gemini_cli import reader as gemini_cli
+    from backscroll.formats.markdown import writer as markdown
+    from backscroll.formats.openai import chat as openai_chat
+    from backscroll.formats.openai import responses as openai_responses
+    from backscroll.formats.sillytavern import reader as sillytavern
 
     return (
         native.FORMAT,

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from backscroll.formats.exports import beside, bytes_of, moment, with_leftovers
-from backscroll.formats.json_text import dumps
 from backscroll.formats.language import language_of
-from backscroll.formats.media_type import UNTOLD, media_type
-from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem, under
 from backscroll.formats.shape import Format, Source
-from backscroll.formats.stream_json import Member, pieces
-from backscroll.formats.tree import Node, told, walk
+from backscroll.formats.sources.account_exports import beside, bytes_of, moment, with_leftovers
+from backscroll.formats.sources.json_stream import Member, pieces
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.media_type import UNTOLD, media_type
+from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem, under
+from backscroll.formats.sources.tree import Node, told, walk
 from backscroll.vocab.foreign import Aside, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Media, Part, Reasoning, Text

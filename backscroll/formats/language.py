@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _HAN = late(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
 _KANA_OR_HANGUL = late(r"[\u3040-\u30ff\u1100-\u11ff\uac00-\ud7af]")

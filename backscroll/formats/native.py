@@ -15,10 +15,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from backscroll.errors import BackscrollError, FormatError
-from backscroll.formats.json_text import dumps
 from backscroll.formats.shape import Format, Source
+from backscroll.formats.sources.json_text import dumps
 from backscroll.vocab.event import Event, Kind
-from backscroll.vocab.fields import (
+from backscroll.vocab.foreign import ForeignThread
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.part import Json
+from backscroll.vocab.values.fields import (
     Check,
     is_count,
     is_digest,
@@ -31,9 +34,6 @@ from backscroll.vocab.fields import (
     is_time,
     wrong_field,
 )
-from backscroll.vocab.foreign import ForeignThread
-from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.part import Json
 
 VERSION = 1
 #: What a line may be, by the field that only such lines have.

@@ -3,7 +3,7 @@
 Owns where a missing attribute may come from, in this order: the entry about the node, entries about its kind ("all elves are
 …"), its place and its group, defaults of its type. Everything added names its reason and ranks below anything said;
 nothing that was said or set by a person is touched. Owns also the shape in which whole nodes are shown. Refuses guessing
-beyond that. Before: `world`, `derive/ontology`. After: `fold` (views), `telling`, `exports`.
+beyond that. Before: `world`, `derive/extract/ontology`. After: `fold` (views), `telling`, `exports`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple, cast
 
-from backscroll.derive.ontology import is_relation, predicate, types
-from backscroll.graph.names import key_of
-from backscroll.graph.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
-from backscroll.graph.world_words import covers, form_of, is_han, is_kind, kind_words, plain
+from backscroll.derive.extract.ontology import is_relation, predicate, types
+from backscroll.graph.naming.names import key_of
+from backscroll.graph.reading.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
+from backscroll.graph.world.words import covers, form_of, is_han, is_kind, kind_words, plain
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 

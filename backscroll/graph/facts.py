@@ -2,7 +2,7 @@
 
 One sweep for each node, predicate and end of the relation: what is said opens a span or adds evidence to the open one; another
 value of a single-valued predicate, an end, or the opposite closes it. Hints close nothing that is surer. Owns no names and no
-caches but the groups' own. Before: `graph/weave`. After: `graph/fold`, `graph/conflicts`.
+caches but the groups' own. Before: `graph/weave`. After: `graph/fold`, `graph/reading/conflicts`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from backscroll.graph.group import NOWHERE, Group
 from backscroll.graph.index import Line, Order
-from backscroll.graph.names import key_of, value_key
+from backscroll.graph.naming.group import NOWHERE, Group
+from backscroll.graph.naming.names import key_of, value_key
 from backscroll.graph.overrides import Stand
 from backscroll.graph.predicates import Direction, adds, direction, listed
-from backscroll.graph.view import Evidence, Fact, Rank
+from backscroll.graph.reading.view import Evidence, Fact, Rank
 from backscroll.graph.weave import Weave
 from backscroll.vocab.assertion import Change, Claim, Override
 from backscroll.vocab.ids import Ref

@@ -3,7 +3,7 @@
 Never patched: putting or dropping a turn gives exactly the graph that would be built from the turns that are left, so a fact
 comes back when what superseded it goes, and nothing of a dropped turn remains. Reading is lazy: a node is folded when
 somebody looks at it and kept until a change touches it. Refuses to know stores, clocks and models. Before: `graph/weave`,
-`graph/facts`, `graph/looking`. After: `engine/graphing`.
+`graph/facts`, `graph/reading/nodes`. After: `engine/knowledge/graph`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.graph import complete, names
-from backscroll.graph import world_nodes as nodes_of_world
-from backscroll.graph.conflicts import conflicts
-from backscroll.graph.group import Group
-from backscroll.graph.identity import owned
-from backscroll.graph.looking import all_facts, surroundings, view_of
-from backscroll.graph.lookup import Lookup
+from backscroll.graph import complete
+from backscroll.graph.naming import names
+from backscroll.graph.naming.group import Group
+from backscroll.graph.naming.identity import owned
 from backscroll.graph.predicates import direction, named
-from backscroll.graph.suggestions import questions, suggestions
-from backscroll.graph.view import (
+from backscroll.graph.reading.conflicts import conflicts
+from backscroll.graph.reading.lookup import Lookup
+from backscroll.graph.reading.nodes import all_facts, surroundings, view_of
+from backscroll.graph.reading.suggestions import questions, suggestions
+from backscroll.graph.reading.view import (
     Contradiction,
     Fact,
     Neighbourhood,
@@ -32,8 +32,9 @@ from backscroll.graph.view import (
     WorldEntry,
 )
 from backscroll.graph.weave import Weave
-from backscroll.graph.world_nodes import world_node, world_nodes
-from backscroll.graph.world_words import form_of
+from backscroll.graph.world import nodes as nodes_of_world
+from backscroll.graph.world.nodes import world_node, world_nodes
+from backscroll.graph.world.words import form_of
 from backscroll.vocab.assertion import Override, TurnClaims
 from backscroll.vocab.ids import Ref
 

@@ -1,8 +1,8 @@
 """What the turns say, taken apart and found by name: lines, mentions, votes on types.
 
 Owns storage that can be filled and emptied turn by turn, nothing that has to be judged: who a pronoun means is
-`graph/pronouns`, which names are one node is `graph/identity`. Every count is whole, so that taking away what was put in
-leaves exactly what was there. Before: `graph/names`. After: `graph/weave`.
+`graph/naming/pronouns`, which names are one node is `graph/naming/identity`. Every count is whole, so that taking away what was put in
+leaves exactly what was there. Before: `graph/naming/names`. After: `graph/weave`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from backscroll.graph.doubts import doubted
-from backscroll.graph.names import both_scripts, gender_of, key_of, pronoun_of
+from backscroll.graph.naming.doubts import doubted
+from backscroll.graph.naming.names import both_scripts, gender_of, key_of, pronoun_of
+from backscroll.graph.naming.proof import proofs
 from backscroll.graph.predicates import direction, named
-from backscroll.graph.proof import proofs
 from backscroll.vocab.assertion import LEANS, PRONOUN, Assertion, Claim, TurnClaims
 from backscroll.vocab.ids import Ref
 
@@ -26,7 +26,7 @@ SURE = 0.5
 #: Attributes that are names.
 NAMING = frozenset({"name", "nickname", "full_name", "alias"})
 _NOTHING: dict[Ref, list[Line]] = {}
-#: Whom a call by name means: settled over the whole conversation (`graph/calling`).
+#: Whom a call by name means: settled over the whole conversation (`graph/naming/calling`).
 CALLED = PRONOUN + "you"
 #: Whom the turn before asked about, where this one gives a bare answer.
 ASKED = PRONOUN + "asked"
@@ -253,7 +253,7 @@ class Index:
         self.doubts: dict[
             str, dict[str, int]
         ] = {}  # key, attribute: sentences that speak against its default
-        self.proof: dict[str, int] = {}  # key: how much speaks for it being a name (`graph/proof`)
+        self.proof: dict[str, int] = {}  # key: how much speaks for it being a name (`graph/naming/proof`)
 
     def local(self, said: Said, sign: int) -> set[str]:
         """Put in (1) or take out (-1) what a turn says by itself; the keys on whose kind it votes."""

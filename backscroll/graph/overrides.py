@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.derive.ontology import is_relation
-from backscroll.graph.identity import Pair, pair
+from backscroll.derive.extract.ontology import is_relation
 from backscroll.graph.index import NAMING
-from backscroll.graph.names import key_of, value_key
+from backscroll.graph.naming.identity import Pair, pair
+from backscroll.graph.naming.names import key_of, value_key
 from backscroll.graph.predicates import direction, named
 from backscroll.vocab.assertion import Change, Override
 from backscroll.vocab.ids import Ref

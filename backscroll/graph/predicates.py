@@ -1,7 +1,7 @@
 """Predicates as the fold needs them: one direction for each relation, who may have only one, what ends what.
 
 A relation and its inverse are one thing; it is folded in one direction (the one in which it has a single value, if any) and
-seen from both ends. Tables: `derive/ontology.toml`, `rules.toml`. Before: `derive/ontology`. After: `graph/index`, `graph/facts`.
+seen from both ends. Tables: `derive/ontology.toml`, `rules.toml`. Before: `derive/extract/ontology`. After: `graph/index`, `graph/facts`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 
-from backscroll.derive.ontology import predicate
+from backscroll.derive.extract.ontology import predicate
 from backscroll.vocab.part import Json
 
 

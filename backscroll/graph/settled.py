@@ -1,7 +1,7 @@
 """Claims with their pronouns settled, so that turns of several conversations can be put into one graph.
 
 "She" means somebody of the same conversation. Whom, is settled from the turn itself and the few before it, as in a graph of that
-conversation alone; what stays open is left out. Before: `graph/weave`. After: `engine/people/held`.
+conversation alone; what stays open is left out. Before: `graph/weave`. After: `engine/knowledge/people/held`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from backscroll.graph.index import Line
-from backscroll.graph.pronouns import REACH
+from backscroll.graph.naming.pronouns import REACH
 from backscroll.graph.weave import Weave
 from backscroll.vocab.assertion import PRONOUN, Assertion, TurnClaims
 

@@ -1,14 +1,14 @@
 """What one change of the turns has touched so far, so that nothing else is looked at again.
 
-A noun only. Before: `graph/index`, `graph/group`. After: `graph/weave`.
+A noun only. Before: `graph/index`, `graph/naming/group`. After: `graph/weave`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from backscroll.graph.group import Group, Place
 from backscroll.graph.index import Line
+from backscroll.graph.naming.group import Group, Place
 from backscroll.vocab.ids import Ref
 
 

@@ -3,7 +3,7 @@
 Everything here follows from the live turns, the person's layer and nothing else; the way by which it was reached leaves no
 trace. Owns which caches are dropped by which change. Order of work for a change: what the turn says by itself, names that
 rules join, kinds of things, pronouns (forward, as far as they change), groups, views. Before: `graph/index`,
-`graph/identity`, `graph/pronouns`, `graph/overrides`. After: `graph/fold`.
+`graph/naming/identity`, `graph/naming/pronouns`, `graph/overrides`. After: `graph/fold`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from heapq import heappop, heappush
 
-from backscroll.graph.calling import Callings
-from backscroll.graph.group import NOWHERE, Group, Place
-from backscroll.graph.identity import ByRule, Links, Tie
 from backscroll.graph.index import (
     SURE,
     Index,
@@ -28,11 +25,14 @@ from backscroll.graph.index import (
     elected,
     read,
 )
-from backscroll.graph.names import NAMELESS, ROLES, key_of
+from backscroll.graph.naming.calling import Callings
+from backscroll.graph.naming.group import NOWHERE, Group, Place
+from backscroll.graph.naming.identity import ByRule, Links, Tie
+from backscroll.graph.naming.names import NAMELESS, ROLES, key_of
+from backscroll.graph.naming.pronouns import REACH, settle
+from backscroll.graph.naming.proof import enough
 from backscroll.graph.overrides import Layer, layer_of
 from backscroll.graph.predicates import direction, rules
-from backscroll.graph.pronouns import REACH, settle
-from backscroll.graph.proof import enough
 from backscroll.graph.touched import Touched
 from backscroll.vocab.assertion import PRONOUN, Claim, Override, TurnClaims
 from backscroll.vocab.ids import Ref

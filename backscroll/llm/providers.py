@@ -2,7 +2,7 @@
 
 Owns the tables `[providers.NAME]` of the configuration file. Keys come from the environment, or from the system's keyring where one
 was stored under the name of the service (`keys`): a file that holds one is refused, and a service at an address of the user's own
-never gets the key of a vendor unless `key_env` says so. Before: `config`. After: `engine/modelling` asks through the client.
+never gets the key of a vendor unless `key_env` says so. Before: `config`. After: `engine/models/recipes` asks through the client.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from backscroll.config import config_file, providers_table
 from backscroll.errors import InvalidInput, KeyRefused, NotFound
-from backscroll.llm.client import Client
-from backscroll.llm.client_faults import never_show
+from backscroll.llm.clients.client import Client
+from backscroll.llm.clients.faults import never_show
 from backscroll.llm.keys import stored_key
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
@@ -125,20 +125,20 @@ def chosen(name: str = "", table: Mapping[str, Json] | None = None) -> Provider 
 def client_for(provider: Provider, environ: Mapping[str, str] | None = None) -> Client:
     """A client for a service; close it after use."""
     if provider.kind == "local":
-        from backscroll.llm.local_model import LocalClient
+        from backscroll.llm.encoders.local_model import LocalClient
 
         return LocalClient(provider)
     key = provider.key(environ)
     never_show(key)
     if provider.kind == "anthropic":
-        from backscroll.llm.anthropic_client import AnthropicClient
+        from backscroll.llm.clients.anthropic import AnthropicClient
 
         return AnthropicClient(provider, key)
     if provider.kind == "openai-responses":
-        from backscroll.llm.openai_client_responses import ResponsesClient
+        from backscroll.llm.clients.openai.responses import ResponsesClient
 
         return ResponsesClient(provider, key)
-    from backscroll.llm.openai_client_chat import ChatClient
+    from backscroll.llm.clients.openai.chat import ChatClient
 
     return ChatClient(provider, key)
 

@@ -1,7 +1,7 @@
 """Clues: everything that speaks for or against a text as the answer to a question, as numbers.
 
 Owns the list of clues (`NAMES`) and how each is measured. Every clue is relative to the conversation or to the best that was possible,
-so that one weighing fits short chats, long answers and meetings alike. Before: `recall/index`. After: `recall/fuse` weighs them.
+so that one weighing fits short chats, long answers and meetings alike. Before: `recall/index/index`. After: `recall/fuse` weighs them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backscroll.recall.index import Index
-from backscroll.recall.lexical import K1, Across, Matched, match, match_softly
-from backscroll.recall.passages import texts_across
-from backscroll.recall.understand import Asked
-from backscroll.recall.vectors import along, beside, products, ranks, share, smoothed, standard
+from backscroll.recall.index.index import Index
+from backscroll.recall.index.lexical import K1, Across, Matched, match, match_softly
+from backscroll.recall.index.vectors import along, beside, products, ranks, share, smoothed, standard
+from backscroll.recall.question.understanding import Asked
+from backscroll.recall.text.passages import texts_across
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -145,7 +145,7 @@ def _last(index: Index, asked: Asked, whole: Matched) -> NDArray[float64]:
     """Words of the last sentence of a question that has several: the others only lead up to it."""
     if len(asked.sentences) < 2:
         return share(whole.score)
-    from backscroll.recall.cut import terms_of
+    from backscroll.recall.text.terms import terms_of
 
     terms = [t for t in dict.fromkeys(terms_of(asked.sentences[-1])[0]) if t not in index.names]
     return share(match(index.words, terms, index.shape.words, 0.75).score)

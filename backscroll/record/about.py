@@ -10,8 +10,8 @@ from typing import Any, cast
 from backscroll.errors import InvalidInput
 from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.vocab.event import Event, Kind
-from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.moment import microseconds
 
 
 def _none() -> Mapping[str, Json]:

@@ -1,7 +1,7 @@
 """Which acts of a kind are in force: what was neither taken back (undo, and not redone) nor lifted.
 
 Overrides of the graph, world descriptions, steps of tasks and changes to memories are acts: events with a sealed body. This
-fold owns no words and reads only the thread's rare events. Before: `vocab/event`. After: `graph/overrides`, `tasks/lifecycle`.
+fold owns no words and reads only the thread's rare events. Before: `vocab/event`. After: `graph/overrides`, `tasks/lifecycle/steps`.
 """
 
 from __future__ import annotations

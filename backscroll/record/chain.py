@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from backscroll.errors import BackscrollError, InvalidInput, StoreCorrupt
 from backscroll.vocab.event import Event
-from backscroll.vocab.nesting import DEEPEST, is_deeper
 from backscroll.vocab.part import Json
-from backscroll.vocab.unicode import valid_json
+from backscroll.vocab.values.nesting import DEEPEST, is_deeper
+from backscroll.vocab.values.unicode import valid_json
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _encode_in_order = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode

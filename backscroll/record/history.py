@@ -3,7 +3,7 @@
 Each message of a thread has an `Entry`: where it stands, which revision is live, and its flags. Every event about a message
 closes its entry and opens the next, so the entries of a thread are at once the live history (the open ones) and every earlier
 moment (`since` ≤ k < `until`). Stores keep the entries in the same transaction as the event; `verify` folds again and
-compares. Before: `vocab/event`. After: `engine/lineage` reads entries along forks.
+compares. Before: `vocab/event`. After: `engine/core/lineage` reads entries along forks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What `verify --repair` needs of a store: rows that make no sense are set aside as they are, never dropped.
 
 Owns the shape of what was set aside, and the few things that only a repair may do to a log: take its rows out to put them in
-again, and give the row of a thread other values. Refuses policy: what is set aside is decided by `engine/repairing`.
+again, and give the row of a thread other values. Refuses policy: what is set aside is decided by `engine/log/repair`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which crops and which compaction are in force: a small fold over the few events that say so.
 
 Owns no words: summaries and levels lie in the bodies of the events it names. Undo and redo are followed through what
-they name (`of`), so this fold needs nothing but the thread's rare events. Before: `vocab/event`. After: `engine/prompting`.
+they name (`of`), so this fold needs nothing but the thread's rare events. Before: `vocab/event`. After: `engine/prompts/builder`.
 """
 
 from __future__ import annotations

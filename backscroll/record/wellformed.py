@@ -2,7 +2,7 @@
 
 Owns: refusing an event whose hashes fit but whose fields no writer of ours would write. The chain proves that nobody changed
 a byte; it does not prove that the bytes make sense, and a file may come from anywhere. A field that no program of today
-knows is let through. Refuses: to know the rest of the log; `record/rehearsal` does. After: `engine/native_survey`.
+knows is let through. Refuses: to know the rest of the log; `record/rehearsal` does. After: `engine/exchange/native/survey`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from backscroll.errors import BackscrollError
 from backscroll.record.about import TELLING
 from backscroll.record.chain import from_bytes, to_bytes
 from backscroll.vocab.event import SPEAKING, Event, Kind
-from backscroll.vocab.fields import (
+from backscroll.vocab.message import ROLES
+from backscroll.vocab.part import Json
+from backscroll.vocab.values.fields import (
     Check,
     is_alternative,
     is_count,
@@ -36,8 +38,6 @@ from backscroll.vocab.fields import (
     shape,
     wrong_field,
 )
-from backscroll.vocab.message import ROLES
-from backscroll.vocab.part import Json
 
 _ENTRY = shape(
     {

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from backscroll.record.content import original, tools_of
 from backscroll.stores.columns import plain
 from backscroll.vocab.event import DELIBERATE, SPEAKING, Kind
-from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.moment import microseconds
 
 _UNDOABLE = {kind.value for kind in DELIBERATE | {Kind.UNDONE, Kind.REDONE}}
 _SPEAKING = {kind.value for kind in SPEAKING}

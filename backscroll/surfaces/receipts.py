@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, find, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompting import Item, Receipt
-    from backscroll.engine.sheet import CropMark
+    from backscroll.engine.prompts.builder import Item, Receipt
+    from backscroll.engine.prompts.sheet.sheet import CropMark
 
 #: What is counted and belongs to no message: what a wire puts around them, and what mending may have added.
 AROUND = "around"
@@ -144,7 +144,7 @@ def _money(receipt: Receipt) -> str:
 
 
 def _rules(ids: Sequence[str]) -> Iterator[str]:
-    from backscroll.engine.validating import rules
+    from backscroll.engine.prompts.validation import rules
     from backscroll.surfaces.i18n.said import say
 
     known = rules()

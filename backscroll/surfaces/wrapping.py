@@ -5,7 +5,7 @@
 Owns the proxy around a client of OpenAI's or Anthropic's SDK: it behaves as the client does, and every call of a model is recorded with
 its answer and its price, streamed ones too; with `assemble`, the program's list is replaced by a prompt within the budget. A fault of the
 recording never breaks the program's call (it is warned of, once) unless `strict` says so. Refuses: what goes into the log
-(`engine/overhearing`), streams (`surfaces/wrapping_streams`), raw responses (`surfaces/wrapping_raw`). Batches, live connections and
+(`engine/calls/overhearing`), streams (`surfaces/wrapping_streams`), raw responses (`surfaces/wrapping_raw`). Batches, live connections and
 runners that call for themselves inside the SDK are passed on unrecorded, which is warned of once.
 """
 
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from backscroll.engine import overhearing
-from backscroll.engine.overhearing import Overheard
+from backscroll.engine.calls import overhearing
+from backscroll.engine.calls.overhearing import Overheard
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.guarding import Guarded
 from backscroll.surfaces.wrapping_closing import Holder, closing, leave

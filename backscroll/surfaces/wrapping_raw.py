@@ -3,7 +3,7 @@
 Owns listening below the SDK: the bytes of a response are heard as the program reads them, whichever way it does (parsed, line by line,
 as events), and recorded when it has read them or leaves them. Refuses: answers that the SDK reads for the program
 (`surfaces/wrapping`), events of streams as objects (`surfaces/wrapping_streams`). Before: `surfaces/wrapping`. After:
-`engine/overhearing`.
+`engine/calls/overhearing`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.engine.overhearing import Overheard, Pieces
-from backscroll.llm.server_sent import events_of
+from backscroll.engine.calls.overhearing import Overheard, Pieces
+from backscroll.llm.clients.server_sent import events_of
 from backscroll.vocab.prompt import Wire
 
 if TYPE_CHECKING:

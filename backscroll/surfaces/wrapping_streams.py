@@ -1,7 +1,7 @@
 """Streams of a wrapped client: handed on piece by piece, and recorded when they end.
 
 Owns listening to the streams of both SDKs, plain and asynchronous, and to the managers of their `stream()` calls. A stream that is left
-early or breaks keeps what came, marked as broken off. Before: `surfaces/wrapping`. After: `engine/overhearing`.
+early or breaks keeps what came, marked as broken off. Before: `surfaces/wrapping`. After: `engine/calls/overhearing`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.engine.overhearing import Overheard, Pieces
+from backscroll.engine.calls.overhearing import Overheard, Pieces
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 

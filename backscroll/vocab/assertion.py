@@ -1,8 +1,8 @@
 """Assertions: what a turn says about the world, one thing each, with the sentence it rests on.
 
 Nouns only. An assertion speaks of things by the names that the text uses; who a name, a nickname or a pronoun means is settled
-later, from what is live (`graph/identity`), so that extraction can stay local to one turn. Before: `vocab/message`. After:
-`derive/assertions` makes them, `graph/fold` puts them together.
+later, from what is live (`graph/naming/identity`), so that extraction can stay local to one turn. Before: `vocab/message`. After:
+`derive/extract/assertions` makes them, `graph/fold` puts them together.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Assertion:
 
     kind: Claim
     subject: str  # a name as the text has it, or a pronoun (`PRONOUN`)
-    predicate: str = ""  # of `derive/ontology`, or free, in lower_case
+    predicate: str = ""  # of `derive/extract/ontology`, or free, in lower_case
     value: str = ""  # of an attribute, or the other name
     object: str = ""  # the other end of a relation: a name or a pronoun
-    type: str = ""  # of the subject, where the text shows it: person, place … (`derive/ontology`)
+    type: str = ""  # of the subject, where the text shows it: person, place … (`derive/extract/ontology`)
     object_type: str = ""
     quote: str = ""  # the sentence that it rests on, as it stands in the message
     source: Ref | None = None  # the revision that holds the sentence
@@ -141,7 +141,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A person's own change to the graph. It hangs on the key of a name (`graph/names`), which no re-analysis changes."""
+    """A person's own change to the graph. It hangs on the key of a name (`graph/naming/names`), which no re-analysis changes."""
 
     change: Change
     node: str  # key of a name

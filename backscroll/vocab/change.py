@@ -1,7 +1,7 @@
 """Changes to files, and what caused them: the nouns.
 
 A change is one comparison of two snapshots of a folder, written into the log as a `CODE_CHANGED` event. Before: `vocab/ids`.
-After: `workspace` (snapshots, blame, restoring), `engine/changing` (the log).
+After: `workspace` (snapshots, blame, restoring), `engine/folder/workroom` (the log).
 """
 
 from __future__ import annotations

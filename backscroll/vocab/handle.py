@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import LAST, Ref
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _SHAPE = late(r"\[?(?:bs:)?(?:([0-9a-f]{8,32})\.)?([1-9][0-9]{0,9})(?:-([1-9][0-9]{0,9}))?\]?")
 #: A handle as it stands in a text.

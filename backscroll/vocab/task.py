@@ -1,6 +1,6 @@
 """Tasks and memories: the nouns. A task is a unit of work that spans turns and ends with a verdict; a memory outlives it.
 
-Before: `vocab/ids`. After: `tasks/lifecycle` (which steps are legal), `engine/tasking` (what each does to the context).
+Before: `vocab/ids`. After: `tasks/lifecycle/steps` (which steps are legal), `engine/work/tasks` (what each does to the context).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The lock is the operating system's, on a file beside the snapshots: it goes with the process that held it, however that ended,
 so unfinished work is never taken for work that is still going on. Refuses: knowing what it is held for. Before: nothing. After:
-`workspace/keeper`, `engine/changing`.
+`workspace/snapshots/keeper`, `engine/folder/workroom`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Owns the generated description of a change: which files, which functions, classes or headings in them, how many lines. From the
 contents alone, the same words for the same change, in English or Chinese (`telling.toml`). Refuses: guessing at intentions.
-Before: `workspace/definitions`, `workspace/line_history`. After: `engine/changing`.
+Before: `workspace/edits/definitions`, `workspace/git/line_history`. After: `engine/folder/workroom`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from backscroll.vocab.change import FileChange
 from backscroll.vocab.part import Json
-from backscroll.workspace.comparing import is_binary
-from backscroll.workspace.definitions import Definition, definitions, telling_table
-from backscroll.workspace.line_history import matched, split_lines
+from backscroll.workspace.edits.definitions import Definition, definitions, telling_table
+from backscroll.workspace.git.line_history import matched, split_lines
+from backscroll.workspace.snapshots.comparison import is_binary
 
 _FILES = 3  # that are named
 _NAMES = 3  # definitions of each sort that are named

@@ -2,7 +2,7 @@
 
 Owns the notes: which files, from which content to which. A change that a look finds is the work of whoever was at work then; with
 these notes it can tell what the tool itself wrote from what somebody else changed meanwhile. Bounded: where there is too much to
-remember nothing is claimed. Refuses: comparing (`engine/changing_parting`). Before: nothing. After: `workspace/edits_apply`.
+remember nothing is claimed. Refuses: comparing (`engine/folder/parting`). Before: nothing. After: `workspace/edits/application`.
 """
 
 from __future__ import annotations

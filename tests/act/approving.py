@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from backscroll.act.approval import Rules
+from backscroll.act.approval.approval import Rules
 from backscroll.act.person import Preview, Proposal
 
 SECRET = "s3cr3t-hunter2"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act import sandbox as sandboxes
-from backscroll.act.commands import CommandResult, run
-from backscroll.act.sandbox import Holds, Sandbox, holds
+from backscroll.act.commands import sandbox as sandboxes
+from backscroll.act.commands.commands import CommandResult, run
+from backscroll.act.commands.sandbox import Holds, Sandbox, holds
 
 ABLE = holds()
 needs_landlock = pytest.mark.skipif(ABLE.interface == 0, reason="this kernel has no Landlock")

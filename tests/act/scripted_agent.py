@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import backscroll
 from backscroll.act.agent import Agent
-from backscroll.act.happening import Finished, Happening
+from backscroll.act.loop.events import Finished, Happening
 from backscroll.act.person import Decision, Judgement, Proposal
 from backscroll.llm.providers import Provider
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backscroll.act.approval import Rules
+from backscroll.act.approval.approval import Rules
 from tests.act.scripted_agent import call, stage
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import backscroll
 from backscroll import Agent
-from backscroll.act.happening import Called, Finished, Noted, Said
+from backscroll.act.loop.events import Called, Finished, Noted, Said
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.llm.scripted import Line
 from tests.act.scripted_agent import call, stage

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.act.approval import Rules, decide
-from backscroll.act.approval_offers import suggested, wider
-from backscroll.act.approval_rules import fits_path, rule_of, wild
+from backscroll.act.approval.approval import Rules, decide
+from backscroll.act.approval.offers import suggested, wider
+from backscroll.act.approval.rules import fits_path, rule_of, wild
 from backscroll.act.person import Decision, Effect, Judgement, Nobody, Preview, Proposal
 from backscroll.errors import InvalidInput
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.act.approval import Rules, decide
-from backscroll.act.approval_offers import is_broad, suggested, wider
-from backscroll.act.approval_rules import rule_of, rules_for
+from backscroll.act.approval.approval import Rules, decide
+from backscroll.act.approval.offers import is_broad, suggested, wider
+from backscroll.act.approval.rules import rule_of, rules_for
 from backscroll.act.person import Decision, Preview, Proposal
 from tests.act.approving import command, project, rules_in, said
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backscroll.act.approval import Rules
-from backscroll.act.approval_offers import kept_words, suggested
-from backscroll.act.approval_shell import read
+from backscroll.act.approval.approval import Rules
+from backscroll.act.approval.offers import kept_words, suggested
+from backscroll.act.approval.shell import read
 from backscroll.act.person import Preview, Proposal
 
 

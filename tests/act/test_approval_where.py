@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.act.approval import Rules, decide
-from backscroll.act.approval_offers import suggested, wider
-from backscroll.act.approval_rules import rule_of, rules_for
-from backscroll.act.approval_where import Where, fits_folder, where_of, written
+from backscroll.act.approval.approval import Rules, decide
+from backscroll.act.approval.offers import suggested, wider
+from backscroll.act.approval.place import Where, fits_folder, where_of, written
+from backscroll.act.approval.rules import rule_of, rules_for
 from backscroll.act.person import Decision, Preview, Proposal
 from backscroll.errors import InvalidInput
 

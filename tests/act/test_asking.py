@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.happening import Finished, Noted, Said
-from backscroll.engine.costing import calls
+from backscroll.act.loop.events import Finished, Noted, Said
+from backscroll.engine.models.costs import calls
 from backscroll.llm.scripted import Line
 from backscroll.llm.scripted.scenario import Fault
 from tests.act.scripted_agent import KINDS, Stage, call, stage

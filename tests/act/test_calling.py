@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.calling import Linked, batches, call, call_all, prepare, run
-from backscroll.act.cleaning import HARDEST
+from backscroll.act.commands.cleaning import HARDEST
+from backscroll.act.loop.calls import Linked, batches, call, call_all, prepare, run
+from backscroll.act.loop.stopping import Stop, Stopped
 from backscroll.act.person import Preview
-from backscroll.act.stopping import Stop, Stopped
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import Toolbox, tool
 from backscroll.act.tools import standard_tools
@@ -158,7 +158,7 @@ def test_a_tool_that_hangs_is_given_up(at: Bench, monkeypatch: pytest.MonkeyPatc
         return "late"
 
     at.toolbox.add(hang)
-    monkeypatch.setattr("backscroll.act.calling._GRACE", 0.1)
+    monkeypatch.setattr("backscroll.act.loop.calls._GRACE", 0.1)
     try:
         done = at.call("hang")
     finally:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.act.cleaning import decoded, one_line, readable, shortened
+from backscroll.act.commands.cleaning import decoded, one_line, readable, shortened
 
 
 @pytest.mark.parametrize(

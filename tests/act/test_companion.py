@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll.act.agent import Agent
-from backscroll.act.approval import Rules
-from backscroll.act.companion import Companion
-from backscroll.act.companion_orders import Todo, order_of
-from backscroll.act.companion_quotes import OFFLINE
-from backscroll.act.happening import Called, Finished
+from backscroll.act.approval.approval import Rules
+from backscroll.act.loop.events import Called, Finished
+from backscroll.act.offline.companion import Companion
+from backscroll.act.offline.orders import Todo, order_of
+from backscroll.act.offline.quotes import OFFLINE
 from backscroll.act.person import Decision, Judgement, Proposal
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
 from backscroll.errors import CutShort
-from backscroll.llm.client import CallDelta, Done, Request, TextDelta
+from backscroll.llm.clients.client import CallDelta, Done, Request, TextDelta
 from backscroll.vocab.part import ToolCall
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.act.happening import (
+from backscroll.act.loop.events import (
     Asked,
     Began,
     Called,
@@ -26,7 +26,7 @@ from backscroll.act.happening import (
 from backscroll.act.person import Decision, Nobody
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
-from backscroll.engine.replying import mark_at_work, unanswered
+from backscroll.engine.calls.replies import mark_at_work, unanswered
 from backscroll.llm.scripted import Line
 from backscroll.llm.scripted.scenario import Fault
 from backscroll.vocab.part import ToolResult

@@ -17,9 +17,9 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from backscroll.act.mcp_client import Connected, connect, schema_of, tool_name
-from backscroll.act.mcp_client_line import Line, _Late
-from backscroll.act.mcp_client_servers import Server, server_of, usable_servers
+from backscroll.act.mcp.client import Connected, connect, schema_of, tool_name
+from backscroll.act.mcp.line import Line, _Late
+from backscroll.act.mcp.servers import Server, server_of, usable_servers
 from backscroll.act.toolbox import NAME, Toolbox
 from backscroll.errors import InvalidInput
 from tests.act.workbench import Bench, Told, bench

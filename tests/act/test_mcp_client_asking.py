@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.act.arguments import fits
-from backscroll.act.mcp_client_asking import DECLINED, Answered, Questions, Wanted
+from backscroll.act.mcp.questions import DECLINED, Answered, Questions, Wanted
 from backscroll.act.person import Nobody
 
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.act.approval import Rules
-from backscroll.act.happening import Called as Ran
-from backscroll.act.happening import Finished, Happening, Noted, Step, to_json
+from backscroll.act.approval.approval import Rules
+from backscroll.act.loop.events import Called as Ran
+from backscroll.act.loop.events import Finished, Happening, Noted, Step, to_json
 from backscroll.act.tool import ToolContext
 from backscroll.act.toolbox import tool
-from backscroll.engine.answer_limit import longest_answer, reserve_for, reserve_within
-from backscroll.engine.replying import record_reply
-from backscroll.llm.client import Reply
+from backscroll.engine.calls.replies import record_reply
+from backscroll.engine.prompts.answer_limit import longest_answer, reserve_for, reserve_within
+from backscroll.llm.clients.client import Reply
+from backscroll.llm.prices.windows import window_for
 from backscroll.llm.scripted import Line
 from backscroll.llm.scripted.scenario import Called
-from backscroll.llm.windows import window_for
 from backscroll.vocab.prompt import Wire
 from tests.act.scripted_agent import KINDS, Stage, call, stage
 
@@ -149,7 +149,7 @@ def test_a_call_that_is_cut_is_never_run(tmp_path: Path, kind: str, streamed: bo
 
 def _without_streams(on: Stage) -> None:
     """The same client, asked for whole answers: what programs do that do not stream."""
-    from backscroll.llm.client import Done
+    from backscroll.llm.clients.client import Done
 
     client = on.agent.client()
     client.stream = lambda request: iter([Done(client.complete(request))])
@@ -170,7 +170,7 @@ def test_a_cut_call_is_not_run_after_a_crash_either(tmp_path: Path) -> None:
         on.thread.append("user", "write it")
         given = {"path": "half.txt", "content": "the first half of"}
         block = {"type": "tool_use", "id": "c1", "name": "write_file", "input": given}
-        from backscroll.llm.anthropic_client_events import reply_of
+        from backscroll.llm.clients.anthropic_events import reply_of
 
         reply = reply_of({"content": [block], "stop_reason": "max_tokens"}, "gpt-4o")
         record_reply(on.thread, reply, "anthropic", provider="here", model="gpt-4o")

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act import sandbox as sandboxes
-from backscroll.act import sandbox_entering as kernel
-from backscroll.act.commands import run
-from backscroll.act.sandbox import Holds, Sandbox, checked, sandbox_for
-from backscroll.act.sandbox_walking import around
+from backscroll.act.commands import sandbox as sandboxes
+from backscroll.act.commands import sandbox_entry as kernel
+from backscroll.act.commands.commands import run
+from backscroll.act.commands.sandbox import Holds, Sandbox, checked, sandbox_for
+from backscroll.act.commands.sandbox_walk import around
 from backscroll.config import Settings, load
 from backscroll.errors import InvalidInput
 from tests.act.sandboxes import ABLE, SECRET, SYSTEMS, needs_landlock, only, yard
@@ -190,7 +190,7 @@ def test_places_are_walked_around(tmp_path: Path) -> None:
 
 def test_walking_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with more names than anybody waits for is an error with a hint, not a long wait."""
-    monkeypatch.setattr("backscroll.act.sandbox_walking.MOST", 5)
+    monkeypatch.setattr("backscroll.act.commands.sandbox_walk.MOST", 5)
     for number in range(6):
         (tmp_path / str(number)).touch()
     with pytest.raises(InvalidInput, match="more than 5 names"):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.approval import Rules
-from backscroll.act.happening import Called
+from backscroll.act.approval.approval import Rules
+from backscroll.act.loop.events import Called
 from backscroll.act.person import Decision, Proposal
 from tests.act.sandboxes import needs_landlock
 from tests.act.scripted_agent import Told, call, stage
@@ -19,7 +19,7 @@ SANDBOX: dict[str, Any] = {"agent_sandbox": "workspace"}
 @pytest.fixture(autouse=True)
 def _no_temporary(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests' own folder is a temporary one."""
-    monkeypatch.setattr("backscroll.act.sandbox._temporary", list[Path])
+    monkeypatch.setattr("backscroll.act.commands.sandbox._temporary", list[Path])
 
 
 @needs_landlock

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.sandbox import Sandbox
-from backscroll.act.sandbox_leaving import left_behind
+from backscroll.act.commands.sandbox import Sandbox
+from backscroll.act.commands.sandbox_exit import left_behind
 from tests.act.sandboxes import needs_landlock
 from tests.act.workbench import bench
 

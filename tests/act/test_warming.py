@@ -10,8 +10,8 @@ import pytest
 
 import backscroll
 from backscroll.act.agent import Agent
-from backscroll.act.warming import Warming
-from backscroll.llm.preloading import preload, wire_of
+from backscroll.act.loop.warming import Warming
+from backscroll.llm.clients.preloading import preload, wire_of
 from backscroll.llm.providers import Provider, client_for
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 
@@ -99,7 +99,7 @@ import sys
 from pathlib import Path
 import backscroll
 from backscroll.act.agent import Agent
-from backscroll.act.warming import Warming
+from backscroll.act.loop.warming import Warming
 from backscroll.llm.providers import Provider
 
 folder, url, kind = Path(sys.argv[1]), *sys.argv[2:]

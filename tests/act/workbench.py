@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
-from backscroll.act.calling import call
+from backscroll.act.loop.calls import call
+from backscroll.act.loop.stopping import Stop
 from backscroll.act.person import Decision, Judgement, Preview, Proposal
-from backscroll.act.stopping import Stop
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import Toolbox
 from backscroll.act.tools import standard_tools

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from backscroll.assemble.units import Unit, units_of
-from backscroll.assemble.view import Lens
-from backscroll.assemble.view_meter import Meter
+from backscroll.assemble.view.meter import Meter
+from backscroll.assemble.view.units import Unit, units_of
+from backscroll.assemble.view.view import Lens
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role, checked_role
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

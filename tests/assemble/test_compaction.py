@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction import Compaction, IndexedString, Note
+from backscroll.assemble.compaction.compaction import Compaction, IndexedString, Note
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.prompt import Level

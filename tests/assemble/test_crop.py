@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.assemble.crop import (
+from backscroll.assemble.compaction.crop import (
     Direction,
     checked_amount,
     checked_direction,
@@ -15,7 +15,7 @@ from backscroll.assemble.crop import (
     runs,
     within,
 )
-from backscroll.assemble.units import Unit, units_of
+from backscroll.assemble.view.units import Unit, units_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role, is_spoken_by_user

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.act.approval import Rules
-from backscroll.assemble.excerpt import excerpt, shown_bytes, shown_parts, size_of
+from backscroll.act.approval.approval import Rules
+from backscroll.assemble.view.excerpt import excerpt, shown_bytes, shown_parts, size_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult

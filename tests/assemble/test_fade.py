@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.assemble.fade import Chooser, Source
-from backscroll.assemble.fade_trail import Trail, Use, strings_in_text
-from backscroll.assemble.fade_weights import weights
-from backscroll.assemble.notes import worth
-from backscroll.assemble.view_meter import Meter
-from backscroll.assemble.view_pieces import Slots
+from backscroll.assemble.compaction.fade import Chooser, Source
+from backscroll.assemble.compaction.notes import worth
+from backscroll.assemble.compaction.trail import Trail, Use, strings_in_text
+from backscroll.assemble.compaction.weights import weights
+from backscroll.assemble.view.meter import Meter
+from backscroll.assemble.view.pieces import Slots
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.assemble.long_histories import count, message, ref, units

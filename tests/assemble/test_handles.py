@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.assemble.excerpt import shown_parts
-from backscroll.assemble.handles import offers_expand, without_handles
+from backscroll.assemble.view.excerpt import shown_parts
+from backscroll.assemble.view.handles import offers_expand, without_handles
 from backscroll.vocab.handle import IN_TEXT, Handle, handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
@@ -69,8 +69,8 @@ def test_sentences_about_handles_go(language: str) -> None:
     assert text.endswith({"en": "901 lines.]", "zh": "901 行。]"}[language])
 
     from backscroll.derive.operations import _said as said_of_operations
-    from backscroll.engine.composing import _TITLES
-    from backscroll.engine.sheet import _NOTES
+    from backscroll.engine.prompts.composer import _TITLES
+    from backscroll.engine.prompts.sheet.sheet import _NOTES
 
     told = [
         _TITLES[language]["far"],

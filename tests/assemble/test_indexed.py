@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction import IndexedString
-from backscroll.assemble.fade import Chooser, Source
-from backscroll.assemble.fade_trail import Trail, parts_of_strings
-from backscroll.assemble.indexed import remember
-from backscroll.assemble.notes import worth
-from backscroll.assemble.view_meter import Meter
-from backscroll.assemble.view_pieces import Slots
+from backscroll.assemble.compaction.compaction import IndexedString
+from backscroll.assemble.compaction.fade import Chooser, Source
+from backscroll.assemble.compaction.indexed import remember
+from backscroll.assemble.compaction.notes import worth
+from backscroll.assemble.compaction.trail import Trail, parts_of_strings
+from backscroll.assemble.view.meter import Meter
+from backscroll.assemble.view.pieces import Slots
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.assemble.long_histories import count, histories, message, ref, units

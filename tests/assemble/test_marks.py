@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.assemble.marks import (
+from backscroll.assemble.compaction.marks import (
     EARLY,
     LEAST_CAP,
     MUST,

@@ -7,11 +7,11 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction import Compaction, Note
-from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.marks import Prices
-from backscroll.assemble.policy import Plan, compact, preview, trim
-from backscroll.assemble.view import protected, view
+from backscroll.assemble.compaction.compaction import Compaction, Note
+from backscroll.assemble.compaction.marks import Prices
+from backscroll.assemble.compaction.policy import Plan, compact, preview, trim
+from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.view.view import protected, view
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.policy import compact
-from backscroll.assemble.policy_fit import FLOOR, cut_block, fit_last, middle_cut, minimum_of
-from backscroll.assemble.view import held, view
-from backscroll.assemble.view_meter import Meter
+from backscroll.assemble.compaction.last_resort import FLOOR, cut_block, fit_last, middle_cut, minimum_of
+from backscroll.assemble.compaction.policy import compact
+from backscroll.assemble.view.meter import Meter
+from backscroll.assemble.view.view import held, view
 from backscroll.errors import BudgetTooSmall, InvalidInput
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Reasoning, Text, ToolCall, ToolResult

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 
-from backscroll.assemble.compaction import Compaction, Note
-from backscroll.assemble.view import CONDENSED, protected, view
+from backscroll.assemble.compaction.compaction import Compaction, Note
+from backscroll.assemble.view.view import CONDENSED, protected, view
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Level, Section

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.view_pieces import LONG, joined, kept, pieces_of, shortened, slots_of
+from backscroll.assemble.view.pieces import LONG, joined, kept, pieces_of, shortened, slots_of
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.assemble.long_histories import LINES, message
 

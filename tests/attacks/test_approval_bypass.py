@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.approval import Rules
+from backscroll.act.approval.approval import Rules
 from backscroll.act.person import Preview, Proposal
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.acting import cut_off
-from backscroll.act.approval import Rules
-from backscroll.act.asking import MOST_CALLS
-from backscroll.act.commands import _Kept, run
-from backscroll.act.happening import Called as Ran
-from backscroll.act.happening import Finished, Noted, Output
+from backscroll.act.approval.approval import Rules
+from backscroll.act.commands.commands import _Kept, run
+from backscroll.act.loop.acting import cut_off
+from backscroll.act.loop.events import Called as Ran
+from backscroll.act.loop.events import Finished, Noted, Output
+from backscroll.act.loop.step import MOST_CALLS
 from backscroll.act.tool import ToolContext
 from backscroll.act.toolbox import tool
-from backscroll.engine.costing import spending, summed
+from backscroll.engine.models.costs import spending, summed
 from backscroll.llm.scripted import Line
 from backscroll.llm.scripted.scenario import Called
 from tests.act.scripted_agent import KINDS, call, stage

@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from backscroll.act.happening import Finished, Noted
-from backscroll.act.mcp_client import connect
-from backscroll.act.mcp_client_servers import Server
+from backscroll.act.loop.events import Finished, Noted
+from backscroll.act.mcp.client import connect
+from backscroll.act.mcp.servers import Server
 from backscroll.act.toolbox import Toolbox
 from tests.act.scripted_agent import call, lines, stage
 from tests.act.workbench import bench

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from backscroll.act.acting import Hands
-from backscroll.act.happening import Calling, Output
+from backscroll.act.loop.acting import Hands
+from backscroll.act.loop.events import Calling, Output
 from backscroll.vocab.part import Text, ToolResult
 from tests.act.scripted_agent import call, stage
 
@@ -92,7 +92,7 @@ def test_an_interrupt_before_a_command_begins_says_that_it_was_not_run(
 
 def test_a_rule_is_not_told_as_the_persons_refusal(tmp_path: Path) -> None:
     """A model must not be told that a person said no where only a rule did."""
-    from backscroll.act.approval import Rules
+    from backscroll.act.approval.approval import Rules
 
     rules = Rules("ask", root=tmp_path, deny=["run_command(rm *)"], file=tmp_path / "permissions.toml")
     with stage(tmp_path, call("run_command", command="rm -rf x"), "ok", rules=rules) as on:
@@ -118,7 +118,7 @@ def test_a_command_of_the_person_answers_what_was_left_open_first(tmp_path: Path
 
 def test_a_call_that_a_crash_interrupted_is_told_as_begun_even_if_the_person_goes_on(tmp_path: Path) -> None:
     """After a crash in a command, saying something new neither calls it not run nor its files the person's."""
-    from backscroll.engine.replying import mark_at_work
+    from backscroll.engine.calls.replies import mark_at_work
     from backscroll.vocab.part import ToolCall
 
     with stage(tmp_path, "ok") as on:

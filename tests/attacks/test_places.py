@@ -8,10 +8,10 @@ import pytest
 
 import backscroll
 from backscroll.act.agent import Agent
-from backscroll.act.happening import Called, Finished, Noted
+from backscroll.act.loop.events import Called, Finished, Noted
 from backscroll.errors import InvalidInput
-from backscroll.workspace import looking
-from backscroll.workspace.keeping import snapshots_for
+from backscroll.workspace.snapshots import looking
+from backscroll.workspace.snapshots.keeping import snapshots_for
 from tests.act.scripted_agent import Told, call, stage
 
 

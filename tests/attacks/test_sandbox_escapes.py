@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.sandbox import Holds
+from backscroll.act.commands.sandbox import Holds
 from tests.act.sandboxes import ABLE, SECRET, SYSTEMS, Yard, needs_landlock, needs_namespaces, only, yard
 
 PYTHON = shlex.quote(sys.executable)

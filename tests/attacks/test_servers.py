@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from backscroll.act import mcp_client
-from backscroll.act.approval import Rules
+from backscroll.act.approval.approval import Rules
 from backscroll.act.arguments import checked
-from backscroll.act.calling import prepare
-from backscroll.act.mcp_client import connect, schema_of
-from backscroll.act.mcp_client_servers import Server
+from backscroll.act.loop.calls import prepare
+from backscroll.act.mcp import client as mcp_client
+from backscroll.act.mcp.client import connect, schema_of
+from backscroll.act.mcp.servers import Server
 from backscroll.act.toolbox import Toolbox
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import ToolCall

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import backscroll
 from backscroll.act.agent import Agent
-from backscroll.act.happening import Calling, Finished
+from backscroll.act.loop.events import Calling, Finished
 from backscroll.vocab.part import ToolCall, ToolResult
 from tests.act.scripted_agent import Told, call, stage
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from backscroll.errors import Conflict
-from backscroll.workspace import files as files_module
-from backscroll.workspace.files import Files
+from backscroll.workspace.files import files as files_module
+from backscroll.workspace.files.files import Files
 from tests.act.scripted_agent import Told, call, stage
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from backscroll.act.happening import Said
+from backscroll.act.loop.events import Said
 from backscroll.llm.scripted import Line
-from backscroll.workspace.files import Files
-from backscroll.workspace.searching import search_files
+from backscroll.workspace.files.files import Files
+from backscroll.workspace.files.search import search_files
 from tests.act.scripted_agent import call, stage
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import backscroll
 from backscroll.act.agent import Agent
-from backscroll.act.happening import Finished, Happening, Said
+from backscroll.act.loop.events import Finished, Happening, Said
 from backscroll.act.person import Decision, Proposal
-from backscroll.engine.costing import spending
+from backscroll.engine.models.costs import spending
 from backscroll.llm.providers import Provider
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called

@@ -11,7 +11,7 @@ import pytest
 
 import backscroll
 from backscroll import Engine, Thread, Wire
-from backscroll.engine.prompting import prompt
+from backscroll.engine.prompts.builder import prompt
 from backscroll.record.chain import words_from_bytes
 from backscroll.vocab.event import Kind
 from backscroll.vocab.prompt import WIRES

@@ -10,9 +10,9 @@ import pytest
 
 from backscroll import Engine, Thread, Wire
 from backscroll.assemble.validity import check
-from backscroll.engine.background import Worker, bring_up_to_date
-from backscroll.engine.cropping import crops
-from backscroll.engine.prompting import receipts
+from backscroll.engine.models.background import Worker, bring_up_to_date
+from backscroll.engine.prompts.builder import receipts
+from backscroll.engine.prompts.compaction.crops import crops
 from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.vocab.event import Kind
 from backscroll.vocab.prompt import WIRES

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine import forgetting
-from backscroll.engine.scrubbing import finish_forgetting
+from backscroll.engine.log import erasure as forgetting
+from backscroll.engine.log.scrubbing import finish_forgetting
 from tests.contracts.talk import say
 
 

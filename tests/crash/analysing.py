@@ -15,10 +15,10 @@ from contextlib import closing
 
 import backscroll
 from backscroll.derive.window import window_of
-from backscroll.engine.analysing import catch_up, progress_name, rebuild
-from backscroll.engine.background import bring_up_to_date
 from backscroll.engine.engine import Engine
-from backscroll.llm.encoder import encoder_of
+from backscroll.engine.knowledge.analysis import catch_up, progress_name, rebuild
+from backscroll.engine.models.background import bring_up_to_date
+from backscroll.llm.encoders.encoder import encoder_of
 from tests import proof
 from tests.crash.victims import PATIENCE, killed_after, stretched
 from tests.properties.living import Tales, living, marked, reference

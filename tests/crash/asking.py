@@ -11,8 +11,8 @@ from pathlib import Path
 
 import backscroll
 from backscroll.act.agent import Agent
-from backscroll.act.approval import Rules
-from backscroll.act.happening import Finished
+from backscroll.act.approval.approval import Rules
+from backscroll.act.loop.events import Finished
 from backscroll.llm.providers import Provider
 
 

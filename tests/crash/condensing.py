@@ -14,9 +14,9 @@ import sys
 from contextlib import closing
 
 import backscroll
-from backscroll.engine.background import bring_up_to_date
-from backscroll.engine.tree import rebuild
-from backscroll.llm.encoder import encoder_of
+from backscroll.engine.models.background import bring_up_to_date
+from backscroll.engine.prompts.tree.tree import rebuild
+from backscroll.llm.encoders.encoder import encoder_of
 from backscroll.vocab.prompt import WIRES
 from tests import proof
 from tests.crash.analysing import kinds_of

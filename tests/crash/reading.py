@@ -17,11 +17,11 @@ from contextlib import closing
 from typing import Any
 
 import backscroll
-from backscroll.derive.assertions import rule_key
-from backscroll.engine.costing import UNANSWERED, calls
-from backscroll.engine.extracting import extract_turn, failed_extractions, found_by_models
-from backscroll.engine.modelling import Modelling
-from backscroll.llm.retrying import Patience
+from backscroll.derive.extract.assertions import rule_key
+from backscroll.engine.models.costs import UNANSWERED, calls
+from backscroll.engine.models.extraction import extract_turn, failed_extractions, found_by_models
+from backscroll.engine.models.recipes import Modelling
+from backscroll.llm.clients.retries import Patience
 from tests import proof
 from tests.crash.victims import PATIENCE, killed_after, stretched
 from tests.llm.scripted_talk import provider_at

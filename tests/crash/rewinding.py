@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import backscroll
-from backscroll.engine.changing import Workroom
-from backscroll.workspace.keeping import snapshots_for
+from backscroll.engine.folder.workroom import Workroom
+from backscroll.workspace.snapshots.keeping import snapshots_for
 from tests.engine.workrooms import Desk
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT

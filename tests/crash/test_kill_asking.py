@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.costing import UNANSWERED, calls, spending
+from backscroll.engine.models.costs import UNANSWERED, calls, spending
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called, Fault
 

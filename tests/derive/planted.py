@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from backscroll.derive.essentials import Kind
+from backscroll.derive.essence.essentials import Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult

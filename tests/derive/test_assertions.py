@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.assertions import MOST, bounded, extract, from_body, rule_key, to_body
-from backscroll.derive.assertions_speech import folded
+from backscroll.derive.extract.assertions import MOST, bounded, extract, from_body, rule_key, to_body
+from backscroll.derive.extract.speech import folded
 from backscroll.derive.flat import flat
 from backscroll.errors import StoreCorrupt
 from backscroll.vocab.assertion import Assertion, Claim

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.assertions import extract
-from backscroll.derive.assertions_language import in_tongue, tongue_of
-from backscroll.derive.assertions_speech import cleaned_text, counts, speeches
 from backscroll.derive.digest import Digest, digest_call
+from backscroll.derive.extract.assertions import extract
+from backscroll.derive.extract.language import in_tongue, tongue_of
+from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.speech import cleaned_text, counts, speeches
 from backscroll.derive.operations import render_operations
-from backscroll.derive.said import Said
-from backscroll.engine import composing, recall_choice
+from backscroll.engine.prompts import composer as composing
+from backscroll.engine.search import recall_choice
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Json, Part, Reasoning, Text, ToolCall, ToolResult

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive import digest, gist
+from backscroll.derive import digest
 from backscroll.derive.digest import digest_call
+from backscroll.derive.summaries import gist
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Media, Opaque, Text, ToolCall, ToolResult
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.derive.essentials import (
+from backscroll.derive.essence.essentials import (
     CARRIED,
     Close,
     Essential,
@@ -20,7 +20,7 @@ from backscroll.derive.essentials import (
     join,
     to_json,
 )
-from backscroll.derive.essentials_reading import command_name, findings
+from backscroll.derive.essence.reading import command_name, findings
 from backscroll.vocab.ids import Ref
 from tests.derive.planted import THREAD, Talk
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.derive.assertions import extract
-from backscroll.derive.extract_code import read
-from backscroll.derive.extract_code_errors import trouble_in
-from backscroll.derive.extract_code_shell import files_of, packages_of
-from backscroll.derive.extract_code_source import defined_by, packages_in
+from backscroll.derive.extract.assertions import extract
+from backscroll.derive.extract.code.errors import trouble_in
+from backscroll.derive.extract.code.reader import read
+from backscroll.derive.extract.code.shell import files_of, packages_of
+from backscroll.derive.extract.code.source import defined_by, packages_in
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.derive.extract_en import WHOLE, read
-from backscroll.derive.said import Said
+from backscroll.derive.extract.en.reader import WHOLE, read
+from backscroll.derive.extract.said import Said
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
 
@@ -261,9 +261,9 @@ def test_any_text_can_be_read_and_reads_the_same_again(text: str) -> None:
 
 def test_predicates_of_the_rules_are_in_the_ontology() -> None:
     """Every relation that a verb or a word for a relative makes is known as a relation, every attribute as none."""
-    from backscroll.derive.extract_en_doing import verbs
-    from backscroll.derive.extract_en_phrases import kin
-    from backscroll.derive.ontology import is_relation, predicate
+    from backscroll.derive.extract.en.actions import verbs
+    from backscroll.derive.extract.en.grammar.phrases import kin
+    from backscroll.derive.extract.ontology import is_relation, predicate
 
     for found in verbs().values():
         for verb in found:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.derive.extract_zh import LONGEST, read
-from backscroll.derive.said import Said
+from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.zh.reader import LONGEST, read
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.derive.extract_zh_names import names_of
-from backscroll.derive.extract_zh_words import normal, words_of
+from backscroll.derive.extract.zh.naming.names import names_of
+from backscroll.derive.extract.zh.words import normal, words_of
 
 
 def found(text: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.extract_zh_words import normal, words_of
+from backscroll.derive.extract.zh.words import normal, words_of
 
 
 @pytest.mark.parametrize(

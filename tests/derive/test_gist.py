@@ -8,13 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.derive.clusters import pieces
-from backscroll.derive.gist import LIMIT, MOST, RECIPE, gist_messages, gist_turn, gist_unit, inputs_of, let_go
-from backscroll.derive.gist_storing import restored, stored
-from backscroll.derive.gist_writing import flat
-from backscroll.derive.sentences import rough_count
-from backscroll.derive.sentences_cues import marked_long, marked_short
-from backscroll.derive.summary import Summary, summarise, told_by
+from backscroll.derive.essence.cues import marked_long, marked_short
+from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.summaries.clusters import pieces
+from backscroll.derive.summaries.gist import (
+    LIMIT,
+    MOST,
+    RECIPE,
+    gist_messages,
+    gist_turn,
+    gist_unit,
+    inputs_of,
+    let_go,
+)
+from backscroll.derive.summaries.storage import restored, stored
+from backscroll.derive.summaries.summary import Summary, summarise, told_by
+from backscroll.derive.summaries.writing import flat
 from backscroll.errors import StoreCorrupt
 from backscroll.record.turns import turn_of
 from tests.derive.planted import THREAD, Talk

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.derive.digest import digests_of
-from backscroll.derive.importance import score_message, score_sentence, weigh_message
+from backscroll.derive.essence.importance import score_message, score_sentence, weigh_message
 from backscroll.vocab.message import Role
 from tests.derive.planted import Talk
 

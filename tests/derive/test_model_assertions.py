@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.assertions import MOST, extract, rule_key
-from backscroll.derive.model_assertions import INPUT, SCHEMA, AssertionPlan, plan
-from backscroll.derive.model_assertions_fold import asked_again, fold, from_text, to_text
-from backscroll.derive.ontology import attribute_names, relation_names, types
-from backscroll.derive.sentences import rough_count
+from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.extract.assertions import MOST, extract, rule_key
+from backscroll.derive.extract.ontology import attribute_names, relation_names, types
+from backscroll.derive.models.assertions import INPUT, SCHEMA, AssertionPlan, plan
+from backscroll.derive.models.assertions_fold import asked_again, fold, from_text, to_text
 from backscroll.errors import FormatError
 from backscroll.vocab.assertion import Claim
 from backscroll.vocab.ids import Ref

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.derive.essentials import Essential, Kind
-from backscroll.derive.gist import Gist, gist_messages
-from backscroll.derive.model_ask import Plan, again, frame_name
-from backscroll.derive.model_fold import fold
-from backscroll.derive.model_gist import plan_gist, transcript
-from backscroll.derive.model_summary import plan_crop, plan_summary
-from backscroll.derive.sentences import rough_count
-from backscroll.derive.summary import limit_of, summarise, summarise_messages, told_by
+from backscroll.derive.essence.essentials import Essential, Kind
+from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.models.fold import fold
+from backscroll.derive.models.gist import plan_gist, transcript
+from backscroll.derive.models.request import Plan, again, frame_name
+from backscroll.derive.models.summary import plan_crop, plan_summary
+from backscroll.derive.summaries.gist import Gist, gist_messages
+from backscroll.derive.summaries.summary import limit_of, summarise, summarise_messages, told_by
 from backscroll.errors import FormatError
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, checked_role

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.derive.personal import read
-from backscroll.derive.said import Said
+from backscroll.derive.extract.personal import read
+from backscroll.derive.extract.said import Said
 from backscroll.vocab.ids import Ref
 
 HOME = Ref("0" * 32, 2)

@@ -1,6 +1,6 @@
 """Hostile texts cost readers a bounded time, proved without a clock.
 
-Three ways. No function of the rules is entered with a run longer than `derive/runs` allows: what a pattern costs is at most the length
+Three ways. No function of the rules is entered with a run longer than `derive/extract/runs` allows: what a pattern costs is at most the length
 of the text times that. And the work that Python itself does (calls and steps of generators) grows with the text, not with its
 square; for readers that hold what they found, every line of Python counts, because a loop that compares all with all need not call
 anything. How long it takes is measured by `python -m bench hostile`.
@@ -21,12 +21,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.derive.essentials import Essential, Kind
-from backscroll.derive.essentials_reading import findings
-from backscroll.derive.gist import let_go
-from backscroll.derive.gist_writing import distinct
-from backscroll.derive.runs import LONGEST_RUN, parted
-from backscroll.derive.sentences import LONGEST, LONGEST_CODE, sentences
+from backscroll.derive.essence.essentials import Essential, Kind
+from backscroll.derive.essence.reading import findings
+from backscroll.derive.essence.sentences import LONGEST, LONGEST_CODE, sentences
+from backscroll.derive.extract.runs import LONGEST_RUN, parted
+from backscroll.derive.summaries.gist import let_go
+from backscroll.derive.summaries.writing import distinct
 from backscroll.vocab.ids import Ref
 from bench.hostile import FAMILIES, READERS, THREAD, read, said, text_of
 
@@ -65,7 +65,12 @@ def _watched(found: dict[str, int]) -> Iterator[None]:
     home = f"{backscroll.__path__[0]}/"
     rules = tuple(
         f"{home}{name}"
-        for name in ("derive/extract_", "derive/assertions", "recall/understand", "recall/times")
+        for name in (
+            "derive/extract_",
+            "derive/extract/assertions",
+            "recall/question/understanding",
+            "recall/question/times",
+        )
     )
 
     def look(frame: FrameType, event: str, _argument: object) -> None:
@@ -117,7 +122,7 @@ def test_no_rule_gets_a_long_run(reader: str, family: str) -> None:
 
 def test_the_watch_would_see_a_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail: without the parting at the doors it does."""
-    monkeypatch.setattr("backscroll.derive.assertions_speech.parted", lambda text: text)
+    monkeypatch.setattr("backscroll.derive.extract.speech.parted", lambda text: text)
     found: dict[str, int] = {}
     with _watched(found):
         read("assertions of a user", text_of("a.b.", 6_000))

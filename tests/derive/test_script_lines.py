@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.said import Said
-from backscroll.derive.script_lines import lines_apart
+from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.script_lines import lines_apart
 from backscroll.vocab.ids import Ref
 
 _SOURCE = Ref("a" * 32, 1)

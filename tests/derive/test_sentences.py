@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.sentences import LONGEST, rough_count, sentences
-from backscroll.derive.sentences_cues import box_text, ids_in, lowered, marked, paths_in
+from backscroll.derive.essence.cues import box_text, ids_in, lowered, marked, paths_in
+from backscroll.derive.essence.sentences import LONGEST, rough_count, sentences
 
 ANY = st.text(
     st.one_of(st.sampled_from(" \n\t.!?。！？；,，:：-*#|`~1a中\u2028\ud800\x00”』)"), st.characters()),

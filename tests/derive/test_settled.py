@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.essentials import Kind, essentials, join
-from backscroll.derive.essentials_reading import findings
-from backscroll.derive.essentials_settling import NEAR
+from backscroll.derive.essence.essentials import Kind, essentials, join
+from backscroll.derive.essence.reading import findings
+from backscroll.derive.essence.settling import NEAR
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Json, Part, Text, ToolCall, ToolResult

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.spans import BITS, cut, rank, zeros
+from backscroll.derive.summaries.spans import BITS, cut, rank, zeros
 from backscroll.vocab.ids import Ref
 
 A, B = "a" * 32, "b" * 32

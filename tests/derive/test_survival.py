@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.derive.account import account
-from backscroll.derive.essentials import Kind
-from backscroll.derive.gist import LIMIT, Gist, gist_messages, gist_unit
-from backscroll.derive.gist_writing import flat
-from backscroll.derive.sentences import rough_count
-from backscroll.derive.spans import cut, rank
-from backscroll.derive.summary import TOP_LIMIT, limit_of, summarise, summarise_messages
+from backscroll.derive.essence.essentials import Kind
+from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.summaries.account import account
+from backscroll.derive.summaries.gist import LIMIT, Gist, gist_messages, gist_unit
+from backscroll.derive.summaries.spans import cut, rank
+from backscroll.derive.summaries.summary import TOP_LIMIT, limit_of, summarise, summarise_messages
+from backscroll.derive.summaries.writing import flat
 from tests.derive.planted import SENTENCES, Plant, Talk, plantings, sown, wanted
 
 

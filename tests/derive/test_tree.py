@@ -9,9 +9,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.gist import RECIPE, inputs_of
-from backscroll.derive.spans import rank
-from backscroll.derive.tree import Level, Said, just_before, opens, piece, regroup, role_of, span
+from backscroll.derive.summaries.gist import RECIPE, inputs_of
+from backscroll.derive.summaries.spans import rank
+from backscroll.derive.summaries.tree import Level, Said, just_before, opens, piece, regroup, role_of, span
 from backscroll.record.derived import Node
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message

@@ -11,17 +11,19 @@ from tests.docs.pages import page_name, prose
 from tests.house import tree
 
 ROOMS = sorted((tree.ROOT / "docs" / "rooms").glob("*.md"))
-_ROW = re.compile(r"(?m)^\| (?P<names>`\w+`(?:, `\w+`)*) \|")
+_ROW = re.compile(r"(?m)^\| (?P<names>`[\w/]+`(?:, `[\w/]+`)*) \|")
 
 
 def _named(page: Path) -> set[str]:
-    return {name for row in _ROW.finditer(prose(page)) for name in re.findall(r"`(\w+)`", row["names"])}
+    return {name for row in _ROW.finditer(prose(page)) for name in re.findall(r"`([\w/]+)`", row["names"])}
 
 
 def _modules(room: str) -> set[str]:
-    """The modules of a room and of its parts; the commands are many, and small."""
-    found = (tree.PACKAGE / room).rglob("*.py")
-    return {p.stem for p in found if p.stem != "__init__" and p.parent.name not in ("commands", "i18n")}
+    """The modules of a room and of its parts, as paths in the room; the commands are many, and small."""
+    place = tree.PACKAGE / room
+    found = [p.relative_to(place) for p in place.rglob("*.py") if p.stem != "__init__"]
+    names = {p.with_suffix("").as_posix() for p in found}
+    return {name for name in names if not name.startswith(("cli/commands/", "i18n/"))}
 
 
 @pytest.mark.parametrize("page", ROOMS, ids=page_name)

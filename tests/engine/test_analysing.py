@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.engine.analysing import catch_up, rebuild
-from backscroll.engine.background import Worker
-from backscroll.engine.idling import flush_idle
-from backscroll.engine.model_turns import read_pending
+from backscroll.engine.knowledge.analysis import catch_up, rebuild
+from backscroll.engine.knowledge.idle import flush_idle
+from backscroll.engine.models.background import Worker
+from backscroll.engine.models.turns import read_pending
 from backscroll.engine.thread import Thread
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.vocab.assertion import TurnState

@@ -10,8 +10,8 @@ import pytest
 import backscroll
 from backscroll.config import Settings
 from backscroll.derive.window import window_of
-from backscroll.engine.analysing import catch_up, rebuild
 from backscroll.engine.engine import Engine
+from backscroll.engine.knowledge.analysis import catch_up, rebuild
 from backscroll.errors import BackscrollError
 from backscroll.record.derived import TurnMark
 from backscroll.stores.sqlite.store import SqliteStore

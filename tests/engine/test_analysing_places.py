@@ -10,7 +10,7 @@ import pytest
 
 import backscroll
 from backscroll.derive.window import window_of
-from backscroll.engine.analysing import catch_up
+from backscroll.engine.knowledge.analysis import catch_up
 from backscroll.engine.thread import Thread
 from backscroll.vocab.ids import Ref
 from tests.properties.living import graph_dump, marked, reference

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.engine.blaming import Blamed
+from backscroll.engine.folder.blame import Blamed
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.vocab.part import Reasoning, Text, ToolCall
 from tests.engine.workrooms import Desk, git

@@ -8,7 +8,7 @@ import backscroll
 from backscroll import Reasoning, Text, ToolCall, ToolResult
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_binding
-from backscroll.engine.prompting import Prompt
+from backscroll.engine.prompts.builder import Prompt
 from backscroll.vocab.message import Content
 
 MODEL = "claude-fable-5-2"

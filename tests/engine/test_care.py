@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.backups import restore_backup
-from backscroll.engine.diffing import diff_revisions
+from backscroll.engine.log.backups import restore_backup
+from backscroll.engine.log.differences import diff_revisions
 from backscroll.errors import Conflict, NotFound, StoreCorrupt
 
 
@@ -89,7 +89,7 @@ def test_a_damaged_table_of_tokens_is_found(
     store: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Doctor reads the tables by which tokens are counted, and compares them with what they should be."""
-    from backscroll.llm import encodings
+    from backscroll.llm.tokens import encodings
 
     monkeypatch.setattr(encodings, "read_table", lambda name: b"IQ== 0\n")
     (check,) = (c for c in store.doctor() if c.name == "tokenizers")

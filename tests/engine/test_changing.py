@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.changing import Workroom
+from backscroll.engine.folder.workroom import Workroom
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.vocab.change import Cause
 from backscroll.vocab.event import Kind

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import Conflict
-from backscroll.workspace.edits import Write, apply, plan
-from backscroll.workspace.files import Files
+from backscroll.workspace.edits.edits import Write, apply, plan
+from backscroll.workspace.files.files import Files
 from tests.engine.workrooms import Desk, git
 
 

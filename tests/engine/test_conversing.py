@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.engine import conversing
-from backscroll.engine.instructing import instruct
+from backscroll.engine.calls import conversation as conversing
+from backscroll.engine.calls.instructions import instruct
 from backscroll.engine.thread import Thread
 from backscroll.vocab.message import Content, Message
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.engine.costing import (
+from backscroll.engine.models.costs import (
     GROUPS,
     calls,
     check_limits,
@@ -23,9 +23,9 @@ from backscroll.engine.costing import (
     spending,
     window_of,
 )
-from backscroll.engine.counting import correction, corrections_of
+from backscroll.engine.prompts.counts import correction, corrections_of
 from backscroll.errors import BudgetExceeded, InvalidInput, NotFound
-from backscroll.llm.ledger import Tokens
+from backscroll.llm.prices.ledger import Tokens
 
 ANTHROPIC = {
     "input_tokens": 100,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine import counting
-from backscroll.engine.counting import (
+from backscroll.engine.prompts import counts as counting
+from backscroll.engine.prompts.counts import (
     calibration_of,
     correction,
     counts_for,
@@ -19,8 +19,8 @@ from backscroll.engine.counting import (
     usable,
 )
 from backscroll.errors import InvalidInput, StoreError
-from backscroll.llm.overhead import message_tokens
-from backscroll.llm.tokens import Tokenizer, tokenizer_for
+from backscroll.llm.tokens.overhead import message_tokens
+from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
 from tests.llm.pictures import png

@@ -9,7 +9,7 @@ import backscroll
 from backscroll import Text, ToolCall, ToolResult
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_growth
-from backscroll.engine.prompting import Prompt
+from backscroll.engine.prompts.builder import Prompt
 
 NAME = "src/tide_tables.py"
 

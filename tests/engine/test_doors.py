@@ -14,16 +14,16 @@ import pytest
 
 import backscroll
 from backscroll.act.agent import Agent
-from backscroll.engine import doors
-from backscroll.engine.changing import Workroom
+from backscroll.engine.core import doors
+from backscroll.engine.core.history import History
 from backscroll.engine.engine import Engine
-from backscroll.engine.graphing import ThreadGraph
-from backscroll.engine.living import Living
-from backscroll.engine.reading import History
-from backscroll.engine.remembering_thread import ThreadMemory
-from backscroll.engine.tasking import Tasks
+from backscroll.engine.folder.workroom import Workroom
+from backscroll.engine.knowledge.graph import ThreadGraph
+from backscroll.engine.knowledge.living import Living
+from backscroll.engine.knowledge.turn_states import ThreadWindow
 from backscroll.engine.thread import Thread
-from backscroll.engine.turn_states import ThreadWindow
+from backscroll.engine.work.memory.thread_memory import ThreadMemory
+from backscroll.engine.work.tasks import Tasks
 from backscroll.errors import BackscrollError, InvalidInput
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text, ToolCall, ToolResult
@@ -190,7 +190,7 @@ def test_every_name_in_a_signature_is_known() -> None:
     classes: set[str] = set()
     for module in pkgutil.walk_packages(backscroll.__path__, "backscroll."):
         if module.name.startswith(
-            ("backscroll.vocab", "backscroll.engine", "backscroll.record", "backscroll.llm.client")
+            ("backscroll.vocab", "backscroll.engine", "backscroll.record", "backscroll.llm.clients.client")
         ):
             found = vars(importlib.import_module(module.name)).values()
             classes |= {value.__name__ for value in found if inspect.isclass(value)}

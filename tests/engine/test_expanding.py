@@ -9,8 +9,8 @@ import pytest
 
 import backscroll
 from backscroll.engine.engine import Engine
-from backscroll.engine.expanding import expand
-from backscroll.engine.learning import weights_of
+from backscroll.engine.prompts.compaction.lessons import weights_of
+from backscroll.engine.prompts.expansion import expand
 from backscroll.engine.thread import Thread
 from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.vocab.handle import handle_of

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.derive.assertions import rule_key
-from backscroll.engine.costing import calls
+from backscroll.derive.extract.assertions import rule_key
+from backscroll.engine.core.lease import Lease
 from backscroll.engine.engine import Engine
-from backscroll.engine.extracting import (
+from backscroll.engine.models.costs import calls
+from backscroll.engine.models.extraction import (
     BUSY,
     Extracted,
     Failed,
@@ -29,10 +30,9 @@ from backscroll.engine.extracting import (
     reading_now,
     worth_trying,
 )
-from backscroll.engine.lease import Lease
-from backscroll.engine.modelling import Modelling
+from backscroll.engine.models.recipes import Modelling
 from backscroll.engine.thread import Thread
-from backscroll.llm.retrying import Patience
+from backscroll.llm.clients.retries import Patience
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Fault
 from backscroll.vocab.assertion import Assertion, Claim

@@ -14,10 +14,10 @@ import pytest
 
 import backscroll
 from backscroll import config
-from backscroll.act.instructing import template
-from backscroll.engine.exporting import write_file
-from backscroll.engine.files import FileSource
-from backscroll.engine.importing import read_messages
+from backscroll.act.loop.instructions import template
+from backscroll.engine.exchange.exports import write_file
+from backscroll.engine.exchange.files import FileSource
+from backscroll.engine.exchange.imports import read_messages
 from backscroll.formats.shape import Overlong
 from backscroll.llm.scripted.scenario import load_scenario
 from backscroll.regular_files import open_regular, read_bytes, read_text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.analysing import catch_up
+from backscroll.engine.knowledge.analysis import catch_up
 from backscroll.vocab.assertion import Change
 from tests.properties.living import graph_dump
 from tests.properties.memory import Clock, opened

@@ -9,11 +9,11 @@ import pytest
 
 import backscroll
 from backscroll.config import Settings
-from backscroll.engine import graph_holding
-from backscroll.engine.analysing import catch_up
-from backscroll.engine.background import Worker
 from backscroll.engine.engine import Engine
-from backscroll.engine.graph_holding import at_hand, graph_of, held_graph, warm
+from backscroll.engine.knowledge import graph_holder as graph_holding
+from backscroll.engine.knowledge.analysis import catch_up
+from backscroll.engine.knowledge.graph_holder import at_hand, graph_of, held_graph, warm
+from backscroll.engine.models.background import Worker
 from backscroll.stores.sqlite.store import SqliteStore
 from tests.properties.living import graph_dump
 

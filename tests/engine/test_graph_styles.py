@@ -9,7 +9,7 @@ import pytest
 
 import backscroll
 from backscroll.engine.engine import Engine
-from backscroll.engine.graphing import ThreadGraph
+from backscroll.engine.knowledge.graph import ThreadGraph
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ import pytest
 
 import backscroll
 from backscroll.config import Settings
-from backscroll.engine.analysing import rebuild
 from backscroll.engine.engine import Engine
-from backscroll.engine.graph_acts import known_type, predicate_meant
-from backscroll.engine.graph_holding import held_graph
+from backscroll.engine.knowledge.analysis import rebuild
+from backscroll.engine.knowledge.graph_acts import known_type, predicate_meant
+from backscroll.engine.knowledge.graph_holder import held_graph
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.graph.view import Rank
+from backscroll.graph.reading.view import Rank
 from backscroll.stores.sqlite.store import SqliteStore
 from backscroll.vocab.assertion import Change
 from tests.properties.living import graph_dump

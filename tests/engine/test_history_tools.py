@@ -10,7 +10,7 @@ import pytest
 
 import backscroll
 from backscroll import Thread, Wire
-from backscroll.assemble.handles import offers_expand
+from backscroll.assemble.view.handles import offers_expand
 from backscroll.errors import InvalidInput
 from backscroll.vocab.prompt import WIRES
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.engine.discovering import discover
+from backscroll.engine.exchange.discovery import discover
 from backscroll.errors import FormatError, NotFound
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.assemble.compaction import IndexedString
-from backscroll.engine import dead_sources
-from backscroll.engine.compaction_body import frozen_of
-from backscroll.engine.lineage import View
-from backscroll.engine.sheet import Sheet
+from backscroll.assemble.compaction.compaction import IndexedString
+from backscroll.engine.core.lineage import View
+from backscroll.engine.prompts.compaction import dead_sources
+from backscroll.engine.prompts.compaction.body import frozen_of
+from backscroll.engine.prompts.sheet.sheet import Sheet
 from backscroll.engine.thread import Thread
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref

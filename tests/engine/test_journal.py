@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.journal import reply_from, reply_line
+from backscroll.engine.exchange.native.journal import reply_from, reply_line
 from backscroll.record.derived import Reply
 from backscroll.vocab.ids import parse_ref
 from tests import proof

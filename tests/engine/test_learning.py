@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.derive.importance import score_message
-from backscroll.engine.learning import learned, note, note_all, reset, weights_of
+from backscroll.derive.essence.importance import score_message
+from backscroll.engine.prompts.compaction.lessons import learned, note, note_all, reset, weights_of
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 
 

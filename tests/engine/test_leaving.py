@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import backscroll
-from backscroll.engine.leaving import how_ended, mark_ended
+from backscroll.engine.calls.run_end import how_ended, mark_ended
 
 
 def test_a_mark_holds_until_something_is_said_or_begins(tmp_path: Path) -> None:

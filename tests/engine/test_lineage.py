@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 import backscroll
-from backscroll.engine.lineage import View, ancestors
+from backscroll.engine.core.lineage import View, ancestors
 from backscroll.errors import StoreCorrupt
 from backscroll.record.ports import Reader, ThreadState
 from tests.contracts.talk import say

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.analysing import catch_up, rebuild
-from backscroll.engine.background import Worker, bring_up_to_date
+from backscroll.engine.knowledge.analysis import catch_up, rebuild
+from backscroll.engine.models.background import Worker, bring_up_to_date
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests import proof
 from tests.properties.living import living, marked, reference

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.background import bring_up_to_date
-from backscroll.engine.model_turns import read_pending
+from backscroll.engine.models.background import bring_up_to_date
+from backscroll.engine.models.turns import read_pending
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.vocab.assertion import TurnState
 from backscroll.vocab.part import Text, ToolCall, ToolResult

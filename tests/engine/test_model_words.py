@@ -8,9 +8,9 @@ import pytest
 
 import backscroll
 from backscroll.engine.engine import Engine
-from backscroll.engine.model_work import write_pending
+from backscroll.engine.models.writing import write_pending
+from backscroll.engine.prompts.tree.tree import catch_up
 from backscroll.engine.thread import Thread
-from backscroll.engine.tree import catch_up
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 
 

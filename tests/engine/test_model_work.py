@@ -12,14 +12,14 @@ import pytest
 
 import backscroll
 from backscroll.engine.engine import Engine
-from backscroll.engine.model_work import crop_words, estimate, node_words, write_all, write_pending
+from backscroll.engine.models.writing import crop_words, estimate, node_words, write_all, write_pending
+from backscroll.engine.prompts.tree.tree import catch_up
 from backscroll.engine.thread import Thread
-from backscroll.engine.tree import catch_up
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Fault
 from backscroll.record.derived import Node
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 GOOD = Line(text=json.dumps({"text": "A model wrote this."}))
 

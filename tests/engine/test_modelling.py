@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.derive.gist import RECIPE, Gist, gist_messages, inputs_of
-from backscroll.derive.model_ask import Plan
-from backscroll.derive.model_gist import plan_gist, recipe
-from backscroll.derive.sentences import rough_count
-from backscroll.engine.costing import calls
+from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.models.gist import plan_gist, recipe
+from backscroll.derive.models.request import Plan
+from backscroll.derive.summaries.gist import RECIPE, Gist, gist_messages, inputs_of
 from backscroll.engine.engine import Engine
-from backscroll.engine.model_artefacts import better, failure_of
-from backscroll.engine.modelling import Modelling
+from backscroll.engine.models.artefacts import better, failure_of
+from backscroll.engine.models.costs import calls
+from backscroll.engine.models.recipes import Modelling
 from backscroll.engine.thread import Thread
-from backscroll.llm.retrying import Patience
+from backscroll.llm.clients.retries import Patience
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Fault
 from tests.llm.scripted_talk import provider_at
@@ -300,8 +300,10 @@ def test_forgetting_takes_what_models_made(engine: Engine) -> None:
 
 def test_the_names_that_prompts_ask_about_are_those_of_the_recipes() -> None:
     """Written twice, so that asking loads nothing."""
-    from backscroll.derive import model_assertions, model_gist, model_summary
-    from backscroll.engine import models_used
+    from backscroll.derive.models import assertions as model_assertions
+    from backscroll.derive.models import gist as model_gist
+    from backscroll.derive.models import summary as model_summary
+    from backscroll.engine.models import used as models_used
 
     assert model_gist.recipe("").name == models_used.GIST
     assert model_summary.recipe("").name == models_used.SUMMARY

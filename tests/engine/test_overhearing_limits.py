@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.engine.overhearing import Pieces, answered, assembled, overhear
+from backscroll.engine.calls.overhearing import Pieces, answered, assembled, overhear
 from backscroll.vocab.message import cut_calls, is_cut
 
 HELLO: dict[str, Any] = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}

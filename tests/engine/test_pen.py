@@ -11,10 +11,10 @@ import pytest
 
 import backscroll
 from backscroll.config import Settings
+from backscroll.engine.core.means import Means
+from backscroll.engine.core.pen import Pen, checked_actor
 from backscroll.engine.engine import Engine
-from backscroll.engine.means import Means
-from backscroll.engine.operations import append
-from backscroll.engine.pen import Pen, checked_actor
+from backscroll.engine.log.operations import append
 from backscroll.record.chain import flaws, genesis
 from backscroll.record.ports import Writer
 from backscroll.stores.sqlite.store import SqliteStore

@@ -13,7 +13,7 @@ import backscroll
 from backscroll import Content, Media, Reasoning, Text, Thread, ToolCall, ToolResult, Wire
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_binding, check_growth
-from backscroll.engine.prompting import Prompt
+from backscroll.engine.prompts.builder import Prompt
 from backscroll.vocab.prompt import WIRES, checked_wire
 
 MODEL = "claude-fable-5-2"

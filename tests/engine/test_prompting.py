@@ -13,7 +13,7 @@ import backscroll
 from backscroll import Wire
 from backscroll.assemble.validity import check
 from backscroll.engine.engine import Engine
-from backscroll.engine.prompting import compare, prompt, receipts
+from backscroll.engine.prompts.builder import compare, prompt, receipts
 from backscroll.engine.thread import Thread
 from backscroll.errors import BudgetTooSmall, InvalidInput
 from backscroll.vocab.event import Kind

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.llm.tokens.tokens import tokenizer_for
 
 SMALL = 64  # tokens from which on the best answer has to be there
 ANSWER = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.engine import recall_pool
+from backscroll.engine.search import recall_pool
 from bench.recall_questions import run
 
 

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.engine import recall_pool
-from backscroll.engine.embedding import embed_pending, recipe_of
 from backscroll.engine.engine import Engine
-from backscroll.engine.learning import learned
-from backscroll.engine.recall_pool import encoder_for
-from backscroll.engine.recalling import Recalled, preload, recall_across, recall_for_prompt
+from backscroll.engine.prompts.compaction.lessons import learned
+from backscroll.engine.search import recall_pool
+from backscroll.engine.search.embedding import embed_pending, recipe_of
+from backscroll.engine.search.recall import Recalled, preload, recall_across, recall_for_prompt
+from backscroll.engine.search.recall_pool import encoder_for
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput
 from backscroll.vocab.message import Message

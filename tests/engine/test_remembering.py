@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine import remembering, remembering_acts
 from backscroll.engine.engine import Engine
-from backscroll.engine.tasking import Tasks
 from backscroll.engine.thread import Thread
+from backscroll.engine.work.memory import acts as remembering_acts
+from backscroll.engine.work.memory import memories as remembering
+from backscroll.engine.work.tasks import Tasks
 from backscroll.errors import Ambiguous, InvalidInput, NotFound
-from backscroll.tasks.lifecycle import WITHHELD
+from backscroll.tasks.lifecycle.steps import WITHHELD
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolCall, ToolResult
@@ -443,7 +444,7 @@ def test_pins_come_first_and_the_room_is_kept(engine: Engine) -> None:
     work(thread)
     fact = remembering_acts.add(thread, "Deploys happen on Tuesdays")
     remembering_acts.pin(thread, fact.id)
-    from backscroll.derive.sentences import rough_count
+    from backscroll.derive.essence.sentences import rough_count
 
     small = remembering.memory_block(thread, 70)
     assert small is not None

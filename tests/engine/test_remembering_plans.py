@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine import remembering, remembering_plans
-from backscroll.engine.costing import calls
 from backscroll.engine.engine import Engine
-from backscroll.engine.tasking import Tasks
+from backscroll.engine.models.costs import calls
 from backscroll.engine.thread import Thread
+from backscroll.engine.work.memory import memories as remembering
+from backscroll.engine.work.memory import plans as remembering_plans
+from backscroll.engine.work.tasks import Tasks
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Fault
 from backscroll.vocab.task import MemoryKind

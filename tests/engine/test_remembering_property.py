@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import backscroll
-from backscroll.engine import remembering, remembering_acts
-from backscroll.engine.tasking import Tasks
+from backscroll.engine.work.memory import acts as remembering_acts
+from backscroll.engine.work.memory import memories as remembering
+from backscroll.engine.work.tasks import Tasks
 from backscroll.errors import Conflict, InvalidInput, NotFound
-from backscroll.tasks.lifecycle import current_of
+from backscroll.tasks.lifecycle.steps import current_of
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.task import Memory
 

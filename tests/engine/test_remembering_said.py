@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import backscroll
-from backscroll.engine import remembering_said, tree
-from backscroll.engine.background import bring_up_to_date
-from backscroll.engine.lineage import View
-from backscroll.engine.remembering_said import Allowance, Said, said_in
+from backscroll.engine.core.lineage import View
+from backscroll.engine.models.background import bring_up_to_date
+from backscroll.engine.prompts.tree import tree
+from backscroll.engine.work.memory import preferences as remembering_said
+from backscroll.engine.work.memory.preferences import Allowance, Said, said_in
 from backscroll.errors import Conflict, NotFound
-from backscroll.tasks.preferences_reading import Stated, statements
+from backscroll.tasks.preferences.reading import Stated, statements
 
 WORDS = (
     "Always use pnpm.",
@@ -190,7 +191,7 @@ def test_a_prompt_reads_no_more_of_a_longer_history(
 ) -> None:
     """The first prompt on a thread of which nothing is derived, and those after it."""
     if worker:  # one that lives, but does not get to anything
-        monkeypatch.setattr("backscroll.engine.background.Worker.run", lambda *_: 0)
+        monkeypatch.setattr("backscroll.engine.models.background.Worker.run", lambda *_: 0)
     counted: list[list[int]] = []
     for turns in (800, 2_400):
         url, read = _unseen(tmp_path, turns), list[int]()

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 pytest.importorskip("bpe_openai")
-from backscroll.engine import prefixes, prompting
+from backscroll.engine.prompts import builder as prompting
+from backscroll.engine.prompts import prefixes
 from bench.replay_engine import Engine, Sealed
 
 BUDGET = 4000

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.costing import calls, spending
-from backscroll.engine.replying import (
+from backscroll.engine.calls.replies import (
     at_work,
     mark_at_work,
     record_reply,
@@ -17,8 +16,9 @@ from backscroll.engine.replying import (
     said_in,
     unanswered,
 )
+from backscroll.engine.models.costs import calls, spending
 from backscroll.engine.thread import Thread
-from backscroll.llm.client import Reply, Usage
+from backscroll.llm.clients.client import Reply, Usage
 from backscroll.vocab.part import Json, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Wire
 

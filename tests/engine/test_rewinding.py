@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.changing import Workroom
-from backscroll.engine.rewinding_journal import journal_of
+from backscroll.engine.folder.rewind_journal import journal_of
+from backscroll.engine.folder.workroom import Workroom
 from backscroll.errors import Conflict, InvalidInput, NotFound, StoreError
 from backscroll.vocab.event import Kind
 from tests.engine.workrooms import Desk, git
@@ -250,7 +250,7 @@ def test_a_turn_without_changes(desk: Desk) -> None:
 
 def test_what_is_too_large_to_keep_stays(tmp_path: Path) -> None:
     """A file whose content no snapshot holds is named and never taken away."""
-    from backscroll.workspace.keeping import snapshots_for
+    from backscroll.workspace.snapshots.keeping import snapshots_for
 
     desk = Desk(tmp_path)
     keeper = snapshots_for(desk.root, desk.home, largest=100)
@@ -395,7 +395,7 @@ def test_the_log_says_what_happened(desk: Desk) -> None:
 
 def test_somebody_speaks_while_files_go_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message that arrives in between stops the rewind: the files return to what they were, nothing is deleted."""
-    from backscroll.workspace import restoring
+    from backscroll.workspace.snapshots import restoring
 
     desk.turn("one", a__py="1\n")
     really = restoring.execute
@@ -427,7 +427,7 @@ def test_a_lost_shadow_is_said(desk: Desk) -> None:
 
 def cut_off(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rewind that ends, as by a crash, when the files are back and the log has not been told."""
-    from backscroll.engine import rewinding_journal
+    from backscroll.engine.folder import rewind_journal as rewinding_journal
 
     def crash(*_: object) -> None:
         raise KeyboardInterrupt

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.engine.cropping import crops
-from backscroll.engine.rewinding import rewind_words
+from backscroll.engine.folder.rewind import rewind_words
+from backscroll.engine.prompts.compaction.crops import crops
 from backscroll.errors import Conflict
 from backscroll.vocab.task import TaskState
 from tests.engine.workrooms import Desk

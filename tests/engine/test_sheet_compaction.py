@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.learning import note_all
-from backscroll.engine.rewinding import rewind_words
-from backscroll.engine.tree import catch_up, node_summaries
+from backscroll.engine.folder.rewind import rewind_words
+from backscroll.engine.prompts.compaction.lessons import note_all
+from backscroll.engine.prompts.tree.tree import catch_up, node_summaries
 from backscroll.vocab.ids import Ref
 
 WORDS = "The quick brown fox reads src/module.py and decides to keep it. "

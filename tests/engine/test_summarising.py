@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.summarising import LEAST
+from backscroll.engine.prompts.tree.account import LEAST
 from backscroll.errors import InvalidInput
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 
 
@@ -106,5 +106,5 @@ def test_an_account_that_is_behind_says_so(
     assert "not summed up" not in thread.context_summary()
     for number in range(5):
         thread.append("user", f"More {number}.")
-    monkeypatch.setattr("backscroll.engine.summarising._AT_ONCE", 2)
+    monkeypatch.setattr("backscroll.engine.prompts.tree.account._AT_ONCE", 2)
     assert "(The newest 3 events are not summed up yet" in thread.context_summary()

@@ -10,12 +10,12 @@ import pytest
 
 import backscroll
 from backscroll.engine.engine import Engine
-from backscroll.engine.tasking import Tasks
-from backscroll.engine.tasking_steps import start_task
-from backscroll.engine.tasking_verdict import refuse_task
 from backscroll.engine.thread import Thread
+from backscroll.engine.work.task_steps import start_task
+from backscroll.engine.work.tasks import Tasks
+from backscroll.engine.work.verdict import refuse_task
 from backscroll.errors import Conflict, InvalidInput, NotFound
-from backscroll.tasks.lifecycle import WITHHELD
+from backscroll.tasks.lifecycle.steps import WITHHELD
 from backscroll.vocab.event import Kind
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.task import TaskState
@@ -522,7 +522,7 @@ def test_a_step_planned_against_an_old_state_is_refused(
     stale = tasks.list()
     tasks.complete()
     head = thread.head
-    monkeypatch.setattr("backscroll.engine.tasking_verdict.all_tasks", lambda _thread: stale)
+    monkeypatch.setattr("backscroll.engine.work.verdict.all_tasks", lambda _thread: stale)
     with pytest.raises(Conflict, match="another step was taken meanwhile"):
         tasks.cancel("no", task=task)
     assert thread.head == head

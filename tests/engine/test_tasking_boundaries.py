@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.tasking_boundaries import suggestion
 from backscroll.engine.thread import Thread
+from backscroll.engine.work.boundaries import suggestion
 from backscroll.errors import InvalidInput
 from backscroll.vocab.task import TaskState
 

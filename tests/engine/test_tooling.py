@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.engine.result_memory import ResultMemory, memory_of
-from backscroll.engine.tooling import operations, same_tool, tool_history
+from backscroll.engine.folder.result_memory import ResultMemory, memory_of
+from backscroll.engine.folder.tool_uses import operations, same_tool, tool_history
 from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
 
@@ -115,7 +115,7 @@ class TestOperations:
         made.append("user", "go")
         for n in range(300):
             use(made, n, "Bash", {"command": f"step {n}"}, "ok")
-        from backscroll.engine import tooling
+        from backscroll.engine.folder import tool_uses as tooling
 
         seen: list[int] = []
         real = tooling.message_of

@@ -15,14 +15,21 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll.config import Settings
-from backscroll.derive.gist import Gist
-from backscroll.derive.sentences import rough_count
-from backscroll.derive.tree import PROGRESS
+from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.summaries.gist import Gist
+from backscroll.derive.summaries.tree import PROGRESS
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.means import Means
 from backscroll.engine.engine import Engine
-from backscroll.engine.lineage import View
-from backscroll.engine.means import Means
-from backscroll.engine.tree import Step, catch_up, far_summaries, node_summaries, rebuild, text_of_node
-from backscroll.engine.tree_texts import Texts
+from backscroll.engine.prompts.tree.texts import Texts
+from backscroll.engine.prompts.tree.tree import (
+    Step,
+    catch_up,
+    far_summaries,
+    node_summaries,
+    rebuild,
+    text_of_node,
+)
 from backscroll.errors import BackscrollError, NotFound
 from backscroll.record.derived import Node
 from backscroll.stores.sqlite.store import SqliteStore
@@ -373,7 +380,7 @@ def test_words_that_are_too_many_to_hold_are_read_again(
     """However little is held in memory between cutting and making, the texts are the same."""
     thread = long_talk(engine, 30)
     before = tree_of(thread)
-    monkeypatch.setattr("backscroll.engine.tree_texts._HELD", 100)
+    monkeypatch.setattr("backscroll.engine.prompts.tree.texts._HELD", 100)
     other = engine.create("again")
     other.sync([{"role": m.role, "content": m.text} for m in thread])
     catch_up(engine, other.id)
@@ -393,8 +400,8 @@ def test_what_had_to_be_withheld_is_told_by_the_next_compaction(
     for number in range(10):
         thread.append("user", f"y{number}")
     thread.edit(thread.message(20).id, "The new words are w777x.")
-    monkeypatch.setattr("backscroll.engine.tree._SOON", 3)
-    monkeypatch.setattr("backscroll.engine.tree._SLICE", 3)
+    monkeypatch.setattr("backscroll.engine.prompts.tree.tree._SOON", 3)
+    monkeypatch.setattr("backscroll.engine.prompts.tree.tree._SLICE", 3)
     withheld = " ".join(f.text for f in node_summaries(thread, named))
     assert "w777x" not in withheld
     assert "user speaks of w10x" not in withheld

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.engine import understanding
-from backscroll.engine.background import bring_up_to_date
-from backscroll.engine.costing import UNDERSTANDING, spending
-from backscroll.engine.model_turns import read_pending
-from backscroll.engine.model_work import node_words
-from backscroll.engine.understanding import understand
+from backscroll.engine.models import understanding
+from backscroll.engine.models.background import bring_up_to_date
+from backscroll.engine.models.costs import UNDERSTANDING, spending
+from backscroll.engine.models.turns import read_pending
+from backscroll.engine.models.understanding import understand
+from backscroll.engine.models.writing import node_words
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.asked import Asked
 from tests.only_provider import configure_only_provider
@@ -275,7 +275,7 @@ def test_a_reading_of_the_version_before_is_used_and_not_paid_for_again(
     model.says["Ellie"] = json.dumps({"assertions": [found]})
     thread = talk(engine, said)
     with monkeypatch.context() as before:
-        before.setattr("backscroll.derive.model_assertions.recipe.__defaults__", (1,))
+        before.setattr("backscroll.derive.models.assertions.recipe.__defaults__", (1,))
         assert read_pending(engine, thread.id) == 1
     assert model.turns == 1
     understand(engine, thread.id)

@@ -12,7 +12,7 @@ import backscroll
 from backscroll import Content, Reasoning, Text, Thread, ToolCall, ToolResult
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_growth
-from backscroll.engine.prompting import Prompt, receipts
+from backscroll.engine.prompts.builder import Prompt, receipts
 
 MODEL = "claude-fable-5-2"
 TOOLS = [{"name": "Read", "input_schema": {"type": "object"}}]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.engine.validating import prompts_of, read_prompts, write_prompts
+from backscroll.engine.prompts.validation import prompts_of, read_prompts, write_prompts
 from backscroll.errors import FormatError, InvalidInput, NotFound
 
 USER = {"role": "user", "content": "你好"}

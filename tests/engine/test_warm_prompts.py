@@ -10,9 +10,9 @@ import pytest
 
 import backscroll
 from backscroll.config import Settings
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.means import Means
 from backscroll.engine.engine import Engine
-from backscroll.engine.lineage import View
-from backscroll.engine.means import Means
 from backscroll.stores.sqlite.store import SqliteStore
 
 NOW = "2026-03-02T09:00:00+00:00"

@@ -9,12 +9,12 @@ import pytest
 
 import backscroll
 from backscroll import Content, Media, Text, ToolCall, ToolResult, Wire
-from backscroll.assemble.policy_fit import cut_block
-from backscroll.engine.asking import asked
-from backscroll.engine.counting import kept_bytes
-from backscroll.engine.prompting import composed
-from backscroll.llm.overhead import message_tokens
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.assemble.compaction.last_resort import cut_block
+from backscroll.engine.prompts.builder import composed
+from backscroll.engine.prompts.counts import kept_bytes
+from backscroll.engine.prompts.request import asked
+from backscroll.llm.tokens.overhead import message_tokens
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.prompt import Block, Level
 
 WIRES = ("openai-chat", "openai-responses", "anthropic")

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import backscroll
-from backscroll.engine.changing import Workroom
+from backscroll.engine.folder.workroom import Workroom
 from backscroll.vocab.change import Cause, CodeChange
-from backscroll.workspace.keeping import snapshots_for
+from backscroll.workspace.snapshots.keeping import snapshots_for
 
 
 class Desk:

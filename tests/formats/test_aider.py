@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
-from backscroll.formats.aider import FORMAT
-from backscroll.formats.aider_write import KEY, OUTPUT
+from backscroll.formats.aider.reader import FORMAT
+from backscroll.formats.aider.writer import KEY, OUTPUT
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult

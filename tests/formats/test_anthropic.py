@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
-from backscroll.formats import openai_chat
-from backscroll.formats.anthropic import FORMAT, messages_from_anthropic, messages_to_anthropic
+from backscroll.formats.anthropic.reader import FORMAT, messages_from_anthropic, messages_to_anthropic
+from backscroll.formats.openai import chat as openai_chat
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult

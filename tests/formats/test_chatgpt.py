@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from backscroll.errors import FormatError
-from backscroll.formats.chatgpt import FORMAT
+from backscroll.formats.chatgpt.reader import FORMAT
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
 from tests.formats.leaves import leaves

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from backscroll.errors import FormatError
-from backscroll.formats.claude_ai import FORMAT
+from backscroll.formats.claude_ai.reader import FORMAT
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
 from tests.formats.leaves import leaves

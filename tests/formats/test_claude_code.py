@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from backscroll.errors import FormatError
-from backscroll.formats.claude_code import FORMAT
+from backscroll.formats.claude_code.reader import FORMAT
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
-from backscroll.formats.codex import FORMAT
+from backscroll.formats.codex.reader import FORMAT
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
-from backscroll.formats import anthropic, claude_code, codex, openai_chat
+from backscroll.formats.anthropic import reader as anthropic
+from backscroll.formats.claude_code import reader as claude_code
+from backscroll.formats.codex import reader as codex
+from backscroll.formats.openai import chat as openai_chat
 from backscroll.formats.shape import Format
 from backscroll.vocab.foreign import ForeignMessage, ForeignThread, Item
 from backscroll.vocab.part import Reasoning, Text, ToolCall, ToolResult

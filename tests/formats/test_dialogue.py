@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import FormatError, InvalidInput
-from backscroll.formats.dialogue import FORMAT, file_name
+from backscroll.formats.dialogue.reader import FORMAT, file_name
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

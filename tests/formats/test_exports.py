@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backscroll.errors import FormatError
-from backscroll.formats.exports import documents, moment, with_leftovers
+from backscroll.formats.sources.account_exports import documents, moment, with_leftovers
 from backscroll.vocab.foreign import Aside, ForeignThread, Problem
 from tests.formats.memory_source import MemorySource
 

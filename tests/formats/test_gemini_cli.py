@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.formats.gemini_cli import FORMAT
+from backscroll.formats.gemini_cli.reader import FORMAT
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
 from tests.formats.leaves import leaves

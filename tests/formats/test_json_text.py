@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.formats.json_text import Cut, NotJson, dumps, elements, parsed, printable
+from backscroll.formats.sources.json_text import Cut, NotJson, dumps, elements, parsed, printable
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),

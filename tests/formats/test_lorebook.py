@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
-from backscroll.formats.lorebook import LoreEntry, read_lorebook, write_lorebook
-from backscroll.formats.lorebook_rule import WakeRule
+from backscroll.formats.lorebooks.reader import LoreEntry, read_lorebook, write_lorebook
+from backscroll.formats.lorebooks.rule import WakeRule
 
 WORLD_INFO: dict[str, Any] = {
     "entries": {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from backscroll.errors import FormatError
-from backscroll.formats.markdown import FORMAT, write_markdown
+from backscroll.formats.markdown.writer import FORMAT, write_markdown
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.formats.media_type import UNTOLD, media_type
+from backscroll.formats.sources.media_type import UNTOLD, media_type
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import FormatError, InvalidInput
-from backscroll.formats.openai_chat import (
+from backscroll.formats.openai.chat import (
     FORMAT,
     message_from_openai,
     message_to_openai,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
 from backscroll.formats.detect import detect
-from backscroll.formats.openai_responses import FORMAT, messages_from_responses, messages_to_responses
+from backscroll.formats.openai.responses import FORMAT, messages_from_responses, messages_to_responses
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Reasoning, Text, ToolCall, ToolResult

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from backscroll.formats.media import from_base64, from_data_url, to_data_url
-from backscroll.formats.rows import (
+from backscroll.formats.sources.media import from_base64, from_data_url, to_data_url
+from backscroll.formats.sources.rows import (
     as_array,
     as_object,
     kept,

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
-from backscroll.formats.sillytavern import FORMAT
-from backscroll.formats.sillytavern_message import KEY
-from backscroll.formats.sillytavern_time import when
+from backscroll.formats.sillytavern.message import KEY
+from backscroll.formats.sillytavern.reader import FORMAT
+from backscroll.formats.sillytavern.time import when
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult

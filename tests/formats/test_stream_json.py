@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
-from backscroll.formats.stream_json import Element, Member, pieces
+from backscroll.formats.sources.json_stream import Element, Member, pieces
 from backscroll.vocab.foreign import Problem
 from tests.formats.memory_source import MemorySource
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.formats.tree import BEGINNING, Node, Step, walk
+from backscroll.formats.sources.tree import BEGINNING, Node, Step, walk
 
 
 def tree(*rows: str) -> list[Node]:

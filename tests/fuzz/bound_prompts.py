@@ -16,8 +16,8 @@ import backscroll
 from backscroll import Content, Text, ToolCall, ToolResult
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_growth
-from backscroll.engine.means import Means
-from backscroll.engine.prefixes import DOUBTED
+from backscroll.engine.core.means import Means
+from backscroll.engine.prompts.prefixes import DOUBTED
 from backscroll.errors import BackscrollError, BudgetTooSmall, StoreError
 from backscroll.llm.scripted import Line, Scenario, speak_anthropic
 from backscroll.llm.scripted.asked import Asked, read_request

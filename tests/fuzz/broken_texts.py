@@ -2,7 +2,7 @@
 
 Half of an emoji is what JavaScript leaves where it cuts a string, and what a name of a file that is not UTF-8 looks like in
 Python. While the calls run, every function of the thinking rooms that is entered is looked at: none may get a text that
-UTF-8 cannot hold. `recall/words` and `recall/query` may: they make the index from the original, and leave such halves out.
+UTF-8 cannot hold. `recall/text/words` and `recall/question/query` may: they make the index from the original, and leave such halves out.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from types import FrameType
 
 import backscroll
 from backscroll import Content, Engine, Media, Message, Opaque, Reasoning, Text, Thread, ToolCall, ToolResult
-from backscroll.engine.changing import Workroom
-from backscroll.engine.prompting import Prompt
-from backscroll.engine.recalling import recall_across
+from backscroll.engine.folder.workroom import Workroom
+from backscroll.engine.prompts.builder import Prompt
+from backscroll.engine.search.recall import recall_across
 from backscroll.errors import BackscrollError
 from backscroll.surfaces.cli.running import run
 from backscroll.surfaces.mcp.memory_tools import Memory
@@ -36,7 +36,7 @@ PIECES = [
 FORMATS = ("native", "markdown", "openai", "anthropic", "claude-code", "codex", "sillytavern", "dialogue")
 ROOMS = ("derive", "graph", "recall", "assemble", "tasks")
 #: Modules that read originals on purpose, and the frame words that are about code, not about text.
-READ_ORIGINALS = ("recall/words.py", "recall/query.py", "validity/clean.py")
+READ_ORIGINALS = ("recall/text/words.py", "recall/question/query.py", "validity/clean.py")
 
 
 def fuzz(seed: int, folder: pathlib.Path) -> None:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
-from backscroll.act.approval import Rules
-from backscroll.act.command_environment import clean_environment
+from backscroll.act.approval.approval import Rules
+from backscroll.act.commands.environment import clean_environment
 from tests.act.approving import HIDING, SECRET, command, git, project, rules_in
 
 SEEDS = (3,)

@@ -16,8 +16,8 @@ from collections.abc import Callable
 
 import backscroll
 from backscroll import Engine, Text, Thread, ToolCall, ToolResult
-from backscroll.engine.prompting import receipts
-from backscroll.engine.recalling import recall_across
+from backscroll.engine.prompts.builder import receipts
+from backscroll.engine.search.recall import recall_across
 from backscroll.errors import BackscrollError
 
 SECRET = re.compile(r"zq[a-z]{6}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
-from backscroll.engine.means import Means
+from backscroll.engine.core.means import Means
 from tests.fuzz import surfaces
 from tests.fuzz.acts import ACTS, act, ask
 from tests.fuzz.second import Second

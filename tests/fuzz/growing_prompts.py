@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from backscroll import Wire
-from backscroll.assemble.continuation import STOOD_IN
+from backscroll.assemble.view.continuation import STOOD_IN
 from backscroll.errors import BudgetTooSmall
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.part import ToolResult, part_to_json

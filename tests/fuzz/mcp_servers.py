@@ -10,8 +10,8 @@ PROGRAM = Path(__file__).parents[1] / "act" / "hostile_server.py"
 
 def fuzz(seed: int, folder: Path) -> None:
     """Connect to one garbled server and call everything it offers."""
-    from backscroll.act.mcp_client import connect
-    from backscroll.act.mcp_client_servers import Server
+    from backscroll.act.mcp.client import connect
+    from backscroll.act.mcp.servers import Server
     from backscroll.act.toolbox import Toolbox
     from tests.act.workbench import bench
 

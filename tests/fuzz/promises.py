@@ -7,11 +7,11 @@ from typing import Any
 
 import backscroll
 from backscroll import Media, Wire
-from backscroll.engine.counting import kept_bytes
-from backscroll.engine.lore.books import TELLS, entry_id
+from backscroll.engine.knowledge.lore.books import TELLS, entry_id
+from backscroll.engine.prompts.counts import kept_bytes
 from backscroll.errors import BudgetTooSmall
-from backscroll.llm.overhead import message_tokens
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.llm.tokens.overhead import message_tokens
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.prompt import Section
 from tests.assemble import wire_oracle
 from tests.fuzz.talk import Line, Talk

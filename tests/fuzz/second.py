@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 import backscroll
-from backscroll.engine.means import Means
+from backscroll.engine.core.means import Means
 from tests.fuzz import surfaces
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,7 +17,7 @@ from typing import Any
 
 import backscroll
 from backscroll import Content, Media, Reasoning, Role, Text, ToolCall, ToolResult
-from backscroll.engine.means import Means
+from backscroll.engine.core.means import Means
 from backscroll.errors import BackscrollError, StoreError
 from tests.fuzz.words import BLANK, Words
 

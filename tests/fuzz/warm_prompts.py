@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from backscroll import Wire
+from backscroll.engine.core.means import Means
 from backscroll.engine.engine import Engine
-from backscroll.engine.means import Means
 from backscroll.errors import BudgetTooSmall
 from backscroll.stores.sqlite.store import SqliteStore
 from tests.fuzz import acts, promises

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.formats.json_text import dumps
-from backscroll.formats.lorebook import read_lorebook
-from backscroll.graph.exports import FORMATS, to_graphml, to_json, to_lorebook, to_mermaid, written
-from backscroll.graph.exports_page import MOST_NODES, page_data
-from backscroll.graph.view import Fact, NodeView
-from backscroll.graph.world import world_entries
+from backscroll.formats.lorebooks.reader import read_lorebook
+from backscroll.formats.sources.json_text import dumps
+from backscroll.graph.reading.exports import FORMATS, to_graphml, to_json, to_lorebook, to_mermaid, written
+from backscroll.graph.reading.page import MOST_NODES, page_data
+from backscroll.graph.reading.view import Fact, NodeView
+from backscroll.graph.world.description import world_entries
 from tests.graph.graphs import HOSTILE, graph, number
 
 XML = "{http://graphml.graphdrawing.org/xmlns}"

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll.graph.fold import Graph
-from backscroll.graph.view import Options, WorldEntry
+from backscroll.graph.reading.view import Options, WorldEntry
 from backscroll.vocab.assertion import Assertion, Change, Claim, Override, TurnClaims
 from backscroll.vocab.ids import Ref
 from tests.graph.claims import ref, strings, told
@@ -286,7 +286,7 @@ def test_the_past_is_a_graph_of_the_turns_up_to_then(
 @given(st.lists(turns(), max_size=6, unique_by=lambda t: t.opening), layers)
 def test_every_fact_is_seen_from_both_ends(said: list[TurnClaims], layer: list[Override]) -> None:
     """A relation with an inverse, or a symmetric one, holds at one end exactly where it holds at the other."""
-    from backscroll.derive.ontology import predicate
+    from backscroll.derive.extract.ontology import predicate
 
     views = {view.id: view for view in Graph(said, layer, options=Options(min_attributes=0)).nodes()}
     seen = {(f.node, f.predicate, f.object) for view in views.values() for f in view.relations}
@@ -300,7 +300,7 @@ def test_every_fact_is_seen_from_both_ends(said: list[TurnClaims], layer: list[O
 @given(st.lists(turns(), max_size=6, unique_by=lambda t: t.opening), layers)
 def test_one_value_at_a_time(said: list[TurnClaims], layer: list[Override]) -> None:
     """A predicate with one value has one value, and nobody has two spouses."""
-    from backscroll.derive.ontology import predicate
+    from backscroll.derive.extract.ontology import predicate
 
     for view in Graph(said, layer).nodes():
         names = [f.predicate for f in (*view.attributes, *view.relations) if predicate(f.predicate).single]

@@ -6,7 +6,7 @@ import pytest
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.fold import Graph
-from backscroll.graph.identity import Links, Tie
+from backscroll.graph.naming.identity import Links, Tie
 from tests.graph.claims import alias, has, is_, node, now, override, person, ref, turn
 
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.formats.lorebook import LoreEntry, read_lorebook
-from backscroll.graph.view import WorldEntry
-from backscroll.graph.world import from_json, to_json, world_entries, world_text
-from backscroll.graph.world_words import covers, predicate_of
+from backscroll.formats.lorebooks.reader import LoreEntry, read_lorebook
+from backscroll.graph.reading.view import WorldEntry
+from backscroll.graph.world.description import from_json, to_json, world_entries, world_text
+from backscroll.graph.world.words import covers, predicate_of
 
 ELVES_EN = "All elves are helpful but cautious. Elves of the forest belong to no faction. They know every path and pose no threat."
 ELVES_ZH = "所有精灵都很谨慎。森林精灵不属于任何阵营，熟悉森林，没有威胁。"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.formats.lorebook import LoreEntry
-from backscroll.graph.view import WorldEntry
-from backscroll.graph.world import world_entries
-from backscroll.graph.world_dialogue import read_dialogue
+from backscroll.formats.lorebooks.reader import LoreEntry
+from backscroll.graph.reading.view import WorldEntry
+from backscroll.graph.world.description import world_entries
+from backscroll.graph.world.dialogue import read_dialogue
 
 
 def card(text: str, name: str = "Maren") -> set[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.graph.world_traits import traits
+from backscroll.graph.world.traits import traits
 
 BOTH = {"disposition": "helpful but cautious", "faction": "neutral", "knowledge_level": "local expert"}
 ZH = {"disposition": "乐于助人但谨慎", "faction": "中立", "knowledge_level": "本地通"}

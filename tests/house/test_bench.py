@@ -52,6 +52,6 @@ def test_what_reads_parts_is_named_with_the_products_own_figure() -> None:
 
 def test_the_check_finds_what_it_looks_for() -> None:
     """The file that ranks by hand is found out, and what a user imports is not."""
-    assert "backscroll.recall.index" in reads_parts(BENCH / "evidence.py")
+    assert "backscroll.recall.index.index" in reads_parts(BENCH / "evidence.py")
     assert PUBLIC.fullmatch("backscroll.vocab.ids")
     assert not PUBLIC.fullmatch("backscroll.recall")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 import pytest
 
@@ -95,3 +96,11 @@ def test_the_public_names_are_few() -> None:
     assert len(public) <= PUBLIC_NAMES
     assert len(set(public)) == len(public)
     assert [name for name in public if not hasattr(backscroll, name)] == []
+
+
+def test_folders_are_small() -> None:
+    """A newcomer sees at a glance what a folder holds: fifteen modules at the most, and a docstring that says what they are for."""
+    counted = Counter(path.parent for path in tree.modules() if path.name != "__init__.py")
+    assert {tree.name(folder): many for folder, many in counted.items() if many > 15} == {}
+    silent = [folder for folder in counted if not ast.get_docstring(tree.parsed(folder / "__init__.py"))]
+    assert [tree.name(folder) for folder in silent] == []

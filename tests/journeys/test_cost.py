@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.costing import record_asked, record_call
-from backscroll.surfaces.cli.cells import width
+from backscroll.engine.models.costs import record_asked, record_call
+from backscroll.surfaces.cli.screen.cells import width
 from tests.journeys.conftest import Cli
 
 

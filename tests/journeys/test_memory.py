@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import backscroll
-from backscroll.engine.tasking import Tasks
+from backscroll.engine.work.tasks import Tasks
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.journeys.conftest import Cli
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.surfaces.cli.cells import width
+from backscroll.surfaces.cli.screen.cells import width
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.journeys.conftest import SAMPLES, Cli
 
@@ -378,7 +378,7 @@ def test_work_goes_on_until_interrupted(stocked: Cli) -> None:
 
 
 def _up_to_date(store: str) -> bool:
-    from backscroll.engine.background import JOB
+    from backscroll.engine.models.background import JOB
 
     with backscroll.open(store, background=False) as engine:
         return not engine.store.read(lambda reader: reader.behind(JOB, 1))

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.engine.leaving import how_ended
+from backscroll.engine.calls.run_end import how_ended
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called, Fault
 from tests.journeys.conftest import Cli, Done

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import backscroll
-from backscroll.engine.learning import note
-from backscroll.surfaces.cli.cells import width
+from backscroll.engine.prompts.compaction.lessons import note
+from backscroll.surfaces.cli.screen.cells import width
 from tests.journeys.conftest import Cli
 
 

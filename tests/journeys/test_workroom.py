@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.changing import Workroom
+from backscroll.engine.folder.workroom import Workroom
 from tests.engine.workrooms import Desk, git
 from tests.journeys.conftest import Cli
 
@@ -205,7 +205,7 @@ def test_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_interrupted_rewind_is_told(agent: Agent) -> None:
     """The next command that opens the folder finishes it, and says so beside its result."""
-    from backscroll.engine import rewinding_journal
+    from backscroll.engine.folder import rewind_journal as rewinding_journal
 
     with (
         backscroll.open(agent.cli.environment["BACKSCROLL_STORE"]) as engine,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from backscroll.llm.client import Client, Done, Reply, Request
+from backscroll.llm.clients.client import Client, Done, Reply, Request
 from backscroll.llm.providers import KINDS, Kind, Provider, client_for
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 
 from backscroll.errors import ContextOverflow, CutShort, InvalidInput, KeyRefused, ModelBusy, Unreachable
-from backscroll.llm.client import Again, Client, Done, Reply, Request, StreamEvent, TextDelta
-from backscroll.llm.retrying import Patience, stream_with_retries
+from backscroll.llm.clients.client import Again, Client, Done, Reply, Request, StreamEvent, TextDelta
+from backscroll.llm.clients.retries import Patience, stream_with_retries
 from tests.llm.scripted_talk import KINDS, Kind, Line, ScriptedServer, ask, client_at
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -264,7 +264,7 @@ def test_a_cut_stream_begins_anew(kind: Kind) -> None:
 @every_kind
 def test_an_abort_while_the_connection_is_being_made(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever stops before there is a connection gets none: it is closed as soon as it is made."""
-    from backscroll.llm.connections import Connections
+    from backscroll.llm.clients.connections import Connections
 
     with hanging(None) as server, client_at(server.url, kind, timeout=20.0) as client:
         hear = Connections._heard

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from backscroll.errors import CutShort, InvalidInput, MissingExtra, ModelBusy
-from backscroll.llm.client import CallDelta, ReasoningDelta, Reply, Tally, TextDelta
+from backscroll.llm.clients.client import CallDelta, ReasoningDelta, Reply, Tally, TextDelta
 from backscroll.llm.providers import Provider, client_for
 from tests.llm.scripted_talk import (
     KINDS,

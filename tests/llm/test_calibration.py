@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.calibration import LEAST, MOST, SMALL, Calibration, calibrated, key_of, restored
+from backscroll.llm.tokens.calibration import LEAST, MOST, SMALL, Calibration, calibrated, key_of, restored
 
 REPORTS = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7)), max_size=30)
 

@@ -16,7 +16,7 @@ from backscroll.errors import (
     ModelUnknown,
     Unreachable,
 )
-from backscroll.llm.client import CallDelta, ReasoningDelta, TextDelta
+from backscroll.llm.clients.client import CallDelta, ReasoningDelta, TextDelta
 from backscroll.llm.scripted.scenario import Called, Fault
 from tests.llm.scripted_talk import (
     KEY,

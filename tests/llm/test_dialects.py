@@ -18,11 +18,11 @@ from backscroll.errors import (
     ModelError,
     ModelUnknown,
 )
-from backscroll.llm.client import CallDelta, Reply
-from backscroll.llm.client_faults import in_stream, refused
-from backscroll.llm.dialects import adapted, complaint
+from backscroll.llm.clients.client import CallDelta, Reply
+from backscroll.llm.clients.dialects import adapted, complaint
+from backscroll.llm.clients.faults import in_stream, refused
+from backscroll.llm.clients.server_sent import events_of, lines_of
 from backscroll.llm.scripted.scenario import Fault
-from backscroll.llm.server_sent import events_of, lines_of
 from tests.llm.scripted_talk import TOOLS, Line, Scenario, ScriptedServer, ask, client_at, streamed
 
 DONE = "data: [DONE]\n\n"

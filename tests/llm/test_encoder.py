@@ -8,9 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput, MissingExtra
-from backscroll.llm import encoder as encoders
-from backscroll.llm.encoder import Encoder, encoder_names, encoder_of, register_encoder, why_no_encoder
-from backscroll.llm.gloss import gloss, glossed
+from backscroll.llm.encoders import encoder as encoders
+from backscroll.llm.encoders.encoder import (
+    Encoder,
+    encoder_names,
+    encoder_of,
+    register_encoder,
+    why_no_encoder,
+)
+from backscroll.llm.encoders.gloss import gloss, glossed
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.llm import encodings
-from backscroll.llm.encodings import VOCABULARIES, available, coder, pieces, read_table, well_formed
-from backscroll.llm.rank_table import RankTable, ShortCounter, packed
+from backscroll.llm.tokens import encodings
+from backscroll.llm.tokens.encodings import VOCABULARIES, available, coder, pieces, read_table, well_formed
+from backscroll.llm.tokens.rank_table import RankTable, ShortCounter, packed
 from tests.house import tree
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_text_is_cut_as_tiktoken_cuts_it(monkeypatch: pytest.MonkeyPatch) -> Non
     from tiktoken_ext import openai_public
 
     def load(url: str, expected_hash: str) -> dict[bytes, int]:
-        from backscroll.llm.encodings import _ranks
+        from backscroll.llm.tokens.encodings import _ranks
 
         return _ranks(read_table("o200k" if "o200k" in url else "cl100k"))
 
@@ -159,7 +159,7 @@ def test_pieces_put_together_are_the_text(text: str, most: int) -> None:
 @given(st.lists(WORDS, min_size=1, max_size=6), st.sampled_from(["o200k", "cl100k"]))
 def test_seams_are_places_where_no_token_crosses(parts: list[str], name: str) -> None:
     """Cut at a seam, the pieces count to what the whole counts to."""
-    from backscroll.llm.encodings import _SEAM
+    from backscroll.llm.tokens.encodings import _SEAM
 
     text = " word.".join(parts)
     whole = coder(name).count(text)
@@ -195,8 +195,8 @@ def test_a_vocabulary_that_is_not_installed_is_not_available() -> None:
 def test_importing_the_package_does_not_load_a_tokenizer() -> None:
     """The tables take a third of a second: only counting pays for them."""
     program = (
-        "import sys, backscroll, backscroll.llm.tokens, backscroll.engine.costing\n"
-        "backscroll.llm.tokens.tokenizer_for('gpt-5')\n"
+        "import sys, backscroll, backscroll.llm.tokens.tokens, backscroll.engine.models.costs\n"
+        "backscroll.llm.tokens.tokens.tokenizer_for('gpt-5')\n"
         "heavy = {'tiktoken', 'tokenizers', 'genai_prices', 'numpy', 'openai'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )

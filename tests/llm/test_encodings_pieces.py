@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.llm import encodings
-from backscroll.llm.encodings import pieces
+from backscroll.llm.tokens import encodings
+from backscroll.llm.tokens.encodings import pieces
 
 
 def _looked_at_whole(text: str, most: int) -> list[str]:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.client import Usage
-from backscroll.llm.ledger import Tokens, tokens_of
+from backscroll.llm.clients.client import Usage
+from backscroll.llm.prices.ledger import Tokens, tokens_of
 
 SHAPES: dict[str, tuple[dict[str, Any], Tokens]] = {
     "openai chat, cached inside": (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BudgetExceeded, InvalidInput
-from backscroll.llm.limits import NANO, Limit, dollars, in_nano, judged
+from backscroll.llm.prices.limits import NANO, Limit, dollars, in_nano, judged
 
 DAY = Limit("day", 10 * NANO, 0)
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from backscroll.errors import ContextOverflow, InvalidInput, MissingExtra, NotFound, Unreachable
-from backscroll.llm import local_model, model_files
-from backscroll.llm.client import Done, Request, TextDelta
+from backscroll.llm.clients.client import Done, Request, TextDelta
+from backscroll.llm.encoders import local_model, model_files
+from backscroll.llm.prices.windows import window_for
 from backscroll.llm.providers import Provider, client_for, providers
-from backscroll.llm.windows import window_for
 
 #: Where the person who runs the tests has it; tests themselves have another home.
 FILE = model_files.folder_of("smollm2") / model_files.model_named("smollm2").files[0].name

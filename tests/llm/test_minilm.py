@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from backscroll.errors import MissingExtra
-from backscroll.llm.minilm import MiniLMEncoder
-from backscroll.llm.model_files import is_installed, models_folder
+from backscroll.llm.encoders.minilm import MiniLMEncoder
+from backscroll.llm.encoders.model_files import is_installed, models_folder
 
 #: Where the user keeps models, looked up before tests move the data folder.
 HERE = models_folder()

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import FormatError, NotFound, StoreError, Unreachable
-from backscroll.llm import model_files
-from backscroll.llm.model_files import ModelPackage, Wanted
+from backscroll.llm.encoders import model_files
+from backscroll.llm.encoders.model_files import ModelPackage, Wanted
 
 CONTENT = {"model.safetensors": b"weights" * 1000, "tokenizer.json": b"{}"}
 

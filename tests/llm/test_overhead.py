@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.overhead import frame_tokens, message_tokens, request_tokens, spelled, tools_tokens
-from backscroll.llm.overhead_media import image_size, is_text, page_count, picture_tokens
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.llm.tokens.media import image_size, is_text, page_count, picture_tokens
+from backscroll.llm.tokens.overhead import frame_tokens, message_tokens, request_tokens, spelled, tools_tokens
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.ledger import Tokens
-from backscroll.llm.prices import price_for, rates_for
-from backscroll.llm.prices_table import PriceTable, parsed_table, price_table
+from backscroll.llm.prices.ledger import Tokens
+from backscroll.llm.prices.prices import price_for, rates_for
+from backscroll.llm.prices.table import PriceTable, parsed_table, price_table
 
 THEN = datetime(2026, 11, 1, 12, tzinfo=UTC)
 

@@ -17,8 +17,8 @@ from backscroll.errors import (
     ModelUnknown,
     Unreachable,
 )
-from backscroll.llm.client_faults import in_stream, refused, retry_after
-from backscroll.llm.retrying import Patience, with_retries
+from backscroll.llm.clients.faults import in_stream, refused, retry_after
+from backscroll.llm.clients.retries import Patience, with_retries
 
 NOW = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 

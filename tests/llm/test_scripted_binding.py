@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.assemble.validity.anthropic_betas import BLOCK_BINDING, CLEAR_AT
+from backscroll.assemble.validity.anthropic.betas import BLOCK_BINDING, CLEAR_AT
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 
 BOUND = "bound to a different conversation"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.client import Done, Tally, TextDelta
+from backscroll.llm.clients.client import Done, Tally, TextDelta
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer, scenario_of
 from backscroll.llm.scripted.scenario import Called, Fault
 from backscroll.llm.scripted.spoken import filled

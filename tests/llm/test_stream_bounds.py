@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import CutShort, InvalidInput, ModelBusy
-from backscroll.llm import server_sent
-from backscroll.llm.anthropic_client_events import usage_of
-from backscroll.llm.client import Client, Done, Reply, Request, Usage, broken_calls
-from backscroll.llm.client_faults import refused
-from backscroll.llm.fault_words import output_limit_in
-from backscroll.llm.ledger import Tokens, heard_tokens, tokens_of
+from backscroll.llm.clients import server_sent
+from backscroll.llm.clients.anthropic_events import usage_of
+from backscroll.llm.clients.client import Client, Done, Reply, Request, Usage, broken_calls
+from backscroll.llm.clients.fault_words import output_limit_in
+from backscroll.llm.clients.faults import refused
+from backscroll.llm.clients.retries import Patience
+from backscroll.llm.clients.server_sent import lines_of
+from backscroll.llm.clients.stream_bounds import REFUSAL
+from backscroll.llm.prices.ledger import Tokens, heard_tokens, tokens_of
 from backscroll.llm.providers import Provider, client_for
-from backscroll.llm.retrying import Patience
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Fault
-from backscroll.llm.server_sent import lines_of
-from backscroll.llm.stream_bounds import REFUSAL
 from backscroll.vocab.part import ToolCall
 
 KINDS = ("openai", "openai-responses", "anthropic")

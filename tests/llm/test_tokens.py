@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.llm import tokens
-from backscroll.llm.tokens import Tokenizer, named_tokenizer, tokenizer_for
+from backscroll.llm.tokens import tokens
+from backscroll.llm.tokens.tokens import Tokenizer, named_tokenizer, tokenizer_for
 
 ANY_TEXT = st.text(st.characters(), max_size=200) | st.text(
     st.sampled_from(list("ab Z9\n中文。\ud800\udfff\x00😀<|>")), max_size=400
@@ -59,7 +59,7 @@ def test_a_model_has_its_tokenizer(model: str, name: str, exact: bool) -> None:
 @pytest.mark.parametrize(("model", "vocabulary"), [("deepseek-v4-pro", "deepseek"), ("qwen3.8-27b", "qwen")])
 def test_a_vocabulary_that_is_installed_is_used(model: str, vocabulary: str) -> None:
     """Without the package an estimate, with it an exact count."""
-    from backscroll.llm.encodings import available
+    from backscroll.llm.tokens.encodings import available
 
     found = tokenizer_for(model)
     assert found.exact is available(vocabulary)

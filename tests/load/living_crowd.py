@@ -13,8 +13,8 @@ from contextlib import closing
 from typing import Any
 
 import backscroll
-from backscroll.engine.analysing import catch_up
-from backscroll.engine.background import Worker
+from backscroll.engine.knowledge.analysis import catch_up
+from backscroll.engine.models.background import Worker
 from tests.properties.living import Tales
 
 OPS = (

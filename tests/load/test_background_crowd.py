@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.engine.background import Worker, bring_up_to_date
-from backscroll.engine.tree import rebuild
+from backscroll.engine.models.background import Worker, bring_up_to_date
+from backscroll.engine.prompts.tree.tree import rebuild
 from tests import proof
 from tests.properties.memory import tree_of
 

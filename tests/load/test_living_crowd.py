@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.analysing import rebuild
-from backscroll.engine.background import bring_up_to_date
+from backscroll.engine.knowledge.analysis import rebuild
+from backscroll.engine.models.background import bring_up_to_date
 from tests import proof
 from tests.properties.living import living, marked, reference
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import backscroll
 from backscroll.derive.window import Window, window_of
-from backscroll.engine.analysing import catch_up
-from backscroll.engine.lineage import View
-from backscroll.engine.remembering import memories
+from backscroll.engine.core.lineage import View
+from backscroll.engine.knowledge.analysis import catch_up
+from backscroll.engine.work.memory.memories import memories
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import backscroll
-from backscroll.derive.ontology import is_relation
+from backscroll.derive.extract.ontology import is_relation
 from backscroll.graph.fold import Graph
-from backscroll.graph.names import key_of
-from backscroll.graph.view import Rank
+from backscroll.graph.naming.names import key_of
+from backscroll.graph.reading.view import Rank
 from backscroll.vocab.assertion import Change, Override
 
 _NAMING = {Change.MERGE, Change.SPLIT, Change.DELETE, Change.RENAME}

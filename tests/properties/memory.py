@@ -17,14 +17,14 @@ from typing import Any
 
 import backscroll
 from backscroll.config import Settings
-from backscroll.engine.background import bring_up_to_date
-from backscroll.engine.counting import counts_for, flush_counts
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.means import Means
 from backscroll.engine.engine import Engine
-from backscroll.engine.lineage import View
-from backscroll.engine.means import Means
-from backscroll.engine.recall_pool import encoder_for
-from backscroll.engine.tree_texts import Texts
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.engine.models.background import bring_up_to_date
+from backscroll.engine.prompts.counts import counts_for, flush_counts
+from backscroll.engine.prompts.tree.texts import Texts
+from backscroll.engine.search.recall_pool import encoder_for
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.stores.sqlite.store import SqliteStore
 
 MARK = re.compile(r"qz\d+zq")

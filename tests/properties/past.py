@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from backscroll import Wire
-from backscroll.assemble.units import units_of
 from backscroll.assemble.validity import check
+from backscroll.assemble.view.units import units_of
 from backscroll.config import Settings
-from backscroll.engine.background import bring_up_to_date
-from backscroll.engine.cropping import crops
+from backscroll.engine.core.means import Means
 from backscroll.engine.engine import Engine
-from backscroll.engine.means import Means
-from backscroll.engine.prompting import Prompt
-from backscroll.engine.rewinding import rewind_words
+from backscroll.engine.folder.rewind import rewind_words
+from backscroll.engine.models.background import bring_up_to_date
+from backscroll.engine.prompts.builder import Prompt
+from backscroll.engine.prompts.compaction.crops import crops
 from backscroll.engine.thread import Thread
 from backscroll.errors import BackscrollError, BudgetTooSmall
 from backscroll.stores.sqlite.store import SqliteStore

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from backscroll.assemble.wires import Rendered, anthropic, openai_chat, openai_responses, render
 from backscroll.assemble.wires.shape import Speller
-from backscroll.engine.prompting import counted
-from backscroll.formats.media import no_blobs, to_data_url
-from backscroll.llm.overhead import message_tokens
-from backscroll.llm.tokens import Tokenizer, tokenizer_for
+from backscroll.engine.prompts.builder import counted
+from backscroll.formats.sources.media import no_blobs, to_data_url
+from backscroll.llm.tokens.overhead import message_tokens
+from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import ROLES, Role
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

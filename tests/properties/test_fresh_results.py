@@ -11,11 +11,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.assemble.excerpt import MOST, size_of
-from backscroll.assemble.fade import water_level
+from backscroll.assemble.compaction.fade import water_level
 from backscroll.assemble.validity import check
-from backscroll.engine.prompting import Prompt
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.assemble.view.excerpt import MOST, size_of
+from backscroll.engine.prompts.builder import Prompt
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.event import Kind
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import WIRES

@@ -13,8 +13,8 @@ import pytest
 import backscroll
 from backscroll.assemble.validity import check
 from backscroll.config import Settings
+from backscroll.engine.core.means import Means
 from backscroll.engine.engine import Engine
-from backscroll.engine.means import Means
 from backscroll.stores.sqlite.store import SqliteStore
 from backscroll.vocab.event import Kind
 from backscroll.vocab.part import Text, ToolCall, ToolResult

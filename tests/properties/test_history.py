@@ -27,7 +27,7 @@ import backscroll
 from backscroll import Role
 from backscroll.config import Settings
 from backscroll.engine.engine import Engine
-from backscroll.engine.searching import search
+from backscroll.engine.search.words import search
 from backscroll.errors import BackscrollError
 from backscroll.stores.sqlite.store import SqliteStore
 from backscroll.vocab.ids import Ref

@@ -28,10 +28,10 @@ from hypothesis.stateful import (
 
 import backscroll
 from backscroll import Role
-from backscroll.engine.analysing import catch_up, rebuild
-from backscroll.engine.background import bring_up_to_date
+from backscroll.engine.knowledge.analysis import catch_up, rebuild
+from backscroll.engine.models.background import bring_up_to_date
 from backscroll.errors import BackscrollError
-from backscroll.graph.view import Rank
+from backscroll.graph.reading.view import Rank
 from backscroll.record.chain import from_bytes
 from backscroll.vocab.assertion import Change
 from backscroll.vocab.event import Kind

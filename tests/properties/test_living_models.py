@@ -17,9 +17,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from backscroll.engine.background import Worker, bring_up_to_date
 from backscroll.engine.engine import Engine
-from backscroll.engine.model_turns import read_pending
+from backscroll.engine.models.background import Worker, bring_up_to_date
+from backscroll.engine.models.turns import read_pending
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.asked import Asked
 from tests.only_provider import configure_only_provider

@@ -20,11 +20,11 @@ from hypothesis.stateful import precondition, rule
 
 import backscroll
 from backscroll.config import Settings
-from backscroll.engine.analysing import rebuild
-from backscroll.engine.background import Worker, bring_up_to_date
-from backscroll.engine.cropping import crops
+from backscroll.engine.core.means import Means
 from backscroll.engine.engine import Engine
-from backscroll.engine.means import Means
+from backscroll.engine.knowledge.analysis import rebuild
+from backscroll.engine.models.background import Worker, bring_up_to_date
+from backscroll.engine.prompts.compaction.crops import crops
 from backscroll.stores.postgres.store import PostgresStore
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 from tests import proof

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import backscroll
 from backscroll import Wire
 from backscroll.assemble.validity import check
-from backscroll.engine.rewinding import rewind_words
+from backscroll.engine.folder.rewind import rewind_words
 from backscroll.errors import BackscrollError, BudgetTooSmall
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import Text, ToolCall, ToolResult

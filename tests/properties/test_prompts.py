@@ -19,7 +19,7 @@ from backscroll.assemble.validity import check
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
 from backscroll.errors import BackscrollError, BudgetTooSmall
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import TAIL, WIRES

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
-from backscroll.recall.candidate import Candidate, addressed_in, is_idle, prepare
 from backscroll.recall.choose import spread
 from backscroll.recall.clues import measure
-from backscroll.recall.index import Index
-from backscroll.recall.understand import needs_past, understand
+from backscroll.recall.index.candidate import Candidate, addressed_in, is_idle, prepare
+from backscroll.recall.index.index import Index
+from backscroll.recall.question.understanding import needs_past, understand
 
 TODAY = date(2026, 11, 16)
 ENGLISH = (
@@ -152,7 +152,7 @@ def test_in_a_long_talk_a_word_in_common_is_not_enough(
 
 def test_a_word_that_the_dictionary_lacks_is_not_like_all_others() -> None:
     """Such words had one vector, that of white space."""
-    from backscroll.llm.encoder import encoder_of
+    from backscroll.llm.encoders.encoder import encoder_of
 
     encoder = encoder_of("wordllama")
     assert encoder is not None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.recall import candidate
-from backscroll.recall.candidate import pieces_of
+from backscroll.recall.index import candidate
+from backscroll.recall.index.candidate import pieces_of
 
 
 @given(st.text(st.sampled_from("ab.!?。！；\n \t好\ud800"), max_size=60))

@@ -8,8 +8,8 @@ from importlib.resources import files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.recall.counterparts import chinese_of, counterparts, english_of
-from backscroll.recall.cut import terms_of
+from backscroll.recall.question.counterparts import chinese_of, counterparts, english_of
+from backscroll.recall.text.terms import terms_of
 
 TABLE = counterparts()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.recall.excerpt import excerpt
+from backscroll.recall.text.excerpt import excerpt
 
 
 def words(text: str) -> int:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.llm.encoder import encoder_of
-from backscroll.recall.candidate import Candidate, prepare
+from backscroll.llm.encoders.encoder import encoder_of
 from backscroll.recall.clues import measure, measure_best
 from backscroll.recall.fuse import MOST_LEAVES, fusion, laid_out
-from backscroll.recall.index import Index
-from backscroll.recall.understand import understand
+from backscroll.recall.index.candidate import Candidate, prepare
+from backscroll.recall.index.index import Index
+from backscroll.recall.question.understanding import understand
 
 CLUES = ("a", "b", "c")
 VALUES = st.floats(-4, 4, width=32)

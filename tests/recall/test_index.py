@@ -11,16 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from backscroll.recall.candidate import Candidate, pieces_of, prepare, price_of
 from backscroll.recall.clues import measure
-from backscroll.recall.cut import terms_of
 from backscroll.recall.fuse import fusion
-from backscroll.recall.index import Index
-from backscroll.recall.lexical import Postings, match, match_softly
-from backscroll.recall.reasons import reason_of
-from backscroll.recall.space import settled
-from backscroll.recall.understand import understand
-from backscroll.recall.vectors import (
+from backscroll.recall.index.candidate import Candidate, pieces_of, prepare, price_of
+from backscroll.recall.index.index import Index
+from backscroll.recall.index.lexical import Postings, match, match_softly
+from backscroll.recall.index.space import settled
+from backscroll.recall.index.vectors import (
     beside,
     products,
     ranks,
@@ -29,6 +26,9 @@ from backscroll.recall.vectors import (
     standard,
     themes_of,
 )
+from backscroll.recall.question.understanding import understand
+from backscroll.recall.reasons import reason_of
+from backscroll.recall.text.terms import terms_of
 
 
 def encode(texts: Sequence[str]) -> NDArray[np.float32]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.formats.lorebook_rule import WakeRule, decorated, rule_from_json, rule_of
+from backscroll.formats.lorebooks.rule import WakeRule, decorated, rule_from_json, rule_of
 from backscroll.recall.lore.matching import ScannedText, matches, why_unusable
 from backscroll.recall.lore.patterns import key_pattern
 from backscroll.recall.lore.waking import LoreLine, LoreMessage, Waking, roll, wake

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.recall.candidate import Candidate, prepare
-from backscroll.recall.index import Index
-from backscroll.recall.passages import (
+from backscroll.recall.index.candidate import Candidate, prepare
+from backscroll.recall.index.index import Index
+from backscroll.recall.question.understanding import understand
+from backscroll.recall.text.passages import (
     counterpart_terms,
     find_passages,
     notions_of,
     odds_of_results,
     terms_for,
 )
-from backscroll.recall.understand import understand
 
 TODAY = date(2026, 11, 15)
 NOISE = [f"line {n} of a long listing about nothing in particular" for n in range(30)]

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.recall.query import MOST_TERMS, Phrase, parse_query
-from backscroll.recall.words import FTS5_TOKENIZER, index_words, normalized, runs_of
+from backscroll.recall.question.query import MOST_TERMS, Phrase, parse_query
+from backscroll.recall.text.words import FTS5_TOKENIZER, index_words, normalized, runs_of
 
 
 class Table:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.recall.query import Query, parse_query
-from backscroll.recall.words import index_words, tsvector_of
+from backscroll.recall.question.query import Query, parse_query
+from backscroll.recall.text.words import index_words, tsvector_of
 from tests.recall.test_query import FINDS, MISSES, Table
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.recall.times import find_times, first_day, number_of
+from backscroll.recall.question.times import find_times, first_day, number_of
 
 NOW = date(2026, 11, 15)  # a Sunday
 

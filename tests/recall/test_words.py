@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.recall import words
-from backscroll.recall.words import LONGEST_WORD, index_words, tsvector_of
+from backscroll.recall.text import words
+from backscroll.recall.text.words import LONGEST_WORD, index_words, tsvector_of
 
 EXPECTED = [
     ("", ""),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from backscroll.record import operations as op
+from backscroll.record.reconcile import operations as op
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Role

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.record.normal import call_ids, exact, loose, names_of, normal_text, substance, unspoken
+from backscroll.record.reconcile.normal import (
+    call_ids,
+    exact,
+    loose,
+    names_of,
+    normal_text,
+    substance,
+    unspoken,
+)
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 

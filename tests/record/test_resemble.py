@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.record.resemble import ALIKE, alike, kindred, likeness
+from backscroll.record.reconcile.likeness import ALIKE, alike, kindred, likeness
 
 LONG = " ".join(f"word{k % 97} and{k % 89}" for k in range(400))
 ZH = "".join(chr(0x4E00 + (k * 37) % 1500) for k in range(600))

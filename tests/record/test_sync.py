@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from backscroll.record import operations as op
-from backscroll.record.operations import Ambiguous, Ours, Plan, SkipForgotten, Trimmed
-from backscroll.record.sync import plan
+from backscroll.record.reconcile import operations as op
+from backscroll.record.reconcile.operations import Ambiguous, Ours, Plan, SkipForgotten, Trimmed
+from backscroll.record.reconcile.plan import plan
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content

@@ -9,10 +9,10 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.record import operations as op
-from backscroll.record.normal import normal_text
-from backscroll.record.operations import Ambiguous, Awaiting, Injected, Plan, SkipForgotten, Trimmed
-from backscroll.record.sync import plan
+from backscroll.record.reconcile import operations as op
+from backscroll.record.reconcile.normal import normal_text
+from backscroll.record.reconcile.operations import Ambiguous, Awaiting, Injected, Plan, SkipForgotten, Trimmed
+from backscroll.record.reconcile.plan import plan
 from tests.record.sync_client import ACTIONS, Client, Line, Memory, Rendering, msg, said
 
 SHORT = ("", "ok", "continue", "继续", "好的", "嗯", "yes")

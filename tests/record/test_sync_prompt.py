@@ -7,9 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from backscroll.record import operations as op
-from backscroll.record.operations import Ambiguous, Awaiting, Injected, Joined, Plan, SkipForgotten, Trimmed
-from backscroll.record.sync import plan
+from backscroll.record.reconcile import operations as op
+from backscroll.record.reconcile.operations import (
+    Ambiguous,
+    Awaiting,
+    Injected,
+    Joined,
+    Plan,
+    SkipForgotten,
+    Trimmed,
+)
+from backscroll.record.reconcile.plan import plan
 from backscroll.vocab.foreign import ForeignMessage
 from tests.record.sync_client import Memory, chat_of, joined, msg
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from backscroll.engine.engine import Engine
-from backscroll.engine.verifying import verify_store
+from backscroll.engine.log.verification import verify_store
 
 Opener = Callable[..., Engine]
 

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 from backscroll.config import Settings
+from backscroll.engine.core.means import Means
 from backscroll.engine.engine import Engine
-from backscroll.engine.forgetting import Erasure
-from backscroll.engine.means import Means
-from backscroll.engine.searching import search
+from backscroll.engine.log.erasure import Erasure
+from backscroll.engine.log.verification import verify_store
+from backscroll.engine.search.words import search
 from backscroll.engine.thread import Thread
-from backscroll.engine.verifying import verify_store
 from backscroll.errors import BackscrollError
 from backscroll.record.ports import Bounds, Reader, Store, Wanted
 from backscroll.stores.sqlite.store import SqliteStore

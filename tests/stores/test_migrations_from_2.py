@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.cropping import crops
+from backscroll.engine.prompts.compaction.crops import crops
 from backscroll.stores.sqlite import schema as sqlite_schema
 from backscroll.vocab.assertion import TurnState
 from tests.properties.living import marked, reference

@@ -19,7 +19,7 @@ from backscroll import Content, Reasoning, Text, ToolCall, ToolResult
 from backscroll.assemble.validity import check
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.binding import check_growth
-from backscroll.engine.cropping import crops
+from backscroll.engine.prompts.compaction.crops import crops
 from backscroll.errors import NotFound
 from backscroll.llm.scripted import Line, Scenario
 from backscroll.llm.scripted.asked import read_request

@@ -20,8 +20,8 @@ import pytest
 
 import backscroll
 from backscroll.engine.engine import Engine
-from backscroll.engine.searching import search
-from backscroll.engine.verifying import verify_store
+from backscroll.engine.log.verification import verify_store
+from backscroll.engine.search.words import search
 from backscroll.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from backscroll.record.about import About
 from backscroll.record.history import Entry
@@ -31,9 +31,10 @@ from backscroll.vocab.part import Media, Text
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 
-from backscroll.stores.postgres import faults, upkeep  # noqa: E402 - only where the extra is there
+from backscroll.stores.postgres import faults  # noqa: E402 - only where the extra is there
 from backscroll.stores.postgres.schema import DISTRIBUTED_BY, VERSION  # noqa: E402
 from backscroll.stores.postgres.store import PostgresStore  # noqa: E402
+from backscroll.stores.postgres.writing import upkeep  # noqa: E402 - only where the extra is there
 from tests.stores.at_once import Opener, sound, together  # noqa: E402
 from tests.stores.database_files import folder_of  # noqa: E402
 

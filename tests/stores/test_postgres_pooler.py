@@ -15,8 +15,8 @@ from backscroll.record.ports import Writer
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 
-from backscroll.stores.postgres import upkeep  # noqa: E402 - only where the extra is there
 from backscroll.stores.postgres.store import PostgresStore  # noqa: E402
+from backscroll.stores.postgres.writing import upkeep  # noqa: E402 - only where the extra is there
 from tests.stores.at_once import sound, together  # noqa: E402
 from tests.stores.database_files import folder_of  # noqa: E402
 from tests.stores.pgbouncer import transaction_pooler  # noqa: E402

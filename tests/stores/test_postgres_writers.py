@@ -15,8 +15,8 @@ import pytest
 
 import backscroll
 from backscroll.config import Settings
+from backscroll.engine.core.pen import Pen
 from backscroll.engine.engine import Engine
-from backscroll.engine.pen import Pen
 from backscroll.errors import StoreBusy, StoreError
 from backscroll.record.about import About
 from backscroll.record.ports import Reader, Wanted, Writer
@@ -152,7 +152,7 @@ class TestManyWriters:
         inside, done = threading.Event(), threading.Event()
 
         def attach(tx: Writer) -> None:
-            from backscroll.engine import operations
+            from backscroll.engine.log import operations
 
             pen = Pen(tx, other.id, first.means, "user")
             operations.append(pen, "user", image)
@@ -186,7 +186,7 @@ class TestBrokenConnections:
         tries: list[int] = []
 
         def work(tx: Writer) -> None:
-            from backscroll.engine import operations
+            from backscroll.engine.log import operations
 
             pen = Pen(tx, thread.id, engine.means, "user")
             tries.append(pen.state.head)
@@ -236,7 +236,7 @@ class TestBrokenConnections:
             first_time = [True]
 
             def run(tx: Writer) -> None:
-                from backscroll.engine import operations
+                from backscroll.engine.log import operations
 
                 for name in order:
                     pen = Pen(tx, name, engine.means, "user")

@@ -13,7 +13,7 @@ import pytest
 import backscroll
 from backscroll.record.ports import Wanted
 from backscroll.stores.nearness import cosines, sign_bits
-from backscroll.stores.sqlite import derived
+from backscroll.stores.sqlite.reading import derived
 from backscroll.stores.sqlite.store import SqliteStore
 from backscroll.vocab.ids import Ref
 from tests.contracts.talk import say

@@ -14,7 +14,7 @@ import pytest
 
 import backscroll
 from backscroll import Content, Media, Text, ToolCall
-from backscroll.engine.verifying import Flaw
+from backscroll.engine.log.verification import Flaw
 from tests.contracts.talk import say
 
 SECONDS = 60  # for one look at one damaged file; it takes a few hundredths

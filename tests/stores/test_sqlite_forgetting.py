@@ -15,7 +15,7 @@ import pytest
 
 import backscroll
 from backscroll import Content, Media, Opaque, Reasoning, Text, ToolCall, ToolResult
-from backscroll.recall.words import index_words
+from backscroll.recall.text.words import index_words
 from tests import proof
 from tests.contracts.talk import say, texts
 

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.recall import words
+from backscroll.recall.text import words
 from backscroll.record.content import original, searchable
-from backscroll.stores.sqlite import opening, word_index
+from backscroll.stores.sqlite import opening
+from backscroll.stores.sqlite.reading import word_index
 from backscroll.stores.sqlite.schema import MIGRATIONS
 from tests.stores import old_stores
 
@@ -164,7 +165,7 @@ def test_a_file_of_the_schema_before_is_migrated(tmp_path: Path) -> None:
 @given(st.text(), st.sampled_from(["user", "assistant"]))
 def test_index_words_follow_from_the_body(text: str, role: str) -> None:
     """What an append indexes is what the body gives later."""
-    from backscroll.engine.pen import Speech, ready
+    from backscroll.engine.core.pen import Speech, ready
     from backscroll.vocab.message import content_of
 
     speech = ready(Speech(role, content_of(text)), words=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from backscroll.engine.prompting import Item, Money, Prompt, Receipt
+from backscroll.engine.prompts.builder import Item, Money, Prompt, Receipt
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Level, Section, checked_wire

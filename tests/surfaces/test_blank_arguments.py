@@ -13,7 +13,7 @@ import click
 import pytest
 
 import backscroll
-from backscroll.engine.learning import learned, note
+from backscroll.engine.prompts.compaction.lessons import learned, note
 from backscroll.errors import InvalidInput
 from backscroll.surfaces import i18n
 from backscroll.surfaces.cli.command import GLOBAL, holds_words

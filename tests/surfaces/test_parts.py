@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.surfaces.cli.cells import width
-from backscroll.surfaces.cli.parts import folded, unfolded
+from backscroll.surfaces.cli.screen.cells import width
+from backscroll.surfaces.cli.words.parts import folded, unfolded
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.engine.prompting import compare
+from backscroll.engine.prompts.builder import compare
 from backscroll.surfaces import i18n
-from backscroll.surfaces.cli import picture
-from backscroll.surfaces.cli.cells import width
-from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.cli.screen import picture
+from backscroll.surfaces.cli.screen.cells import width
+from backscroll.surfaces.cli.screen.screen import Screen
 from tests.surfaces.prompts import MONEY, item, prompt, receipt
 
 SECTIONS = list(picture.LETTERS)

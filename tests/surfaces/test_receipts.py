@@ -25,7 +25,7 @@ def _language() -> Iterator[None]:
 def reasons() -> set[str]:
     """Every reason that the rooms below write as a literal."""
     out = set(SPOKEN)
-    for path in [*(tree.PACKAGE / "assemble").glob("*.py"), *(tree.PACKAGE / "engine").glob("*.py")]:
+    for path in [*(tree.PACKAGE / "assemble").rglob("*.py"), *(tree.PACKAGE / "engine").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and _name(node.func) in {"Block", "replace"}:
                 out |= {

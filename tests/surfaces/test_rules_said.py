@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from backscroll.engine.validating import rules
+from backscroll.engine.prompts.validation import rules
 from backscroll.surfaces import i18n
 from backscroll.surfaces.i18n.said import translated
 

@@ -8,7 +8,7 @@ import pytest
 
 import backscroll
 from backscroll.surfaces.cli.running import run
-from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.cli.screen.screen import Screen
 
 
 @pytest.mark.parametrize(("yes", "state"), [(True, "completed"), (False, "incomplete")])

@@ -8,7 +8,7 @@ import pytest
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces import i18n
-from backscroll.surfaces.cli.times import parsed, shown
+from backscroll.surfaces.cli.screen.times import parsed, shown
 
 NOW = datetime(2026, 11, 15, 10, 30, tzinfo=UTC).astimezone()
 

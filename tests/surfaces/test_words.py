@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.surfaces.cli import words
+from backscroll.surfaces.cli import given_words as words
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult
 

@@ -13,7 +13,7 @@ from anthropic import Anthropic, AsyncAnthropic
 from openai import APIStatusError, AsyncOpenAI, OpenAI
 
 import backscroll
-from backscroll.engine.costing import calls
+from backscroll.engine.models.costs import calls
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
@@ -383,7 +383,7 @@ def test_a_fault_of_ours_does_not_break_the_program(thread: Thread, monkeypatch:
     def broken(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("backscroll.engine.overhearing.overhear", broken)
+    monkeypatch.setattr("backscroll.engine.calls.overhearing.overhear", broken)
     with serving("still here", "again") as server, openai(server) as plain:
         asked: Any = [{"role": "user", "content": "go"}]
         client = backscroll.wrap(plain, thread=thread)

@@ -14,7 +14,7 @@ from anthropic import Anthropic, AsyncAnthropic
 from openai import APIStatusError, AsyncOpenAI, OpenAI
 
 import backscroll
-from backscroll.engine.costing import FAILED, calls
+from backscroll.engine.models.costs import FAILED, calls
 from backscroll.engine.thread import Thread
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Fault

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.tasks.boundary import THRESHOLD, Detector, Score, Signal, suggest
+from backscroll.tasks.boundary.detector import THRESHOLD, Detector, Score, Signal, suggest
 from tests.tasks.builders import Talk
 
 HOUR_US = 3_600_000_000

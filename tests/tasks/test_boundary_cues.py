@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.boundary_cues import KINDS, read_cues
+from backscroll.tasks.boundary.cues import KINDS, read_cues
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from backscroll.tasks.boundary_features import NAMES, Course
-from backscroll.tasks.boundary_model import model_of, shipped
+from backscroll.tasks.boundary.features import NAMES, Course
+from backscroll.tasks.boundary.model import model_of, shipped
 from bench.boundary_trees import learn
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from backscroll.tasks.boundary_signals import placed_signals, signals_of, typed_by_machine
+from backscroll.tasks.boundary.signals import placed_signals, signals_of, typed_by_machine
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.tasks.builders import Talk
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backscroll.tasks.compare import compare, only, side_of, topics_of
+from backscroll.tasks.lifecycle.comparison import compare, only, side_of, topics_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult

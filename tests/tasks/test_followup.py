@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.followup import MOST, AskInput, FollowUp, answered, questions, questions_by_model
-from backscroll.tasks.planning import Said
+from backscroll.tasks.lifecycle.followup import (
+    MOST,
+    AskInput,
+    FollowUp,
+    answered,
+    questions,
+    questions_by_model,
+)
+from backscroll.tasks.lifecycle.plans import Said
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Media
 from tests.tasks.builders import HOME, Talk

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.record.order import at_end
-from backscroll.tasks.lifecycle import (
+from backscroll.tasks.lifecycle.steps import (
     ALLOWED,
     ENDED,
     WITHHELD,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.lifecycle_telling import Standing, headline, tell, words_in
+from backscroll.tasks.lifecycle.words import Standing, headline, tell, words_in
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Attempt, Task, TaskState
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.memory import FileChange, found_in, key_of, loaded, memory_id, remember, stored
+from backscroll.tasks.memory.memory import FileChange, found_in, key_of, loaded, memory_id, remember, stored
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind, TaskState
 from tests.tasks.builders import HOME, Talk, attempt, task

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.memory import remember
-from backscroll.tasks.memory_arcs import arcs_of
+from backscroll.tasks.memory.arcs import arcs_of
+from backscroll.tasks.memory.memory import remember
 from backscroll.vocab.task import MemoryKind
 from tests.tasks.builders import Talk, task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.memory_fading import HALF, LEAST, Use, faded, weight
+from backscroll.tasks.memory.fading import HALF, LEAST, Use, faded, weight
 from backscroll.vocab.task import Memory, MemoryKind
 
 SAID = "2026-01-01T00:00:00+00:00"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.planning import MOST, PlanInput, Said, plan_by_model, plan_from, told
-from backscroll.tasks.planning_points import is_vague, points_of
+from backscroll.tasks.lifecycle.plans import MOST, PlanInput, Said, plan_by_model, plan_from, told
+from backscroll.tasks.lifecycle.points import is_vague, points_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind
 from tests.tasks.builders import HOME

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.tasks.tiers import Tier, alike, same_title, tiers
+from backscroll.tasks.lifecycle.tiers import Tier, alike, same_title, tiers
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Task, TaskState
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from backscroll import errors
-from backscroll.workspace.git import GitFailed
+from backscroll.workspace.git.git import GitFailed
 
 
 def kinds(kind: type[errors.BackscrollError]) -> Iterator[type[errors.BackscrollError]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 
 def test_one_moment_is_one_number_in_every_zone() -> None:

@@ -10,7 +10,7 @@ from backscroll.record.chain import from_bytes, to_bytes, words_from_bytes
 from backscroll.record.content import decode, encode, original
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json
-from backscroll.vocab.unicode import is_valid_text, valid_json, valid_text
+from backscroll.vocab.values.unicode import is_valid_text, valid_json, valid_text
 from tests.vocab.drawn import contents, json_values, texts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.workspace.blame import Version, blame_lines
+from backscroll.workspace.git.blame import Version, blame_lines
 
 
 def keys(*contents: str | bytes, ignore_whitespace: bool = False) -> list[str]:

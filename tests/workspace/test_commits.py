@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import Conflict, InvalidInput, MissingExtra, NotFound
-from backscroll.workspace import commits_index
-from backscroll.workspace.commits import Delta, commit, with_trailers
+from backscroll.workspace.git import index as commits_index
+from backscroll.workspace.git.commits import Delta, commit, with_trailers
 
 
 def git(folder: Path, *arguments: str, check: bool = True, stdin: str | None = None) -> str:

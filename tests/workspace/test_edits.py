@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, FormatError, InvalidInput
-from backscroll.workspace.edit import Delete, Hunk, Patch, Write
-from backscroll.workspace.edits import apply_code_changes, parse_edits, undo
-from backscroll.workspace.files import Files
+from backscroll.workspace.edits.edit import Delete, Hunk, Patch, Write
+from backscroll.workspace.edits.edits import apply_code_changes, parse_edits, undo
+from backscroll.workspace.files.files import Files
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, Conflict, InvalidInput
-from backscroll.workspace import edits_apply
-from backscroll.workspace.edit import Delete, Edit, Patch, Replace, Write
-from backscroll.workspace.edits import apply, parse_edits, plan, undo
-from backscroll.workspace.files import Files
+from backscroll.workspace.edits import application as edits_apply
+from backscroll.workspace.edits.edit import Delete, Edit, Patch, Replace, Write
+from backscroll.workspace.edits.edits import apply, parse_edits, plan, undo
+from backscroll.workspace.files.files import Files
 from tests.house import tree
 
 
@@ -162,8 +162,8 @@ def test_what_cannot_be_put_back_stays_in_the_journal(
 CRASHING = """
 import os, sys
 from pathlib import Path
-from backscroll.workspace.edits import apply, plan, Delete, Patch, Replace, Write
-from backscroll.workspace.files import Files
+from backscroll.workspace.edits.edits import apply, plan, Delete, Patch, Replace, Write
+from backscroll.workspace.files.files import Files
 
 left = int(sys.argv[3])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from backscroll.errors import FormatError
-from backscroll.workspace.edit import Replace
-from backscroll.workspace.edits import parse_edits
+from backscroll.workspace.edits.edit import Replace
+from backscroll.workspace.edits.edits import parse_edits
 
 AIDER = """I change two things.
 

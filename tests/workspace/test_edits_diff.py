@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, Conflict, FormatError, InvalidInput, NotFound
-from backscroll.workspace.edit import Hunk, Patch, Write
-from backscroll.workspace.edits import apply, parse_edits, plan
-from backscroll.workspace.files import Files
+from backscroll.workspace.edits.edit import Hunk, Patch, Write
+from backscroll.workspace.edits.edits import apply, parse_edits, plan
+from backscroll.workspace.files.files import Files
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 31))
 

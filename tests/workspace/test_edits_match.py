@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.workspace.edit import Replace
-from backscroll.workspace.edits_match import Document, find_replace
+from backscroll.workspace.edits.edit import Replace
+from backscroll.workspace.edits.match import Document, find_replace
 
 CODE = (
     "class A:\n    def f(self):\n        x = 1   \n        return x\n\n    def g(self):\n        return 2\n"

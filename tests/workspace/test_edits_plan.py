@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, NotFound
-from backscroll.workspace.edit import Delete, Edit, Hunk, Patch, Replace, Write
-from backscroll.workspace.edits_plan import plan
-from backscroll.workspace.files import Files
+from backscroll.workspace.edits.edit import Delete, Edit, Hunk, Patch, Replace, Write
+from backscroll.workspace.edits.plan import plan
+from backscroll.workspace.files.files import Files
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.workspace.encoding import decoded, encoded, is_binary, newline_of, with_newlines
+from backscroll.workspace.files.encoding import decoded, encoded, is_binary, newline_of, with_newlines
 
 GB = "这是一个用国标编码保存的文件，里面有一些常用的汉字。\n第二行。\n"
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import StoreError
-from backscroll.workspace.keeping import snapshots_for
-from backscroll.workspace.restoring import execute, plan_restore
-from backscroll.workspace.shadow_objects import Objects
-from backscroll.workspace.snapshots import Snapshots
+from backscroll.workspace.snapshots.keeping import snapshots_for
+from backscroll.workspace.snapshots.restoring import execute, plan_restore
+from backscroll.workspace.snapshots.shadow_objects import Objects
+from backscroll.workspace.snapshots.snapshots import Snapshots
 
 Open = Callable[[], Snapshots]
 SECRET = b"hunter2-" + bytes(range(33, 127))
@@ -250,7 +250,7 @@ def test_a_full_disk_is_told_and_it_is_finished_when_there_is_room(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("backscroll.workspace.keeper.write_spared", full)
+        patched.setattr("backscroll.workspace.snapshots.keeper.write_spared", full)
         with pytest.raises(StoreError, match="No space left"):
             keeper.erase(held.names)
         with pytest.raises(StoreError, match="No space left"):
@@ -261,7 +261,7 @@ def test_a_full_disk_is_told_and_it_is_finished_when_there_is_room(
 
 KILLED = """
 import os, sys
-from backscroll.workspace.keeping import snapshots_for
+from backscroll.workspace.snapshots.keeping import snapshots_for
 root, home, with_git, at = sys.argv[1:]
 left = int(at)
 def tick(_):

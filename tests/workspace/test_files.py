@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import Conflict, InvalidInput, NotFound
-from backscroll.workspace.files import Files
+from backscroll.workspace.files.files import Files
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import BackscrollError, Conflict, InvalidInput
-from backscroll.workspace import putting
-from backscroll.workspace.files import Files
+from backscroll.workspace.files import replacement as putting
+from backscroll.workspace.files.files import Files
 
 SECRET = "secret of somebody else"
 

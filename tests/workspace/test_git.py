@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import MissingExtra
-from backscroll.workspace.git import GitFailed, git_binary, git_found, git_version, read_git, run_git
+from backscroll.workspace.git.git import GitFailed, git_binary, git_found, git_version, read_git, run_git
 
 
 def test_git_is_found() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.workspace.guard import Guard, folded, shown
+from backscroll.workspace.files.guard import Guard, folded, shown
 
 ROOT = Path("/somewhere/root")
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.workspace.files import Files
-from backscroll.workspace.ignoring import Chosen, Ignore
-from backscroll.workspace.listing import Walk
+from backscroll.workspace.files.files import Files
+from backscroll.workspace.files.ignore import Chosen, Ignore
+from backscroll.workspace.files.listing import Walk
 
 NAMES = ["a", "b", "ab", "a.b", "文", "b c", "[a]", "#a", "!a"]
 PIECES = ["a", "b", "*", "**", "?", "/", "!", ".", "[ab]", "[!a]", "\\", "#", " ", "文", "[", "]"]

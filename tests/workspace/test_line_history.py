@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.workspace.line_history import counted, hunks, matched, split_lines
+from backscroll.workspace.git.line_history import counted, hunks, matched, split_lines
 
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=25)
 

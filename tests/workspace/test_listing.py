@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.workspace import listing
-from backscroll.workspace.files import Files
-from backscroll.workspace.listing import list_files
+from backscroll.workspace.files import listing
+from backscroll.workspace.files.files import Files
+from backscroll.workspace.files.listing import list_files
 
 
 def make(root: Path, *paths: str) -> Files:

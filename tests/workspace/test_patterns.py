@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.workspace.patterns import matches, parse_rules, rules_of
+from backscroll.workspace.files.patterns import matches, parse_rules, rules_of
 
 PATHS = [
     "a", "b.log", "dir/a", "dir/b.log", "dir/sub/a", "dir/sub/b.log", "foo/bar", "foo/x/bar", "foo/x/y/bar", "a b", "#a", "!a",

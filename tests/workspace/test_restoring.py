@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import Conflict, FormatError, InvalidInput, NotFound
-from backscroll.workspace.keeping import snapshots_for
-from backscroll.workspace.restoring import execute, plan_restore, recover
-from backscroll.workspace.restoring_journal import close_journal, contents_of, read_journal
-from backscroll.workspace.snapshots import Snapshots
+from backscroll.workspace.snapshots.keeping import snapshots_for
+from backscroll.workspace.snapshots.restoring import execute, plan_restore, recover
+from backscroll.workspace.snapshots.restoring_journal import close_journal, contents_of, read_journal
+from backscroll.workspace.snapshots.snapshots import Snapshots
 
 
 @pytest.fixture
@@ -265,7 +265,7 @@ def test_a_link_swapped_in_leads_nowhere(
 
 def test_a_plan_that_names_paths_outside_is_refused(keeper: Snapshots, root: Path, journal: Path) -> None:
     """A snapshot that somebody tampered with cannot reach out of the folder, nor into `.git`."""
-    from backscroll.workspace.inside import checked
+    from backscroll.workspace.files.inside import checked
 
     for path in ("../x", "/etc/passwd", "a/../b", ".git/config", "sub/.GIT/hooks/x", "a//b", "", "a\0b"):
         with pytest.raises(InvalidInput):
@@ -315,8 +315,8 @@ def test_rights_of_a_file_are_kept(keeper: Snapshots, root: Path, journal: Path)
 KILLED = """
 import os, sys
 from pathlib import Path
-from backscroll.workspace.keeping import snapshots_for
-from backscroll.workspace.restoring import execute, plan_restore, recover
+from backscroll.workspace.snapshots.keeping import snapshots_for
+from backscroll.workspace.snapshots.restoring import execute, plan_restore, recover
 root, home, target, journal, at, what = sys.argv[1:]
 left = int(at)
 def step(_):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.workspace.files import Files
-from backscroll.workspace.searching import search_files
+from backscroll.workspace.files.files import Files
+from backscroll.workspace.files.search import search_files
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import InvalidInput, NotFound, StoreError
-from backscroll.workspace import looking
-from backscroll.workspace.keeping import snapshots_for
-from backscroll.workspace.snapshots import Snapshots
+from backscroll.workspace.snapshots import looking
+from backscroll.workspace.snapshots.keeping import snapshots_for
+from backscroll.workspace.snapshots.snapshots import Snapshots
 
 Open = Callable[..., Snapshots]
 
@@ -704,7 +704,7 @@ def test_several_processes_at_once(root: Path, tmp_path: Path, git_too: bool) ->
 TAKING = """
 import sys
 from pathlib import Path
-from backscroll.workspace.keeping import snapshots_for
+from backscroll.workspace.snapshots.keeping import snapshots_for
 root, home, git = sys.argv[1:]
 keeper = snapshots_for(root, home, git=git == "True")
 print("ready", flush=True)

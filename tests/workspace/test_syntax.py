@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.workspace.syntax import flaw
+from backscroll.workspace.edits.syntax import flaw
 
 
 @pytest.mark.parametrize(

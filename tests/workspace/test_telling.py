@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.vocab.change import FileChange
-from backscroll.workspace.definitions import definitions
+from backscroll.workspace.edits.definitions import definitions
 from backscroll.workspace.telling import describe, touched_by
 
 

@@ -3,9 +3,9 @@
 In this order: what a rule denies is refused; what touches a protected path is asked about, unless a rule names that very path; of the rules
 that allow and those that ask, the more exact one holds (asking, where they are equal); then the mode (`agent.approval`: `strict`, `ask`,
 `edits`, `all`) says. Looking at files inside the folder, thinking and asking the person need no permission, nor do commands that only look
-(`act/approval_looking`), but for the mode `strict`. A command that wants out of its sandbox is asked about whatever the mode; one that is held in
+(`act/approval/looking`), but for the mode `strict`. A command that wants out of its sandbox is asked about whatever the mode; one that is held in
 it may go ahead unasked (`agent.sandbox_unasked`). A broken file of permissions allows nothing: then everything is asked. Owns that order and
-the asking. Refuses: drawing the question (`surfaces`), the words of a refusal (`act/refusals`). After: `act/loop`.
+the asking. Refuses: drawing the question (`surfaces`), the words of a refusal (`act/approval/refusals`). After: `act/loop/loop`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from backscroll.act import permissions
-from backscroll.act.approval_looking import Looking
-from backscroll.act.approval_offers import suggested, wider
-from backscroll.act.approval_protected import ProtectedPaths
-from backscroll.act.approval_rules import (
+from backscroll.act.approval import permissions
+from backscroll.act.approval.looking import Looking
+from backscroll.act.approval.offers import suggested, wider
+from backscroll.act.approval.place import EXACTLY, where_of
+from backscroll.act.approval.protected import ProtectedPaths
+from backscroll.act.approval.rules import (
     Matter,
     PlacedCommand,
     Rank,
@@ -34,7 +35,6 @@ from backscroll.act.approval_rules import (
     rule_of,
     rules_for,
 )
-from backscroll.act.approval_where import EXACTLY, where_of
 from backscroll.act.person import Decision, Person, Proposal
 from backscroll.config import CHOICES, permissions_file
 from backscroll.errors import BackscrollError, InvalidInput

@@ -2,7 +2,7 @@
 
 Owns following `cd` through a line, as far as it can be told without running it. After `;` and `||` a `cd` may have failed, so a command
 may run in one of several folders; where a `cd` leads out of the working folder, through a link, or to what only the shell knows, the
-folder is unknown (None), and no rule that allows holds there. Refuses: taking the line apart (`act/approval_shell`). After: `act/approval_rules`.
+folder is unknown (None), and no rule that allows holds there. Refuses: taking the line apart (`act/approval/shell`). After: `act/approval/rules`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from posixpath import join, normpath
 
-from backscroll.act.approval_shell import InnerShell, Simple
+from backscroll.act.approval.shell import InnerShell, Simple
 
 #: Folders, told from the working folder; None: not known.
 Folders = frozenset[str | None]

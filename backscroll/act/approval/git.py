@@ -2,7 +2,7 @@
 
 Owns the subcommands and options (`approval_git.toml`), the settings with which a repository makes git run programs when it only looks, and
 asking git itself, sealed, which files a patch would show: `git diff` is fine until a `.env` is among them. Where any of that cannot be told, the
-person is asked. Refuses: other commands (`act/approval_looking`). Before: `workspace/git`. After: `act/approval_looking`.
+person is asked. Refuses: other commands (`act/approval/looking`). Before: `workspace/git/git`. After: `act/approval/looking`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 from posixpath import join, normpath
 from typing import cast
 
-from backscroll.act.approval_options import Told, told_apart
-from backscroll.act.approval_protected import Glance, ProtectedPaths
+from backscroll.act.approval.options import Told, told_apart
+from backscroll.act.approval.protected import Glance, ProtectedPaths
 from backscroll.errors import BackscrollError
 from backscroll.vocab.part import Json
-from backscroll.workspace.git import run_git
+from backscroll.workspace.git.git import run_git
 
 _SECONDS = 5.0
 _QUIET = ("--no-pager", "-P", "--no-optional-locks")

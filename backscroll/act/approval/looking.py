@@ -2,7 +2,7 @@
 
 Owns what the listed commands (`approval_looking.toml`) do with every one of their words: an option that is not listed, a file elsewhere, a
 name that the shell may complete to something else, a program that lies in the folder itself make it a command like any other. It is
-decided by all words of a command, never by the first. Refuses: git (`act/approval_git`), the line (`act/approval_shell`), deciding (`act/approval`).
+decided by all words of a command, never by the first. Refuses: git (`act/approval/git`), the line (`act/approval/shell`), deciding (`act/approval/approval`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
-from backscroll.act.approval_git import glance_at_git
-from backscroll.act.approval_options import Told, told_apart
-from backscroll.act.approval_protected import Glance, ProtectedPaths, Unknown, real
-from backscroll.act.approval_shell import Simple
+from backscroll.act.approval.git import glance_at_git
+from backscroll.act.approval.options import Told, told_apart
+from backscroll.act.approval.protected import Glance, ProtectedPaths, Unknown, real
+from backscroll.act.approval.shell import Simple
 from backscroll.vocab.part import Json
 
 _BUILTINS = frozenset({"echo", "printf", "pwd", "true", "false", "type", "command"})

@@ -2,7 +2,7 @@
 
 Owns both. Narrow is this very command, with these words, in the folder it runs in. Wider keeps the subcommand (`terraform apply *`, never
 `terraform *`) and the folder, or takes the folders below as well; each comes with examples that it covers. Nothing is offered for protected
-paths. Also tells which kept rules are broad. Refuses: asking (`surfaces`), deciding (`act/approval`). Before: `act/approval_rules`.
+paths. Also tells which kept rules are broad. Refuses: asking (`surfaces`), deciding (`act/approval/approval`). Before: `act/approval/rules`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import cast
 
-from backscroll.act.approval_rules import Matter, PlacedCommand, Rule, as_pattern, pattern_words
-from backscroll.act.approval_shell import Simple
-from backscroll.act.approval_where import EXACTLY, Where, where_of, written
+from backscroll.act.approval.place import EXACTLY, Where, where_of, written
+from backscroll.act.approval.rules import Matter, PlacedCommand, Rule, as_pattern, pattern_words
+from backscroll.act.approval.shell import Simple
 from backscroll.act.person import Proposal, WiderRule
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json

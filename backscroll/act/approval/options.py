@@ -2,7 +2,7 @@
 
 Owns comparing options with a table of those that are known (`approval_looking.toml`, `approval_git.toml`). An option that is not in
 the table, or is shortened, makes the whole unreadable: then nobody claims to know what the command does. Pure. After:
-`act/approval_looking`, `act/approval_git`.
+`act/approval/looking`, `act/approval/git`.
 """
 
 from __future__ import annotations

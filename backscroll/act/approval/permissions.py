@@ -9,8 +9,8 @@ A table for each folder, and one (`always`) for all; one rule to a line, so that
     "write_file(docs/**)" = "allow"
 
 Owns the file: what is not understood in it is refused with its line, changes keep comments and are atomic. It never lies in a
-folder that an agent works in, since whoever may write it may do anything. Refuses: deciding (`act/approval`). Before:
-`act/approval_rules`. After: `act/approval`, the command `permissions`.
+folder that an agent works in, since whoever may write it may do anything. Refuses: deciding (`act/approval/approval`). Before:
+`act/approval/rules`. After: `act/approval/approval`, the command `permissions`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
-from backscroll.act.approval_rules import VERDICTS, Rule, Verdict, rule_of
+from backscroll.act.approval.rules import VERDICTS, Rule, Verdict, rule_of
 from backscroll.config import permissions_file
 from backscroll.errors import InvalidInput, NotFound, StoreError
 from backscroll.regular_files import read_text

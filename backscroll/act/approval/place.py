@@ -4,7 +4,7 @@
 `in **:` of any); `sandboxed: npm *` holds only where a sandbox does, and `outside: git push *` lets a command out of it.
 Owns how that is written in front of a pattern, and comparing it. What allows is narrow: without a word it means the working folder,
 and never outside of a sandbox. What forbids is wide: without a word it means everywhere. Refuses: the patterns themselves
-(`act/approval_rules`). Before: `act/approval_wild`. After: `act/approval_rules`.
+(`act/approval/rules`). Before: `act/approval/wildcards`. After: `act/approval/rules`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from unicodedata import normalize
 
-from backscroll.act.approval_wild import fits_parts
+from backscroll.act.approval.wildcards import fits_parts
 from backscroll.errors import InvalidInput
 
 EXACTLY = "="

@@ -2,7 +2,7 @@
 
 Owns which they are (`approval_protected.toml` on top of `workspace/protected.toml`, and our own store and settings), comparing paths with
 them as they are written and as they are on disk (links followed), finding them in the words of a command, and in what a search would go
-through. Refuses: deciding (`act/approval`), refusing them to the tools for files (`workspace/guard`). After: `act/approval_looking`, `act/approval`.
+through. Refuses: deciding (`act/approval/approval`), refusing them to the tools for files (`workspace/files/guard`). After: `act/approval/looking`, `act/approval/approval`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from posixpath import join, normpath
 
 from backscroll.config import config_file, default_store, permissions_file
-from backscroll.workspace.guard import Guard, Pattern, compiled, folded, shown
+from backscroll.workspace.files.guard import Guard, Pattern, compiled, folded, shown
 
 #: Where a word may hold a path behind something else: `--file=.env`, `HEAD:.env`, `@.env`, `if=.env`.
 _PIECES = re.compile(r"[=:,@;|&<>()\s\"']+")

@@ -2,7 +2,7 @@
 
 Owns fingerprints of calls, finding an earlier refusal in the record, and the words of a refusal. A refusal is a message of role
 `tool` whose `Content.metadata["act"]` says `refused` (the reason) and `fingerprint`; one that was deleted or undone is none any more.
-Refuses: asking (`act/approval`). Before: `act/approval_shell`. After: `act/loop`.
+Refuses: asking (`act/approval/approval`). Before: `act/approval/shell`. After: `act/loop/loop`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
-from backscroll.engine.reading import message_of
+from backscroll.engine.core.history import message_of
 from backscroll.vocab.event import BESIDE, Kind
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
+    from backscroll.engine.core.lineage import View
     from backscroll.engine.engine import Engine
-    from backscroll.engine.lineage import View
     from backscroll.engine.thread import Thread
 
 #: Where a message about a call keeps what only the agent reads.

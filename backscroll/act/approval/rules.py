@@ -1,9 +1,9 @@
 """One rule on one kind of call: `run_command(git status *)`, `write_file(docs/**)`, `recall`.
 
 Owns how rules are written, what they are compared with and which of two is the more exact. A pattern for commands is compared
-word by word with every simple command of a line, and with where it runs (`act/approval_where`, `act/approval_folders`); one for files with
-every path; anything else with the subject as a whole. `=` in front means: exactly this. Refuses: files of rules (`act/permissions`), deciding
-(`act/approval`), proposing rules (`act/approval_offers`). Before: `act/approval_shell`, `act/approval_where`. After: `act/approval`.
+word by word with every simple command of a line, and with where it runs (`act/approval/place`, `act/approval/folders`); one for files with
+every path; anything else with the subject as a whole. `=` in front means: exactly this. Refuses: files of rules (`act/approval/permissions`), deciding
+(`act/approval/approval`), proposing rules (`act/approval/offers`). Before: `act/approval/shell`, `act/approval/place`. After: `act/approval/approval`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from posixpath import normpath
 from typing import Literal, TypeAlias, get_args
 from unicodedata import normalize
 
-from backscroll.act.approval_folders import Folders, folders_of, is_cd, leads
-from backscroll.act.approval_shell import Line, Simple, read, scanned
-from backscroll.act.approval_where import EXACTLY, Where, where_of, written
-from backscroll.act.approval_wild import fits_path, wild
+from backscroll.act.approval.folders import Folders, folders_of, is_cd, leads
+from backscroll.act.approval.place import EXACTLY, Where, where_of, written
+from backscroll.act.approval.shell import Line, Simple, read, scanned
+from backscroll.act.approval.wildcards import fits_path, wild
 from backscroll.act.person import Proposal
 from backscroll.errors import InvalidInput
 

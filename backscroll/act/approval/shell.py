@@ -4,7 +4,7 @@ Owns a small, strict lexer: a line is either a list of simple commands, each a l
 In doubt is whatever could run or write something that does not stand there as a plain word: substitution, redirection into a
 file, assignments, subshells, several lines, escapes, commands that run other commands. Wrappers that only run another command
 (`timeout 30 make`, `bash -lc "make"`) are taken off. Patterns of rules never cover a line in doubt. Refuses: deciding
-(`act/approval`), running (`act/commands`), in which folder a command runs (`act/approval_folders`). After: `act/approval_rules`.
+(`act/approval/approval`), running (`act/commands/commands`), in which folder a command runs (`act/approval/folders`). After: `act/approval/rules`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib.resources import files
 from posixpath import basename
 from typing import cast
 
-from backscroll.act.approval_wrappers import line_of_shell, wrapped
+from backscroll.act.approval.wrappers import line_of_shell, wrapped
 from backscroll.vocab.part import Json
 
 _DEEPEST = 4  # shells within each other

@@ -1,7 +1,7 @@
 """Names and paths compared with patterns that hold `*` and `?`.
 
 Owns what the signs mean, in words, in paths and in folders; in time that no pattern can make long. Pure. After:
-`act/approval_rules`, `act/approval_where`.
+`act/approval/rules`, `act/approval/place`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Owns how many words such a wrapper takes, and the line that a shell is given. Options that are not known here leave the wrapper on:
 then the line is in doubt, as with every command that runs another one. `sudo` and `xargs` are looked through as well, so that rules
 which forbid see what is behind them, but nothing is allowed there: the one has other rights, the other other words. Pure. After:
-`act/approval_shell`.
+`act/approval/shell`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Output made readable: what a terminal would have acted on, what is no text, what is too long.
 
 Owns taking out escape sequences and control characters (what was written over with a carriage return or a backspace is gone, as on
-a screen), half characters, bytes that are no UTF-8, and keeping head and tail of what is too long. Pure. After: `act/calling`,
-`act/commands`.
+a screen), half characters, bytes that are no UTF-8, and keeping head and tail of what is too long. Pure. After: `act/loop/calls`,
+`act/commands/commands`.
 """
 
 from __future__ import annotations

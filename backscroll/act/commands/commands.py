@@ -1,9 +1,9 @@
 """Running a command of a shell: bounded in time and output, and nothing of it left behind.
 
-Owns starting it under a warden (`act/warden`), in a sandbox where one is wanted (`act/sandbox`), reading what it prints as it comes,
+Owns starting it under a warden (`act/commands/warden`), in a sandbox where one is wanted (`act/commands/sandbox`), reading what it prints as it comes,
 the limits and stopping. Standard output and errors come in the order in which they were printed. Of endless output only head and tail are kept, and
 it is ended at a hard bound. Processes that it leaves in the background are ended with it, whatever session they are in.
-Refuses: asking (`act/approval`). Before: `act/cleaning`, `act/command_environment`, `act/stopping`. After: `act/tools/run_command`, `act/agent`.
+Refuses: asking (`act/approval/approval`). Before: `act/commands/cleaning`, `act/commands/environment`, `act/loop/stopping`. After: `act/tools/run_command`, `act/agent`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.act.cleaning import decoded, readable
-from backscroll.act.command_environment import clean_environment
-from backscroll.act.stopping import Stop
+from backscroll.act.commands.cleaning import decoded, readable
+from backscroll.act.commands.environment import clean_environment
+from backscroll.act.loop.stopping import Stop
 from backscroll.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
-    from backscroll.act.sandbox import Sandbox
+    from backscroll.act.commands.sandbox import Sandbox
 
 __all__ = ["FLOOD", "LONGEST", "CommandResult", "clean_environment", "run", "shell", "signal_name"]
 
@@ -156,7 +156,7 @@ def _entered(
     if sandbox is None:
         yield [], (), env
         return
-    from backscroll.act.sandbox import ENTERING, sandboxed_environment
+    from backscroll.act.commands.sandbox import ENTERING, sandboxed_environment
 
     with tempfile.TemporaryFile() as file:  # without a name: nobody else can read or change it
         file.write(json.dumps(sandbox.plan(os.environ)).encode())

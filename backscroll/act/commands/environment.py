@@ -1,7 +1,7 @@
 """The variables that a command gets: those of the person, without keys.
 
 Owns which variables are secrets: by their names, by what their values look like, and those that the configuration names as keys of
-services, with every copy of them. The person can name exceptions (`agent.environment`). After: `act/commands`.
+services, with every copy of them. The person can name exceptions (`agent.environment`). After: `act/commands/commands`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Owns the choice (`agent.sandbox`, `agent.sandbox_network`, `agent.sandbox_folders`), the plan that the kernel gets, what this system
 can hold, what is told to the person and the model, and recognising that a command was refused something. A sandbox that cannot be
-held is an error, never silently none. Refuses: entering it (`act/sandbox_entering`), deciding who may leave it (`act/approval`).
-Before: `act/sandbox_walking`, `act/sandbox_leaving`, `sandbox.toml`. After: `act/commands`, `act/tools/run_command`, `backscroll doctor`.
+held is an error, never silently none. Refuses: entering it (`act/commands/sandbox_entry`), deciding who may leave it (`act/approval/approval`).
+Before: `act/commands/sandbox_walk`, `act/commands/sandbox_exit`, `sandbox.toml`. After: `act/commands/commands`, `act/tools/run_command`, `backscroll doctor`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act import sandbox_entering as kernel
-from backscroll.act.sandbox_leaving import left_behind, runs_later
-from backscroll.act.sandbox_walking import around
+from backscroll.act.commands import sandbox_entry as kernel
+from backscroll.act.commands.sandbox_exit import left_behind, runs_later
+from backscroll.act.commands.sandbox_walk import around
 from backscroll.config import config_file, default_store, permissions_file
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json

@@ -1,11 +1,11 @@
 """Going into a sandbox: a small program of its own that shuts the doors behind it and becomes the command.
 
-Started under the warden (`act/warden`) as a script, with the standard library alone; its arguments are the number of a descriptor
-from which the plan is read (JSON, made by `act/sandbox`) and the command. Owns the calls of the Linux kernel: namespaces where
+Started under the warden (`act/commands/warden`) as a script, with the standard library alone; its arguments are the number of a descriptor
+from which the plan is read (JSON, made by `act/commands/sandbox`) and the command. Owns the calls of the Linux kernel: namespaces where
 they are to be had (places that hold sockets of services covered, everything but the writable folders read-only, a network of its
 own), Landlock (files, TCP, signals), a filter of system calls, and giving up what root may do beyond files. All of it is inherited
 by whatever the command starts, and none of it can be taken back. Refuses to run anything where a promise cannot be kept: then it
-ends with code 126 and says why. Refuses: what the plan is (`act/sandbox`).
+ends with code 126 and says why. Refuses: what the plan is (`act/commands/sandbox`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Owns finding the fewest folders and files that together hold everything below a folder except protected places. Links are left
 out: what they lead to is allowed where it really is, or not at all. Bounded: a folder in which a protected place lies is listed,
-and no other. After: `act/sandbox`.
+and no other. After: `act/commands/sandbox`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The warden of one command: a small program of its own that runs it and leaves nothing of it behind.
 
-Started by `act/commands` as a script, with the standard library alone. It makes the command the leader of a session of its own and,
+Started by `act/commands/commands` as a script, with the standard library alone. It makes the command the leader of a session of its own and,
 on Linux, becomes the parent of every orphan below it, so that nothing escapes by a session of its own, a double fork or `nohup`.
 It ends everything when the command ends, when it is told to (a byte, or the end of its standard input), and so also when the
-program that started it dies. Refuses: reading output (it goes straight to whoever asked), time limits (`act/commands`).
+program that started it dies. Refuses: reading output (it goes straight to whoever asked), time limits (`act/commands/commands`).
 
 Its arguments are the number of a descriptor and the command. On the descriptor it says, line by line: `began PID`, `ended CODE`
 (negative: a signal), `left N` (processes that were still running and were ended).

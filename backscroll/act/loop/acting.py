@@ -3,7 +3,7 @@
 Owns the order: proposals first, all of them before one question; refused ones are answered with the reason; calls that only look
 run side by side, the others one after another, with a look at the folder before and after. Every call gets exactly one result,
 whatever happens: a tool that fails, a person who stops, a crash (then the next start answers it). Refuses: turning failures into
-results (`act/calling`), rules (`act/approval`). Before: `act/toolbox`, `act/approval`. After: `act/loop`.
+results (`act/loop/calls`), rules (`act/approval/approval`). Before: `act/toolbox`, `act/approval/approval`. After: `act/loop/loop`.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.act.approval import LOOK, Rules, decide
-from backscroll.act.calling import Prepared, prepare, run
-from backscroll.act.happening import Called, Calling, End, Happening, Noted, Output
+from backscroll.act.approval.approval import LOOK, Rules, decide
+from backscroll.act.approval.refusals import fingerprint, refusal_text, refused_before
+from backscroll.act.loop.calls import Prepared, prepare, run
+from backscroll.act.loop.events import Called, Calling, End, Happening, Noted, Output
+from backscroll.act.loop.stopping import Stop, Stopped
 from backscroll.act.person import Decision, Person, Proposal
-from backscroll.act.refusals import fingerprint, refusal_text, refused_before
-from backscroll.act.stopping import Stop, Stopped
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import Toolbox
-from backscroll.engine.replying import mark_at_work, record_result, unanswered
+from backscroll.engine.calls.replies import mark_at_work, record_result, unanswered
 from backscroll.errors import BackscrollError
 from backscroll.vocab.change import Cause, CodeChange
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from backscroll.engine.changing import Workroom
+    from backscroll.engine.folder.workroom import Workroom
     from backscroll.engine.thread import Thread
 
 #: Effects after which files may be other ones.

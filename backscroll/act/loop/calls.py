@@ -3,7 +3,7 @@
 Owns looking the tool up, reading and checking its arguments, time limits, stopping, cleaning the output, and turning every
 failure into words with the tool's name in front (`[run_command] …`). No exception of a tool gets past here; only
 `KeyboardInterrupt` does, which is the person's. Output is kept whole for the record, up to `cleaning.HARDEST`; prompts show less of
-it by themselves. Refuses: asking whether a call is allowed (`act/approval`). Before: `act/toolbox`. After: `act/loop`.
+it by themselves. Refuses: asking whether a call is allowed (`act/approval/approval`). Before: `act/toolbox`. After: `act/loop/loop`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from backscroll.act.cleaning import HARDEST, one_line, readable, shortened
-from backscroll.act.marking import marked
+from backscroll.act.commands.cleaning import HARDEST, one_line, readable, shortened
+from backscroll.act.loop.marking import marked
+from backscroll.act.loop.stopping import Stop, Stopped
 from backscroll.act.person import Preview, Proposal
-from backscroll.act.stopping import Stop, Stopped
 from backscroll.act.tool import Tool, ToolContext, ToolOutput
 from backscroll.act.toolbox import Toolbox
 from backscroll.errors import BackscrollError

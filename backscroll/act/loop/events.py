@@ -1,7 +1,7 @@
 """What happens while an agent works, as it happens: what a terminal draws and what `run --json` prints.
 
 Owns the nouns and their JSON. The last happening of a run is always `Finished`. Refuses: drawing them (`surfaces`). Before:
-`act/loop` yields them.
+`act/loop/loop` yields them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Owns the placeholders (`{workspace}`, `{project_instructions}`, `{language}`; `{recent_operations}` is filled in by the engine at
 every prompt) and the project's own instructions (AGENTS.md and its kin). The text changes only where a file changed, so that a
-provider's cache goes on hitting. Refuses: putting it into the thread (`engine/instructing`). After: `act/agent`.
+provider's cache goes on hitting. Refuses: putting it into the thread (`engine/calls/instructions`). After: `act/agent`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from backscroll.errors import BackscrollError, InvalidInput
 from backscroll.regular_files import read_text
-from backscroll.workspace.files import Files
+from backscroll.workspace.files.files import Files
 
 #: Files in which a project tells agents how to work; all that exist are read, each text once.
 INSTRUCTIONS = (

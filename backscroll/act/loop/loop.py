@@ -2,7 +2,7 @@
 
 Owns the shape of a run: what the person said goes into the log first, then step after step a reply and the results of its calls,
 each durable before the next begins. So whatever ends a run (an answer, a limit, the person, a crash) leaves a thread that is valid
-and can go on. Refuses: talking to the model (`act/asking`), carrying out calls (`act/acting`). After: `act/agent`.
+and can go on. Refuses: talking to the model (`act/loop/step`), carrying out calls (`act/loop/acting`). After: `act/agent`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act.acting import Hands
-from backscroll.act.asking import Answer, Asker
-from backscroll.act.happening import Began, End, Finished, Happening, Noted, Step
-from backscroll.act.repeats import Repeats
-from backscroll.act.stopping import Stopped
-from backscroll.engine.replying import at_work, record_result, unanswered
+from backscroll.act.loop.acting import Hands
+from backscroll.act.loop.events import Began, End, Finished, Happening, Noted, Step
+from backscroll.act.loop.repeats import Repeats
+from backscroll.act.loop.step import Answer, Asker
+from backscroll.act.loop.stopping import Stopped
+from backscroll.engine.calls.replies import at_work, record_result, unanswered
 from backscroll.errors import BackscrollError, BudgetExceeded
 from backscroll.vocab.change import Cause
 from backscroll.vocab.ids import Ref
@@ -24,7 +24,7 @@ from backscroll.vocab.message import ContentLike, Message, cut_calls, is_cut
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from backscroll.engine.changing import Workroom
+    from backscroll.engine.folder.workroom import Workroom
     from backscroll.engine.thread import Thread
 
 _SILENT = 2  # replies without a word after which a run is given up
@@ -217,7 +217,7 @@ class Loop:
 
     def _committed(self, workroom: Workroom) -> Iterator[Happening]:
         """Commit what the agent changed; where that cannot be done the work stands all the same, and why is said."""
-        from backscroll.engine.committing import NothingToCommit
+        from backscroll.engine.folder.commits import NothingToCommit
 
         try:
             done = workroom.commit()

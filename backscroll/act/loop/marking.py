@@ -3,8 +3,8 @@
 Owns the frame around results that speak to the model (orders, false speakers, marks that separate the speakers of a
 conversation), and the sentence of the system prompt that says what the frame means. Ordinary results cost nothing: they stand in
 a result of a tool already, and are left as they are, so that digests and edits see the very bytes. The frame is the same for the
-same text, so prompts stay cached. Refuses: deciding what may be done (`act/approval`); a frame is no fence, asking is.
-Before: `marking.toml`. After: `act/calling`.
+same text, so prompts stay cached. Refuses: deciding what may be done (`act/approval/approval`); a frame is no fence, asking is.
+Before: `marking.toml`. After: `act/loop/calls`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Owns noticing it: the steps of a run are compared by their calls and what came of them; a circle of up to three steps that was gone
 through three times ends the run. Calls that bring something new each time (a poll that changes, a test after an edit) never do. Pure.
-Before: `act/acting`. After: `act/loop`.
+Before: `act/loop/acting`. After: `act/loop/loop`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Owns what can go wrong between us and a model: a busy service or a cut stream is asked again (what was shown of that answer is
 void then), a prompt that is too long for the model is made again under a smaller budget, once; a person who stops in the middle keeps
 what was said so far, marked as broken off. Every attempt is on the ledger before it goes out, so that one in the middle of which the
-program dies is not missing there. Refuses: tools (`act/acting`), when to stop asking (`act/loop`). Before:
-`engine/prompting`, `llm/retrying`. After: `act/loop`.
+program dies is not missing there. Refuses: tools (`act/loop/acting`), when to stop asking (`act/loop/loop`). Before:
+`engine/prompts/builder`, `llm/clients/retries`. After: `act/loop/loop`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act.happening import Asked, Counted, Forming, Happening, Noted, Said, Thought
-from backscroll.act.stopping import Stop, Stopped
-from backscroll.engine.answer_limit import affordable_answer, learn_output_limit, longest_answer
-from backscroll.engine.costing import FAILED, check_limits, expected_cost, record_asked, record_call
-from backscroll.engine.replying import ANSWER, Recorded, first_calls, record_reply
+from backscroll.act.loop.events import Asked, Counted, Forming, Happening, Noted, Said, Thought
+from backscroll.act.loop.stopping import Stop, Stopped
+from backscroll.engine.calls.replies import ANSWER, Recorded, first_calls, record_reply
+from backscroll.engine.models.costs import FAILED, check_limits, expected_cost, record_asked, record_call
+from backscroll.engine.prompts.answer_limit import affordable_answer, learn_output_limit, longest_answer
 from backscroll.errors import BackscrollError, ContextOverflow, CutShort, InvalidInput, ModelError
-from backscroll.llm.client import (
+from backscroll.llm.clients.client import (
     Again,
     CallDelta,
     Client,
@@ -34,15 +34,15 @@ from backscroll.llm.client import (
     Usage,
     broken_calls,
 )
-from backscroll.llm.ledger import Tokens
-from backscroll.llm.retrying import Patience, stream_with_retries
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.llm.clients.retries import Patience, stream_with_retries
+from backscroll.llm.prices.ledger import Tokens
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Section
 
 if TYPE_CHECKING:
-    from backscroll.engine.costing import Charge
-    from backscroll.engine.prompting import Prompt
+    from backscroll.engine.models.costs import Charge
+    from backscroll.engine.prompts.builder import Prompt
     from backscroll.engine.thread import Thread
 
 #: Of the prompt that a model found too long, so much is kept in the next try.

@@ -1,7 +1,7 @@
 """Stopping: one switch that ends a run from any thread or signal handler.
 
 Owns the switch and who is told when it is thrown (an open stream is closed, a process group is killed). Before: `act/agent`.
-After: `act/loop`, `act/commands`.
+After: `act/loop/loop`, `act/commands/commands`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from backscroll.llm.preloading import preload
+from backscroll.llm.clients.preloading import preload
 
 if TYPE_CHECKING:
     from backscroll.act.agent import Agent
@@ -74,8 +74,8 @@ class Warming:
                 workroom.keeper.take()
 
     def _recall(self) -> None:
-        from backscroll.engine.recalling import preload as make_ready
-        from backscroll.llm.encoder import encoder_of
+        from backscroll.engine.search.recall import preload as make_ready
+        from backscroll.llm.encoders.encoder import encoder_of
 
         thread = self._agent.thread
         encoder = encoder_of(thread.engine.settings.encoder)

@@ -1,7 +1,7 @@
 """The way to an MCP server behind an address, over streamable HTTP, with bounds.
 
 Owns the HTTP client with its time limits and the bound on the size of one answer, and the filter that a program's pipe has too.
-Refuses: the protocol (package `mcp`). Before: `act/mcp_client_pipe`. After: `act/mcp_client_line`.
+Refuses: the protocol (package `mcp`). Before: `act/mcp/pipe`. After: `act/mcp/line`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from backscroll.act.mcp_client_pipe import LONGEST, Filter, PipeBroken, ServerOutput
-from backscroll.act.mcp_client_servers import Server
+from backscroll.act.mcp.pipe import LONGEST, Filter, PipeBroken, ServerOutput
+from backscroll.act.mcp.servers import Server
 
 
 @asynccontextmanager

@@ -2,7 +2,7 @@
 
 Owns the names (`server__tool`), schemas as other programs write them, what a call would do for the person, and turning results
 (text, pictures, sounds, resources, errors) into ours. A server that cannot be used is a problem that is told; the others work.
-Refuses: the line itself (`act/mcp_client_line`). After: `act/agent`, which passes the tools on like any others.
+Refuses: the line itself (`act/mcp/line`). After: `act/agent`, which passes the tools on like any others.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act.cleaning import one_line, readable
-from backscroll.act.mcp_client_asking import Questions
-from backscroll.act.mcp_client_line import Line
-from backscroll.act.mcp_client_servers import Server, usable_servers
+from backscroll.act.commands.cleaning import one_line, readable
+from backscroll.act.mcp.line import Line
+from backscroll.act.mcp.questions import Questions
+from backscroll.act.mcp.servers import Server, usable_servers
 from backscroll.act.person import Effect, Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import plain_preview

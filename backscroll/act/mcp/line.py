@@ -2,8 +2,8 @@
 
 Owns starting and ending it, the event loop (the protocol is asynchronous, tools are not), time limits, stopping, noticing that the
 server is gone and starting it once more. What a program prints to its standard errors is kept and quoted where it fails. Refuses:
-what tools look like (`act/mcp_client`). What a server asks the person is handed to whoever waits for its answer (while a person thinks,
-no time runs out); a server that wants a model of ours gets none. Before: `act/mcp_client_servers`. After: `act/mcp_client`.
+what tools look like (`act/mcp/client`). What a server asks the person is handed to whoever waits for its answer (while a person thinks,
+no time runs out); a server that wants a model of ours gets none. Before: `act/mcp/servers`. After: `act/mcp/client`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from backscroll.act.cleaning import readable
-from backscroll.act.mcp_client_asking import DECLINED, Answered, Ask, Wanted
-from backscroll.act.mcp_client_pipe import ServerOutput
-from backscroll.act.mcp_client_servers import Server
-from backscroll.act.stopping import Stop, Stopped
+from backscroll.act.commands.cleaning import readable
+from backscroll.act.loop.stopping import Stop, Stopped
+from backscroll.act.mcp.pipe import ServerOutput
+from backscroll.act.mcp.questions import DECLINED, Answered, Ask, Wanted
+from backscroll.act.mcp.servers import Server
 from backscroll.errors import BackscrollError, MissingExtra
 
 if TYPE_CHECKING:
@@ -124,11 +124,11 @@ class Line:
 
         server = self.server
         if server.url:
-            from backscroll.act.mcp_client_address import open_address
+            from backscroll.act.mcp.address import open_address
 
             way = open_address(server, self.output)
         else:
-            from backscroll.act.mcp_client_pipe import open_pipe
+            from backscroll.act.mcp.pipe import open_pipe
 
             way = open_pipe(server, self.root, self.output)
         return Client(way, elicitation_callback=self._elicited)

@@ -4,7 +4,7 @@ Owns starting the program in a session of its own (it cannot reach the terminal)
 prints to standard error, and ending it with all of its children. Bounds the length of a line, the number of lines that are
 not JSON-RPC and the number of messages that answer nothing, so that a broken server costs neither memory nor the screen. A list of
 tools is passed on without the entries that are not tools: one bad entry must not hide the others. Refuses: the protocol (package
-`mcp`). After: `act/mcp_client_line`.
+`mcp`). After: `act/mcp/line`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.act.mcp_client_servers import Server
+from backscroll.act.mcp.servers import Server
 
 if TYPE_CHECKING:
     from anyio.abc import ByteReceiveStream, Process

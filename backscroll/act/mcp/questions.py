@@ -1,8 +1,8 @@
 """A server of tools asks the person something in the middle of a call: one question for each thing that it wants to know.
 
 Owns the questions, reading the answers as the server's form wants them (asked once more where one does not fit), and declining: by an
-empty answer, or because nobody is there. Nothing that was not typed is sent. Refuses: the line (`act/mcp_client_line`), secrets (the
-protocol forbids servers to ask for them this way). Words: `mcp_client_asking.toml`. Before: `act/person`. After: `act/mcp_client`.
+empty answer, or because nobody is there. Nothing that was not typed is sent. Refuses: the line (`act/mcp/line`), secrets (the
+protocol forbids servers to ask for them this way). Words: `mcp_client_asking.toml`. Before: `act/person`. After: `act/mcp/client`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from backscroll.act.arguments import checked
-from backscroll.act.cleaning import readable
+from backscroll.act.commands.cleaning import readable
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
 

@@ -2,7 +2,7 @@
 
 Owns the noun, reading and checking the tables. A server is a program (`command`, `args`, `env`) or an address (`url`, `headers`).
 `${NAME}` in a value is taken from the environment, so that keys need not stand in the file. Refuses: starting anything
-(`act/mcp_client`). Before: `config`. After: `act/mcp_client`.
+(`act/mcp/client`). Before: `config`. After: `act/mcp/client`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Owns a client that asks nobody: it follows orders (as calls of tools, so that the same loop asks, runs and records them) and answers
 everything else by quoting the record. It invents nothing, costs nothing, and gives the same answer to the same record. It says that
 it is no model, in full once per conversation. Refuses: understanding language beyond its small list of orders. Before:
-`act/companion_orders`, `act/companion_quotes`. After: `act/agent`.
+`act/offline/orders`, `act/offline/quotes`. After: `act/agent`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act.companion_orders import Order, asks_for_help, order_of, usages
-from backscroll.act.companion_quotes import OFFLINE, answer, outcome, says, todos_of
-from backscroll.engine.tongue import language_of
+from backscroll.act.offline.orders import Order, asks_for_help, order_of, usages
+from backscroll.act.offline.quotes import OFFLINE, answer, outcome, says, todos_of
+from backscroll.engine.core.language import language_of
 from backscroll.errors import CutShort
-from backscroll.llm.client import CallDelta, Done, Reply, Request, StreamEvent, TextDelta, Usage
+from backscroll.llm.clients.client import CallDelta, Done, Reply, Request, StreamEvent, TextDelta, Usage
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall
 

@@ -2,7 +2,7 @@
 
 Owns turning one line (`read README.md`, `运行 git status`, `crop top 5`) into a call of a tool. What is not clearly an order is none:
 a question that begins with the same word goes to the record instead. Refuses: carrying anything out (the loop does, asking as ever).
-After: `act/companion`.
+After: `act/offline/companion`.
 """
 
 from __future__ import annotations

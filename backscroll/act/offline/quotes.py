@@ -2,8 +2,8 @@
 
 Owns finding what answers a question (in the thread, then in its project, then by words), quoting it with who said it, when, and
 its handle, and telling what tools have done. Every sentence about the past is a quote, or says that there is none; the companion's
-own answers are never quoted again. Refuses: understanding orders (`act/companion_orders`). Before: `engine/recalling`,
-`engine/searching`. After: `act/companion`.
+own answers are never quoted again. Refuses: understanding orders (`act/offline/orders`). Before: `engine/search/recall`,
+`engine/search/words`. After: `act/offline/companion`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act.companion_orders import Todo, asks_for_help, order_of, tables
-from backscroll.act.refusals import ACT
-from backscroll.engine.tongue import language_of, subject_words
+from backscroll.act.approval.refusals import ACT
+from backscroll.act.offline.orders import Todo, asks_for_help, order_of, tables
+from backscroll.engine.core.language import language_of, subject_words
 from backscroll.errors import BackscrollError
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -87,7 +87,7 @@ def _told(head: str, quotes: Iterable[Quote]) -> str:
 
 
 def _recalled(thread: Thread, text: str, language: str, own: set[Ref], scope: str) -> list[Quote]:
-    from backscroll.engine.recalling import recall
+    from backscroll.engine.search.recall import recall
 
     try:
         found = recall(thread, text, _BUDGET, scope=scope, limit=_QUOTES * 4, exclude=own)

@@ -2,7 +2,7 @@
 
 Owns the way from the call to the verdict: a task is started from the user's request where none runs, the attempt is written down,
 the person judges, and the task is completed, sent back with feedback and a new plan, or left open where nobody is there. Before:
-`engine/tasking`.
+`engine/work/tasks`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.act.cleaning import one_line
+from backscroll.act.commands.cleaning import one_line
 from backscroll.act.person import Judgement, Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool

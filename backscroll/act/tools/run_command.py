@@ -1,6 +1,6 @@
 """The tool `run_command`: a command line in the working folder.
 
-Owns the words of its result, and in which sandbox it runs. Refuses: folders outside. Before: `act/commands`, `act/sandbox`.
+Owns the words of its result, and in which sandbox it runs. Refuses: folders outside. Before: `act/commands/commands`, `act/commands/sandbox`.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.act.command_environment import key_variables
-from backscroll.act.commands import CommandResult, run
+from backscroll.act.commands.commands import CommandResult, run
+from backscroll.act.commands.environment import key_variables
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
-from backscroll.act.tools.folder import files_of
+from backscroll.act.tools.files.folder import files_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.act.sandbox import Sandbox
+    from backscroll.act.commands.sandbox import Sandbox
 
 _MORE = 10  # times the usual limit is what a call may ask for
 
@@ -38,7 +38,7 @@ def _sandbox(context: ToolContext) -> Sandbox | None:
     settings = context.thread.engine.settings
     if settings.agent_sandbox == "off":
         return None
-    from backscroll.act.sandbox import sandbox_for
+    from backscroll.act.commands.sandbox import sandbox_for
 
     return sandbox_for(settings, files_of(context).root)
 

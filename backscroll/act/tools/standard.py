@@ -12,23 +12,23 @@ from backscroll.act.tool import Tool
 
 def standard_tools(root: Path | None = None) -> list[Tool]:
     """Our own tools; without a folder to work in, those that need none."""
-    from backscroll.act.tools.apply_patch import apply_patch
     from backscroll.act.tools.ask_followup_question import ask_followup_question
     from backscroll.act.tools.attempt_completion import attempt_completion
-    from backscroll.act.tools.edit_file import edit_file
-    from backscroll.act.tools.expand import expand
-    from backscroll.act.tools.graph_lookup import graph_lookup
-    from backscroll.act.tools.list_files import list_files
-    from backscroll.act.tools.read_file import read_file
-    from backscroll.act.tools.recall import recall
-    from backscroll.act.tools.remember import remember
+    from backscroll.act.tools.files.apply_patch import apply_patch
+    from backscroll.act.tools.files.edit_file import edit_file
+    from backscroll.act.tools.files.list_files import list_files
+    from backscroll.act.tools.files.read_file import read_file
+    from backscroll.act.tools.files.search_files import search_files
+    from backscroll.act.tools.files.write_file import write_file
+    from backscroll.act.tools.memory.expand import expand
+    from backscroll.act.tools.memory.graph_lookup import graph_lookup
+    from backscroll.act.tools.memory.recall import recall
+    from backscroll.act.tools.memory.remember import remember
+    from backscroll.act.tools.memory.smart_context_cropper import smart_context_cropper
+    from backscroll.act.tools.memory.tool_history import tool_history
     from backscroll.act.tools.run_command import run_command
-    from backscroll.act.tools.search_files import search_files
-    from backscroll.act.tools.smart_context_cropper import smart_context_cropper
     from backscroll.act.tools.start_new_task import start_new_task
-    from backscroll.act.tools.tool_history import tool_history
     from backscroll.act.tools.update_todos import update_todos
-    from backscroll.act.tools.write_file import write_file
 
     files: list[Tool] = [
         read_file,

@@ -1,13 +1,13 @@
 """The tool `start_new_task`: what came before is summed up and leaves the prompt, and a new task begins.
 
-Before: `engine/tasking`.
+Before: `engine/work/tasks`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backscroll.act.cleaning import one_line
+from backscroll.act.commands.cleaning import one_line
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool

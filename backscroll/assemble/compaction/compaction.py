@@ -2,7 +2,7 @@
 
 Owns the shape and its JSON (the sealed body of a log event). Levels, kept pieces and cuts hold no words; notes and the index do, and
 each names the revision it was taken from. Scores that depend on age are frozen here: between two compactions nothing is decided anew, so the
-prompt only grows at its end. Before: `assemble/policy` makes it. After: `assemble/view` renders by it.
+prompt only grows at its end. Before: `assemble/compaction/policy` makes it. After: `assemble/view/view` renders by it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, cast, get_args
 
-from backscroll.assemble.view_pieces import Range
+from backscroll.assemble.view.pieces import Range
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json

@@ -2,7 +2,7 @@
 
 Never cropped: system messages, the latest user message, pinned messages, calls without a result. A reply and the results
 of its calls go together or not at all, so only some amounts are possible; the others are refused with the nearest ones. A
-crop from the bottom stops at the latest user message. Before: `assemble/units`. After: `engine/cropping` writes the event.
+crop from the bottom stops at the latest user message. Before: `assemble/view/units`. After: `engine/prompts/compaction/crops` writes the event.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from backscroll.assemble.units import Unit
+from backscroll.assemble.view.units import Unit
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message

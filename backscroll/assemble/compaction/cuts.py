@@ -2,7 +2,7 @@
 
 A compaction chooses for the whole past; a cut touches a step or two and leaves everything before them in the cache. Two cases: a
 newest step that does not fit, and a giant result that has been answered. Pure arithmetic over units; what is kept of a result is
-chosen by `assemble/policy`. Before: `assemble/marks`. After: `engine/cuts` writes the cut down.
+chosen by `assemble/compaction/policy`. Before: `assemble/compaction/marks`. After: `engine/prompts/compaction/cuts` writes the cut down.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from backscroll.assemble.compaction import Compaction
-from backscroll.assemble.fade import Boost
-from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.policy import trim
-from backscroll.assemble.units import Unit
-from backscroll.assemble.view import Lens
+from backscroll.assemble.compaction.compaction import Compaction
+from backscroll.assemble.compaction.fade import Boost
+from backscroll.assemble.compaction.policy import trim
+from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.view.units import Unit
+from backscroll.assemble.view.view import Lens
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import ToolResult
 

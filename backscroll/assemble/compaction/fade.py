@@ -1,7 +1,7 @@
 """What stays of what is old: which pieces to the letter, which strings as notes.
 
 Owns the choice under a budget: pieces and notes compete, the most worth per token first, and what is shown already is worth
-nothing. Pieces are kept for the lines they are, notes for the strings. Before: `assemble/fade_trail`, `assemble/notes`. After: `assemble/policy` puts the choice into a compaction.
+nothing. Pieces are kept for the lines they are, notes for the strings. Before: `assemble/compaction/trail`, `assemble/compaction/notes`. After: `assemble/compaction/policy` puts the choice into a compaction.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from math import exp, log, log1p
 from operator import attrgetter, itemgetter
 from typing import NamedTuple, TypeAlias
 
-from backscroll.assemble.fade_trail import (
+from backscroll.assemble.compaction.notes import FAINT, worth
+from backscroll.assemble.compaction.trail import (
     Leaf,
     Seen,
     Trail,
@@ -21,10 +22,9 @@ from backscroll.assemble.fade_trail import (
     strings_in_text,
     tokens_in_text,
 )
-from backscroll.assemble.fade_weights import weights
-from backscroll.assemble.notes import FAINT, worth
-from backscroll.assemble.view_meter import rough
-from backscroll.assemble.view_pieces import LONG, Range, joined
+from backscroll.assemble.compaction.weights import weights
+from backscroll.assemble.view.meter import rough
+from backscroll.assemble.view.pieces import LONG, Range, joined
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 

@@ -2,7 +2,7 @@
 
 Most of what a conversation comes back to after a long time was never spoken: a path, a symbol or an amount that stood in one tool
 result. The window of a prompt is bounded, so what is known of such a string (where it was read, who used it, how lately) is written
-into the compaction that passes over it. Owns which are kept, under a limit. Before: `assemble/fade_trail`. After: `engine/compacting`
+into the compaction that passes over it. Owns which are kept, under a limit. Before: `assemble/compaction/trail`. After: `engine/prompts/compaction/compaction`
 writes them down, and the next trail begins with them.
 """
 
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backscroll.assemble.compaction import IndexedString
-from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.notes import FAINT, worth
-from backscroll.assemble.view_meter import rough
+from backscroll.assemble.compaction.compaction import IndexedString
+from backscroll.assemble.compaction.notes import FAINT, worth
+from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.view.meter import rough
 
 MOST = 300  # strings in a compaction
 

@@ -3,7 +3,7 @@
 A compaction aims; this keeps the promise. What is too large is cut in the middle and says by which handle the whole is found;
 then the oldest go. What is held to the letter never goes: system messages, pins, the latest user message, waiting calls. What
 stands beside it in one unit (results of sibling calls) is only cut. Below their size the error names the smallest budget that
-would do. Before: `assemble/view`. After: wires.
+would do. Before: `assemble/view/view`. After: wires.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from backscroll.assemble.fade import water_level
-from backscroll.assemble.view_meter import Meter, spelled
-from backscroll.assemble.view_pieces import GAP, arguments_of
+from backscroll.assemble.compaction.fade import water_level
+from backscroll.assemble.view.meter import Meter, spelled
+from backscroll.assemble.view.pieces import GAP, arguments_of
 from backscroll.errors import BudgetTooSmall
-from backscroll.formats.json_text import dumps
+from backscroll.formats.sources.json_text import dumps
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

@@ -2,7 +2,7 @@
 
 Falling back to L tokens every k calls while growing by g a call costs about wL/k + rL + rgk/2 + wg a call (read price r, write price
 w), so the best high mark is L + √(2wLg/r). Where growth is lumpy the best mark comes earlier. Owns arithmetic only.
-Before: `llm` knows prices and windows. After: `assemble/policy` compacts.
+Before: `llm` knows prices and windows. After: `assemble/compaction/policy` compacts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-from backscroll.assemble.compaction import Reason
+from backscroll.assemble.compaction.compaction import Reason
 from backscroll.config import Settings
 
 MUST = 0.97  # of the budget: no room for another message

@@ -1,7 +1,7 @@
 """Notes: specific strings that are carried on when the text around them fades.
 
 Owns the worth of a string: who used it, how often, how lately, what it looks like. A note names the revision it was read in.
-Before: `assemble/fade_trail`. After: `assemble/fade` chooses, `assemble/compaction` writes notes down.
+Before: `assemble/compaction/trail`. After: `assemble/compaction/fade` chooses, `assemble/compaction/compaction` writes notes down.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import exp, log1p
 
-from backscroll.assemble.fade_trail import Use
-from backscroll.assemble.fade_weights import weights
+from backscroll.assemble.compaction.trail import Use
+from backscroll.assemble.compaction.weights import weights
 
 FAINT = 0.001  # chances below this are not worth looking at
 

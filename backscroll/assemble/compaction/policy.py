@@ -3,7 +3,7 @@
 Owns the order in which things fade: old tool results first, then whole steps to a line, then the oldest leave altogether (far
 summaries and notes speak for them). What an earlier compaction condensed stays as it is, byte for byte, as long as it is small
 enough, so that only the end of the prompt is written anew. Refuses to touch what is protected; a compaction that does not
-shrink the prompt is None. Before: `assemble/marks` says when. After: `assemble/view` shows it.
+shrink the prompt is None. Before: `assemble/compaction/marks` says when. After: `assemble/view/view` shows it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 
-from backscroll.assemble.compaction import Compaction, Note, Reason
-from backscroll.assemble.fade import Boost, Chooser, Source
-from backscroll.assemble.fade_trail import Trail, strings_in_text
-from backscroll.assemble.marks import Prices
-from backscroll.assemble.units import Unit, fresh_units
-from backscroll.assemble.view import Lens, protected, view
-from backscroll.assemble.view_meter import rough
-from backscroll.assemble.view_pieces import Range
+from backscroll.assemble.compaction.compaction import Compaction, Note, Reason
+from backscroll.assemble.compaction.fade import Boost, Chooser, Source
+from backscroll.assemble.compaction.marks import Prices
+from backscroll.assemble.compaction.trail import Trail, strings_in_text
+from backscroll.assemble.view.meter import rough
+from backscroll.assemble.view.pieces import Range
+from backscroll.assemble.view.units import Unit, fresh_units
+from backscroll.assemble.view.view import Lens, protected, view
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolResult

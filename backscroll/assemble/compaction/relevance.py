@@ -1,7 +1,7 @@
 """How much something old has to do with the task at hand: by shared words, without a model.
 
 Words that every sentence has count nothing, names and numbers count more. Given as a share from 0
-(nothing in common) to 1 (all that the task speaks of is in there). Before: `recall/words`. After: `engine/cropping` asks a
+(nothing in common) to 1 (all that the task speaks of is in there). Before: `recall/text/words`. After: `engine/prompts/compaction/crops` asks a
 person first where the share is high.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backscroll.recall.cut import stopwords
-from backscroll.recall.words import index_words
+from backscroll.recall.text.terms import stopwords
+from backscroll.recall.text.words import index_words
 
 
 def relevance(task: str, texts: Sequence[str]) -> float:

@@ -1,7 +1,7 @@
 """What a history is made of, unit by unit: sizes, pieces, the specific strings in them, and who used those when.
 
 Owns the counting that choosing what to keep rests on; it is done once per unit and only ever added to. Refuses to judge:
-`assemble/fade` and `assemble/notes` do. Before: `assemble/units`.
+`assemble/compaction/fade` and `assemble/compaction/notes` do. Before: `assemble/view/units`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from backscroll.assemble.compaction import IndexedString
-from backscroll.assemble.fade_weights import Weights, weights
-from backscroll.assemble.units import Unit
-from backscroll.assemble.view_meter import Meter
-from backscroll.assemble.view_pieces import Kind, Range, Slot, Slots
+from backscroll.assemble.compaction.compaction import IndexedString
+from backscroll.assemble.compaction.weights import Weights, weights
+from backscroll.assemble.view.meter import Meter
+from backscroll.assemble.view.pieces import Kind, Range, Slot, Slots
+from backscroll.assemble.view.units import Unit
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _LETTER = r"A-Za-z0-9_\u00c0-\u04ff./#@~:+-"
 #: Words with something in them that plain words do not have: paths, addresses, names of code, numbers. The look-ahead passes

@@ -2,7 +2,7 @@
 
 Owns: `check`, which names every rule that a prompt breaks, and `repair`, which mends it: deterministic, idempotent, without a
 clock, and what is right stays as it is to the byte. Both are one walk, so they can never disagree. Refuses: building
-prompts; `assemble/wires` does. Before: one module per wire. After: `engine/validating`, `assemble/wires`.
+prompts; `assemble/wires` does. Before: one module per wire. After: `engine/prompts/validation`, `assemble/wires`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from backscroll.assemble.validity import anthropic, chat, responses
+from backscroll.assemble.validity.anthropic import rules as anthropic
 from backscroll.assemble.validity.clean import cleaned
 from backscroll.assemble.validity.draft import Draft, Entry
+from backscroll.assemble.validity.openai import chat, responses
 from backscroll.assemble.validity.rules import Change, Flaw, Rule, rules
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json

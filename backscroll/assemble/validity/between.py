@@ -1,7 +1,7 @@
 """Rules that two prompts keep between them: before and after a crop, one call and the next, a prompt and its fork.
 
 Owns: what only a comparison shows, and sums: windows, the service's own compaction, figures of usage. Refuses: mending; who
-cropped or changed something has to do it otherwise. Before: `rules`. After: `assemble/crop`, `engine`.
+cropped or changed something has to do it otherwise. Before: `rules`. After: `assemble/compaction/crop`, `engine`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from backscroll.assemble.validity.rules import Flaw, rules
-from backscroll.formats.json_text import dumps
-from backscroll.formats.rows import as_array, as_object, as_text
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import as_array, as_object, as_text
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 

@@ -19,8 +19,8 @@ from typing import Final, NamedTuple, TypeAlias
 from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.models import binds_thinking
 from backscroll.assemble.validity.rules import Flaw, rules
-from backscroll.formats.json_text import dumps
-from backscroll.formats.rows import as_array, as_object, as_text
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import as_array, as_object, as_text
 from backscroll.vocab.part import Json
 
 #: The digest of the bytes behind an address, where the sender knows it.

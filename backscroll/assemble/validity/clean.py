@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
-from backscroll.vocab.unicode import is_valid_text, valid_text
+from backscroll.vocab.values.unicode import is_valid_text, valid_text
 
 _DEEPEST: Final = 200  # levels of lists and objects; real ones have a dozen
 

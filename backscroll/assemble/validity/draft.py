@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from backscroll.assemble.validity.rules import Change, Flaw, rules
-from backscroll.formats.json_text import dumps
-from backscroll.formats.rows import as_array, without
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import as_array, without
 from backscroll.vocab.part import Json
 
 #: What stands in for a result that nobody has.

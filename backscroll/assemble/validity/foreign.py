@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from backscroll.assemble.validity.draft import Draft, Entry
-from backscroll.formats.json_text import dumps
-from backscroll.formats.rows import as_array, as_object, as_text, without
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 

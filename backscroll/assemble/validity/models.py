@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _CLAUDE_NEW = late(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-opus-4-6-20260101
 _CLAUDE_OLD = late(r"claude-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")  # claude-3-5-sonnet-20241022

@@ -1,7 +1,7 @@
 """Requests as programs keep them in files: which wire they are for, and the same request with a mended prompt.
 
 Owns: bodies of the three wires, bare lists of messages, entries of batch files. Refuses: files. Before: `validity.check`.
-After: `engine/validating`.
+After: `engine/prompts/validation`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from backscroll.assemble.validity import Repaired, check, repair
 from backscroll.assemble.validity.models import claude
 from backscroll.assemble.validity.rules import Flaw
 from backscroll.errors import FormatError
-from backscroll.formats.rows import as_array, as_object, as_text, without
+from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire, checked_wire
 

@@ -2,7 +2,7 @@
 
 Owns them. A part that was cut is followed by a message that asks to go on, wherever the model speaks next: so the prompt that is sent
 for the continuation ends with the user on every wire, and later prompts begin with the same bytes. Nothing of it is in the log: it
-follows from the mark of the cut, unless a prompt that ended with it was never answered (`engine/placement` writes that down). Pure. Before: `assemble/view`. After: `engine/composing`.
+follows from the mark of the cut, unless a prompt that ended with it was never answered (`engine/prompts/placement` writes that down). Pure. Before: `assemble/view/view`. After: `engine/prompts/composer`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from backscroll.assemble.validity.draft import NO_RESULT
-from backscroll.assemble.view_meter import Meter
+from backscroll.assemble.view.meter import Meter
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text, ToolResult
 from backscroll.vocab.prompt import Block, Level

@@ -1,12 +1,12 @@
 """A call in one line: the tool, what it was about, how it went.
 
-A stand-in of few rules. Before: `vocab/part`. After: `assemble/view`.
+A stand-in of few rules. Before: `vocab/part`. After: `assemble/view/view`.
 """
 
 from __future__ import annotations
 
-from backscroll.assemble.units import Unit
-from backscroll.assemble.view_pieces import arguments_of, strings_in
+from backscroll.assemble.view.pieces import arguments_of, strings_in
+from backscroll.assemble.view.units import Unit
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 
 

@@ -2,7 +2,7 @@
 
 Owns how much that is (by the size of the window), and the excerpt itself: a function of the text and the limit alone, so that a result
 stands in every prompt in the same bytes until a compaction condenses it. The record keeps the whole. A call that broke off at the
-output limit is shown by its beginning. Pinned messages are shown whole. Pure. Before: `vocab/message`. After: `assemble/view`.
+output limit is shown by its beginning. Pinned messages are shown whole. Pure. Before: `vocab/message`. After: `assemble/view/view`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from backscroll.assemble.view_meter import spelled
-from backscroll.assemble.view_pieces import GAP
-from backscroll.formats.json_text import dumps
+from backscroll.assemble.view.meter import spelled
+from backscroll.assemble.view.pieces import GAP
+from backscroll.formats.sources.json_text import dumps
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message, cut_calls
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 #: Bytes up to which a result is shown whole, for each token of the window, and an excerpt's at the most: what fits is shown whole once. In a
 #: large window a result may have a byte for each of its tokens, a quarter of it in plain text; it is cut once it was answered.

@@ -3,7 +3,7 @@
 A handle such as `[bs:17]` names an original that a prompt does not show. Where no tool is offered that opens it, it only costs tokens
 and invites the model to call what is not there; so do the sentences that tell how. Words of the conversation itself are never
 touched: of a message that is shown to the letter, or with its results in a line, only the handle that stands for its own rest goes.
-Refuses: deciding who gets them (`engine/prompting`). Before: `vocab/handle`.
+Refuses: deciding who gets them (`engine/prompts/builder`). Before: `vocab/handle`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a block weighs: tokens of its words, its calls and their results, and the frame around a message.
 
 Owns no tokenizer: how a text is counted is passed in, and what was counted once is passed in too (`sizes`, by revision).
-Before: `vocab/prompt`. After: `assemble/view` weighs blocks, `assemble/policy` compares them with a budget.
+Before: `vocab/prompt`. After: `assemble/view/view` weighs blocks, `assemble/compaction/policy` compares them with a budget.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from backscroll.assemble.wires.parts import arguments_text
 from backscroll.derive.recipe import Count
-from backscroll.formats.json_text import dumps
+from backscroll.formats.sources.json_text import dumps
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

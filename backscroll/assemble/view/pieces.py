@@ -3,7 +3,7 @@
 Owns one walk over all that has words in a message (texts, string arguments of calls, texts of results), always in the same
 order, so that a range of numbers written down at a compaction means the same piece for ever. Lines are pieces; a very long line
 (JSON without breaks, a paragraph) is cut after commas and full stops. Joined together the pieces are the text, byte for byte.
-Before: `vocab/message`. After: `assemble/fade` chooses pieces, `assemble/view` shows them.
+Before: `vocab/message`. After: `assemble/compaction/fade` chooses pieces, `assemble/view/view` shows them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from backscroll.formats.json_text import NotJson, dumps, words_parsed
+from backscroll.formats.sources.json_text import NotJson, dumps, words_parsed
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 Kind: TypeAlias = Literal["words", "argument", "result"]
 Range: TypeAlias = tuple[int, int]  # first piece, and the one after the last

@@ -1,7 +1,7 @@
 """Units: the smallest things that a prompt keeps or fades whole.
 
 A unit is a message by itself, or a reply together with the results of its calls: nothing ever comes between those. Before:
-`vocab/message`. After: `assemble/policy` chooses a level for each unit.
+`vocab/message`. After: `assemble/compaction/policy` chooses a level for each unit.
 """
 
 from __future__ import annotations

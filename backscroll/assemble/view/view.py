@@ -2,7 +2,7 @@
 
 Owns how a unit looks at each level. Deterministic and prefix-stable: with the same compaction, more units only append blocks, byte
 for byte. Calls and results fade together, so no result ever stands without its call. Wherever something is hidden its handle
-stands. Refuses to decide: `assemble/policy` does. After: `assemble/wires` spells the blocks.
+stands. Refuses to decide: `assemble/compaction/policy` does. After: `assemble/wires` spells the blocks.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapp
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from backscroll.assemble.compaction import Compaction, Note
-from backscroll.assemble.excerpt import shown_parts
-from backscroll.assemble.units import Unit, newest_turn, waiting_replies
-from backscroll.assemble.view_digest import call_lines
-from backscroll.assemble.view_meter import Meter
-from backscroll.assemble.view_pieces import GAP, Range, Slot, Slots, kept, shortened
+from backscroll.assemble.compaction.compaction import Compaction, Note
+from backscroll.assemble.view.digest import call_lines
+from backscroll.assemble.view.excerpt import shown_parts
+from backscroll.assemble.view.meter import Meter
+from backscroll.assemble.view.pieces import GAP, Range, Slot, Slots, kept, shortened
+from backscroll.assemble.view.units import Unit, newest_turn, waiting_replies
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user

@@ -18,9 +18,9 @@ from backscroll.assemble.wires import anthropic, openai_chat, openai_responses
 from backscroll.assemble.wires.insertion import InsertionForm, Manner
 from backscroll.assemble.wires.pairing import pair
 from backscroll.assemble.wires.shape import Breakpoint, Rendered, SameModel, Speller, block_kinds
-from backscroll.formats.media import no_blobs
-from backscroll.formats.rows import as_array
 from backscroll.formats.shape import Blobs
+from backscroll.formats.sources.media import no_blobs
+from backscroll.formats.sources.rows import as_array
 from backscroll.vocab.part import Json, ToolCall, ToolResult
 from backscroll.vocab.prompt import TAIL, Block, Section, Wire, checked_wire
 

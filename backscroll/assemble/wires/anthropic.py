@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from backscroll.assemble.validity.anthropic import in_marks, in_words
+from backscroll.assemble.validity.anthropic.rules import in_marks, in_words
 from backscroll.assemble.validity.models import takes_system_messages
 from backscroll.assemble.wires.insertion import is_own, words_of_insertion
 from backscroll.assemble.wires.parts import (
@@ -22,12 +22,12 @@ from backscroll.assemble.wires.parts import (
     opaque_words,
 )
 from backscroll.assemble.wires.shape import Breakpoint, Speller, block_kinds
-from backscroll.formats.json_text import words_parsed
-from backscroll.formats.media import to_base64
-from backscroll.formats.rows import as_array, as_object, as_text
+from backscroll.formats.sources.json_text import words_parsed
+from backscroll.formats.sources.media import to_base64
+from backscroll.formats.sources.rows import as_array, as_object, as_text
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block
-from backscroll.vocab.unicode import valid_text
+from backscroll.vocab.values.unicode import valid_text
 
 VENDOR: Final = "anthropic"
 _APART: Final = 15  # blocks between two marks; a mark looks back twenty

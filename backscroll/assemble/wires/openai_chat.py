@@ -21,7 +21,7 @@ from backscroll.assemble.wires.parts import (
     split,
 )
 from backscroll.assemble.wires.shape import Speller
-from backscroll.formats.media import to_base64, to_data_url
+from backscroll.formats.sources.media import to_base64, to_data_url
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall
 from backscroll.vocab.prompt import Block
 

@@ -17,8 +17,8 @@ from backscroll.assemble.wires.parts import (
     result_text,
 )
 from backscroll.assemble.wires.shape import Speller
-from backscroll.formats.media import to_data_url
-from backscroll.formats.rows import as_array, as_object, as_text
+from backscroll.formats.sources.media import to_data_url
+from backscroll.formats.sources.rows import as_array, as_object, as_text
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block
 

@@ -1,6 +1,6 @@
 """Parts as every wire can say them: arguments as JSON, attachments by their bytes or their name, the rest in words.
 
-Owns: what the three wires share in spelling a part. Refuses: shapes of a wire. Before: `formats/media`. After: one module
+Owns: what the three wires share in spelling a part. Refuses: shapes of a wire. Before: `formats/sources/media`. After: one module
 per wire.
 """
 
@@ -10,12 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from backscroll.formats.json_text import dumps, words_parsed
-from backscroll.formats.media import bytes_of, from_data_url
-from backscroll.formats.media_type import media_type
 from backscroll.formats.readable import label_of, readable_part
-from backscroll.formats.rows import as_object
 from backscroll.formats.shape import Blobs
+from backscroll.formats.sources.json_text import dumps, words_parsed
+from backscroll.formats.sources.media import bytes_of, from_data_url
+from backscroll.formats.sources.media_type import media_type
+from backscroll.formats.sources.rows import as_object
 from backscroll.vocab.part import Json, Media, Opaque, Part, Text, ToolCall, ToolResult
 
 #: Pictures that every wire takes.

@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from backscroll.assemble.validity.rules import Change
 from backscroll.assemble.wires.insertion import InsertionForm
-from backscroll.formats.rows import as_array, as_object
 from backscroll.formats.shape import Blobs
+from backscroll.formats.sources.rows import as_array, as_object
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Block, Wire
 

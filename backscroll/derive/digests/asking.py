@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias, cast
 
 from backscroll.derive.digests.cleaning import cut_middle, one_line, plain
 from backscroll.derive.digests.cues import table, words
-from backscroll.formats.json_text import NotJson, words_parsed
+from backscroll.formats.sources.json_text import NotJson, words_parsed
 from backscroll.vocab.part import Json
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 Kind: TypeAlias = Literal[
     "read", "write", "edit", "search", "list", "command", "web", "database", "todo", "task", "other"

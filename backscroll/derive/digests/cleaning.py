@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 #: Characters that are looked at on either end of a result; what lies between is only counted.
 SLICE = 12_000

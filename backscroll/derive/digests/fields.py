@@ -17,7 +17,7 @@ from backscroll.derive.digests.asking import plain_name, scalars
 from backscroll.derive.digests.cleaning import cut, joined, one_line, plain, width
 from backscroll.derive.digests.cues import table
 from backscroll.vocab.part import Json
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _MOST = 3_000  # leaves that are looked at
 _DEPTH = 14

@@ -12,7 +12,7 @@ from backscroll.derive.digests.cleaning import cut, joined, one_line, width
 from backscroll.derive.digests.logs import is_stamped
 from backscroll.derive.digests.salient import most_specific
 from backscroll.derive.digests.telling import Told
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _MATCH = late(
     r"^(?P<path>(?:[A-Za-z]:)?[^\s:][^:\n]{0,200}?\.?\w)[:\-](?P<line>\d+)[:\-](?:\d+:)?\s*(?P<text>.*)$"

@@ -22,7 +22,7 @@ from backscroll.derive.digests.source import (
 )
 from backscroll.derive.digests.telling import Told
 from backscroll.derive.digests.trouble import error_line, troubled
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _TITLE = late(
     r"(?im)^\W{0,4}(?:title|标题)\s*[:：]\s*(.{2,120})$|<title[^>]*>([^<]{2,160})</title>|^#\s+(.{2,120})$"

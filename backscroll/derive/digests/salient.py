@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from backscroll.derive.digests.cleaning import joined, width
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 #: Of ASCII letters only, so that names in the middle of a Chinese sentence end where they end.
 _FOUND = late(

@@ -11,7 +11,7 @@ import re
 from backscroll.derive.digests.cleaning import cut, joined, one_line, width
 from backscroll.derive.digests.salient import most_specific
 from backscroll.derive.digests.telling import Told
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _GUTTER = late(r"^[ \t]*(\d{1,7})(?:→|\t|:(?!\d)|\|| \|)[ ]?", re.MULTILINE)
 _DEFINED = late(

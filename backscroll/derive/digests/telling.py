@@ -16,9 +16,9 @@ from typing import cast
 from backscroll.derive.digests.cleaning import GAP, SLICE, is_binary, is_encoded, lines_of, middle, plain
 from backscroll.derive.digests.cues import any_of, shapes
 from backscroll.derive.digests.logs import is_log, logged, loud_lines
-from backscroll.formats.json_text import words_parsed
+from backscroll.formats.sources.json_text import words_parsed
 from backscroll.vocab.part import Json, Media, Opaque, Text, ToolResult
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _FENCED = late(r"\A\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _TAGGED = late(

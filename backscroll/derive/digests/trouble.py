@@ -13,7 +13,7 @@ from backscroll.derive.digests.cues import any_of, cues, shapes
 from backscroll.derive.digests.logs import Loudness, body, counts_nothing, loudness
 from backscroll.derive.digests.salient import most_specific
 from backscroll.derive.digests.telling import Told
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _STRONG = 8  # weight from which a line of any result reports trouble
 _IN_LOGS = 4  # … and one of a log, where lines without trouble say so by their level or are plain

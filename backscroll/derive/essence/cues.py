@@ -2,7 +2,7 @@
 
 Owns the reading of the cue tables (`cues_en.toml`, `cues_zh.toml`) and the shapes that need no table: paths, ids, addresses,
 numbers, names of code. Both languages are looked for in every text, because people mix them. Refuses weights: those are in
-`derive/importance`. Before: `derive/sentences`. After: `derive/importance`, `derive/essentials`.
+`derive/essence/importance`. Before: `derive/essence/sentences`. After: `derive/essence/importance`, `derive/essence/essentials`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple, TypeAlias
 
-from backscroll.derive.sentences import Sentence, sentences
+from backscroll.derive.essence.sentences import Sentence, sentences
 from backscroll.vocab.part import Json
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 #: Kinds of cues, in the order in which they win where two begin at the same place.
 KINDS = (

@@ -1,9 +1,9 @@
 """Essentials: what must survive every level of compression, and when it is settled.
 
 An essential is open until something later settles it: a to-do until it is ticked, an error until the same thing succeeds, a
-question until it is answered. What one message says about this is local (`derive/essentials_reading`); this module owns the
+question until it is answered. What one message says about this is local (`derive/essence/reading`); this module owns the
 nouns and the fold: findings of spans are joined in order, so an edit re-derives one span and the joins above it. What is
-carried on is bounded, and what falls over the edge is counted, never silently gone. After: `derive/gist`, `derive/summary`.
+carried on is bounded, and what falls over the edge is counted, never silently gone. After: `derive/summaries/gist`, `derive/summaries/summary`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias, cast
 
-from backscroll.derive.essentials_settling import (
+from backscroll.derive.essence.settling import (
     NEAR,
     TodoMatter,
     covers,
@@ -72,7 +72,7 @@ class Essential:
 class Close:
     """Something was settled: one of a group by name, or (empty name) the whole group."""
 
-    group: str  # `todo`: the name is a clause about something done; `todo/near`, `error/near`: see `derive/essentials_settling`
+    group: str  # `todo`: the name is a clause about something done; `todo/near`, `error/near`: see `derive/essence/settling`
     name: str = ""
 
 
@@ -205,7 +205,7 @@ def join(spans: Sequence[Findings]) -> Findings:
 
 def essentials(messages: Sequence[Message]) -> tuple[Essential, ...]:
     """What is open at the end of these messages and must survive."""
-    from backscroll.derive.essentials_reading import findings
+    from backscroll.derive.essence.reading import findings
 
     return findings(messages).open
 

@@ -2,8 +2,8 @@
 
 Owns the weighing of signs (role, decisions, constraints, errors, identifiers and numbers, questions and their answers, pins);
 the numbers are in `importance.toml`. What depends on later turns (references) or on age (recency) is passed in, and frozen by
-whoever uses the score. Learned weights multiply what a feature of the message calls for. Before: `derive/sentences_cues`.
-After: `derive/gist`, `assemble/policy`.
+whoever uses the score. Learned weights multiply what a feature of the message calls for. Before: `derive/essence/cues`.
+After: `derive/summaries/gist`, `assemble/compaction/policy`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from math import log1p
 from typing import NamedTuple, cast
 
 from backscroll.derive.digest import Digest
-from backscroll.derive.sentences_cues import CODE, ID, NUMBER, Marked, marked, paths_in
+from backscroll.derive.essence.cues import CODE, ID, NUMBER, Marked, marked, paths_in
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import ToolCall, ToolResult
 

@@ -1,8 +1,8 @@
 """What one stretch of messages says about essentials: what it opens and what it settles. Local, so that an edit re-derives little.
 
 Words are read by the cues of their sentences, tool calls by their digests: an error that a tool reports is open until the same
-tool succeeds at the same target; a list of to-dos replaces the list before it. Before: `derive/sentences_cues`,
-`derive/digest`. After: `derive/essentials` folds the marks.
+tool succeeds at the same target; a list of to-dos replaces the list before it. Before: `derive/essence/cues`,
+`derive/digest`. After: `derive/essence/essentials` folds the marks.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, cast
 
-from backscroll.derive.clusters import pieces
 from backscroll.derive.digest import Digest, digests_of
 from backscroll.derive.digests.asking import Asked, asked, scalars
-from backscroll.derive.essentials import LONGEST_NAME, Close, Essential, Findings, Kind, Mark, fold
-from backscroll.derive.essentials_settling import (
+from backscroll.derive.essence.cues import CODE, ID, NUMBER, Marked, box_text, ids_in, marked, paths_in
+from backscroll.derive.essence.essentials import LONGEST_NAME, Close, Essential, Findings, Kind, Mark, fold
+from backscroll.derive.essence.sentences import Sentence
+from backscroll.derive.essence.settling import (
     ANNOUNCED,
     NearClose,
     bare_verb,
@@ -25,12 +26,11 @@ from backscroll.derive.essentials_settling import (
     done_clauses,
     is_courtesy,
 )
-from backscroll.derive.sentences import Sentence
-from backscroll.derive.sentences_cues import CODE, ID, NUMBER, Marked, box_text, ids_in, marked, paths_in
+from backscroll.derive.summaries.clusters import pieces
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Json, Text, ToolCall
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 LONGEST = 320  # characters of an essential; longer sentences are cut in their middle
 _NAME = 240  # characters of a sentence about something done that are kept to recognise it

@@ -1,8 +1,8 @@
 """Sentences: where a text may be cut without breaking what it says, in English, Chinese and mixtures of both.
 
 Owns the cutting: prose into sentences, lists into items, tables into rows, code fences whole. Nothing is lost: what lies
-between two pieces is white space. Refuses judgement; `derive/importance` judges. Before: the words of a message. After:
-`derive/sentences_cues` marks what a sentence is about.
+between two pieces is white space. Refuses judgement; `derive/essence/importance` judges. Before: the words of a message. After:
+`derive/essence/cues` marks what a sentence is about.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal, NamedTuple, TypeAlias
 
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 Shape: TypeAlias = Literal["prose", "item", "heading", "row", "code"]
 

@@ -2,7 +2,7 @@
 
 Owns the reading of `settling.toml`, clauses, the verb of a to-do and the comparison. A close names its own message by number: what is only
 said near by ("written, and committed") settles what was asked for a few messages before, never something older. Refuses to hold what
-is open: `derive/essentials` does. Before: `derive/clusters`. After: `derive/essentials`, `derive/essentials_reading`.
+is open: `derive/essence/essentials` does. Before: `derive/summaries/clusters`. After: `derive/essence/essentials`, `derive/essence/reading`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple, cast
 
-from backscroll.derive.clusters import pieces
+from backscroll.derive.summaries.clusters import pieces
 from backscroll.vocab.part import Json
 
 NEAR = 12  # events before a close within which it settles something without naming it

@@ -3,7 +3,7 @@
 Local: reads one turn and nothing else. Owns the recipe's name and key, putting together what the readers find (`extract_en`,
 `extract_zh`, `extract_code`), the check that every quote stands in its message, and the bound on their number. Which words
 count is settled in `assertions_speech`: never injected memory, summaries, tool output or system reminders. Before:
-`vocab/assertion`. After: `engine/analysing` keeps what it finds, `graph/fold` puts it together.
+`vocab/assertion`. After: `engine/knowledge/analysis` keeps what it finds, `graph/fold` puts it together.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from backscroll.derive import extract_code, personal
-from backscroll.derive.assertions_language import in_tongue
-from backscroll.derive.assertions_speech import Echo, counts, folded, heard
-from backscroll.derive.assertions_storing import from_body, to_body
+from backscroll.derive.extract import personal
+from backscroll.derive.extract.code import reader as extract_code
+from backscroll.derive.extract.language import in_tongue
+from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.script_lines import lines_apart
+from backscroll.derive.extract.speech import Echo, counts, folded, heard
+from backscroll.derive.extract.storage import from_body, to_body
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Recipe
-from backscroll.derive.said import Said
-from backscroll.derive.script_lines import lines_apart
 from backscroll.record.content import spelled
 from backscroll.vocab.assertion import LEANS, PRONOUN, Assertion, Claim
 from backscroll.vocab.ids import Ref
@@ -69,11 +70,11 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
     people = [one for one in told if one.role == "user"] if work else lines_apart(told)
     found: list[Assertion] = []
     if spoken := in_tongue(people, "en"):
-        from backscroll.derive import extract_en
+        from backscroll.derive.extract.en import reader as extract_en
 
         found += extract_en.read(spoken)
     if spoken := in_tongue(people, "zh"):
-        from backscroll.derive import extract_zh
+        from backscroll.derive.extract.zh import reader as extract_zh
 
         found += extract_zh.read(spoken)
     own = personal.read(people)

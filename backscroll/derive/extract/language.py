@@ -1,8 +1,8 @@
 """Which reader a sentence is for: English, Chinese, or nobody.
 
 Owns the dispatch, sentence by sentence, because people mix languages. A sentence in a language that no reader knows (Japanese,
-French …) is left unread: rules for another language would make nonsense of it. Before: `derive/assertions_speech`. After:
-`derive/assertions` hands the pieces to `extract_en` and `extract_zh`.
+French …) is left unread: rules for another language would make nonsense of it. Before: `derive/extract/speech`. After:
+`derive/extract/assertions` hands the pieces to `extract_en` and `extract_zh`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Literal, TypeAlias
 
-from backscroll.derive.assertions_speech import words_of
-from backscroll.derive.said import Said
-from backscroll.derive.sentences import sentences
-from backscroll.vocab.pattern import late
+from backscroll.derive.essence.sentences import sentences
+from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.speech import words_of
+from backscroll.vocab.values.pattern import late
 
 Tongue: TypeAlias = Literal["en", "zh", ""]
 

@@ -2,7 +2,7 @@
 
 Owns what folding needs to know about a predicate: whether it has one value at a time, what its inverse is, what it is called in
 English and Chinese. Unknown predicates are allowed: they have many values and no inverse. Before: nothing. After:
-`derive/assertions`, `graph/fold`.
+`derive/extract/assertions`, `graph/fold`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Such statements matter in every later conversation and are short, so they are read by a few patterns of their own, in English and Chinese,
 from the words of the user alone. A question, a supposition or a story states nothing. What the other readers make of the same
 words ("health: allergic") gives way. Refuses to guess: a sentence that fits no pattern says nothing here. Word lists are data
-(`personal.toml`). Before: `derive/sentences`. After: `derive/assertions`.
+(`personal.toml`). Before: `derive/essence/sentences`. After: `derive/extract/assertions`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from functools import cache
 from importlib import resources
 from typing import cast
 
-from backscroll.derive.said import Said
-from backscroll.derive.sentences import sentences
+from backscroll.derive.essence.sentences import sentences
+from backscroll.derive.extract.said import Said
 from backscroll.vocab.assertion import Assertion, Claim
 
 _LONGEST = 8_000  # characters of a message that are looked through

@@ -8,7 +8,7 @@ Refuses: changing a text that has no such run; what is shown, sent or exported n
 
 from __future__ import annotations
 
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 LONGEST_RUN = 1_000  # characters without a break; far above any word, path, address or sentence of a script without spaces
 _RUN = late(rf"[^\s。！？；，、：…]{{{LONGEST_RUN}}}")

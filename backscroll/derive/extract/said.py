@@ -1,6 +1,6 @@
 """What was said: one message of a turn as the rules read it.
 
-A noun only: `derive/assertions` decides which messages count and makes these, the readers (`extract_en`, `extract_zh`,
+A noun only: `derive/extract/assertions` decides which messages count and makes these, the readers (`extract_en`, `extract_zh`,
 `extract_code`) read them in order. Before: `vocab/message`. After: the readers.
 """
 

@@ -1,7 +1,7 @@
 """Lines of a message that are written as in a play ("Vera: I live in Boston."): each is said by who is named before it.
 
 Owns which labels are names of somebody: two lines of a message have them, they are no ordinary words ("Note:", "时间："), and what follows is speech
-(it has an "I", a "you", a question). Refuses to read what is said. Before: `derive/assertions_speech`. After: `derive/assertions`.
+(it has an "I", a "you", a question). Refuses to read what is said. Before: `derive/extract/speech`. After: `derive/extract/assertions`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from backscroll.derive.said import Said
+from backscroll.derive.extract.said import Said
 
 _LABEL = re.compile(
     r"^[ \t]*(?:\*\*)?(?P<who>[A-Z][\w'’-]{1,20}(?: [A-Z][\w'’-]{0,20}){0,2}|[\u4e00-\u9fff·]{2,6})(?:\*\*)?"
@@ -41,11 +41,11 @@ def _labels(text: str) -> list[re.Match[str]]:
 def _is_word(label: str) -> bool:
     """True for what is an ordinary word before a colon."""
     if label.isascii():
-        from backscroll.derive.extract_en_words import common, words
+        from backscroll.derive.extract.en.grammar.words import common, words
 
         parts = label.lower().split()
         return all(part in common() or part in words("never_names") for part in parts)
-    from backscroll.derive.extract_zh_shapes import like_a_name
+    from backscroll.derive.extract.zh.naming.shapes import like_a_name
 
     return not like_a_name(label)
 

@@ -3,7 +3,7 @@
 Owns the promise that nothing is ever learned from injected memory, summaries, system reminders or tool output, nor from text that
 repeats those: what was recalled is never extracted again. The shapes of such text are data (`assertions_injected.toml`).
 Refuses: reading sentences. Before: `vocab/message`. After: the readers (`extract_en`, `extract_zh`, `extract_code`) and
-`derive/model_assertions`.
+`derive/models/assertions`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from importlib import resources
 from typing import cast
 
 from backscroll.derive.digests.asking import kind_of
-from backscroll.derive.runs import parted
-from backscroll.derive.said import Said
-from backscroll.derive.sentences import sentences
+from backscroll.derive.essence.sentences import sentences
+from backscroll.derive.extract.runs import parted
+from backscroll.derive.extract.said import Said
 from backscroll.vocab.handle import IN_TEXT
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Text, ToolResult
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 #: Our own mark on a message that stands in for others.
 _OURS = "backscroll"

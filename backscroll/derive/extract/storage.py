@@ -1,7 +1,7 @@
 """The stored shape of a turn's assertions: which message they rest on by its place in the turn, not by its name.
 
 So the artefact of equal turns is the same bytes wherever they stand: forks, undo and a text that comes back share it. Before:
-`vocab/assertion`. After: `engine/analysing` and `engine/extracting` keep the bytes.
+`vocab/assertion`. After: `engine/knowledge/analysis` and `engine/models/extraction` keep the bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from backscroll.formats.json_text import dumps
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
 from backscroll.vocab.assertion import Assertion, assertion_from_json
 from backscroll.vocab.ids import Ref

@@ -1,8 +1,8 @@
 """What a turn says about the world, read by a model: the plan, the first of two pure halves.
 
 Owns what the model gets to see of a turn (only what was really said, message by message, numbered; the world description beside
-it) and the shape of the answer, which also holds what else is read in the turn (`derive/model_turn`): one call does it all. Refuses: calling anybody. Before: `derive/assertions` (the rule-made stand-in), `derive/model_ask`
-(the frame). After: `engine/extracting` makes the call, `derive/model_assertions_fold` reads the answer.
+it) and the shape of the answer, which also holds what else is read in the turn (`derive/models/turn`): one call does it all. Refuses: calling anybody. Before: `derive/extract/assertions` (the rule-made stand-in), `derive/models/request`
+(the frame). After: `engine/models/extraction` makes the call, `derive/models/assertions_fold` reads the answer.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from backscroll.derive.assertions import MOST, earlier_keys
-from backscroll.derive.assertions_speech import folded, speeches
+from backscroll.derive.extract.assertions import MOST, earlier_keys
+from backscroll.derive.extract.ontology import attribute_names, relation_names, types
+from backscroll.derive.extract.speech import folded, speeches
 from backscroll.derive.flat import flat
-from backscroll.derive.model_ask import Ask, Plan, frame_name, prompt_text
-from backscroll.derive.model_turn import NOTHING, PROPERTIES, TurnReading
-from backscroll.derive.ontology import attribute_names, relation_names, types
+from backscroll.derive.models.request import Ask, Plan, frame_name, prompt_text
+from backscroll.derive.models.turn import NOTHING, PROPERTIES, TurnReading
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.formats.language import language_of
 from backscroll.vocab.assertion import Assertion, Claim

@@ -2,8 +2,8 @@
 
 Owns the checks: the answer is JSON of the wanted shape; every quote stands in the message that it names, in words that somebody
 really said; every name stands in the turn or in the world description. What is wrong is said in words that a model understands
-(`FormatError`). In the last try valid items are kept and the others counted. Before: `derive/model_assertions`. After:
-`engine/extracting` keeps the result.
+(`FormatError`). In the last try valid items are kept and the others counted. Before: `derive/models/assertions`. After:
+`engine/models/extraction` keeps the result.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from backscroll.derive.assertions import MOST, bounded, in_order
-from backscroll.derive.assertions_storing import from_rows, rows_of
-from backscroll.derive.model_ask import Ask, again
-from backscroll.derive.model_assertions import AssertionPlan, Claimed, rests_on_tools
-from backscroll.derive.model_turn import NOTHING, Quotable, TurnReading, from_json, read_turn, to_json
+from backscroll.derive.extract.assertions import MOST, bounded, in_order
+from backscroll.derive.extract.storage import from_rows, rows_of
+from backscroll.derive.models.assertions import AssertionPlan, Claimed, rests_on_tools
+from backscroll.derive.models.request import Ask, again
+from backscroll.derive.models.turn import NOTHING, Quotable, TurnReading, from_json, read_turn, to_json
 from backscroll.errors import FormatError
-from backscroll.formats.json_text import dumps
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import DAMAGE, damaged
 from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
-from backscroll.vocab.unicode import valid_json
+from backscroll.vocab.values.unicode import valid_json
 
 _FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)\n?```", re.DOTALL)
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)

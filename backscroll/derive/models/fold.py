@@ -2,7 +2,7 @@
 
 Owns the checks: the answer must hold words, fit, and not leak its frame; marks that lead nowhere are taken out; essentials that
 it lost are appended verbatim, and what finds no room is counted beside the handle. An answer that cannot be used raises
-`FormatError` with a reason that a model understands. Before: `derive/model_ask`. After: `engine/modelling` keeps the artefact.
+`FormatError` with a reason that a model understands. Before: `derive/models/request`. After: `engine/models/recipes` keeps the artefact.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import re
 from dataclasses import replace
 from typing import cast
 
-from backscroll.derive.essentials import Essential, Findings
-from backscroll.derive.gist_writing import counted_rest, labels, listed
-from backscroll.derive.model_ask import G, Plan
+from backscroll.derive.essence.essentials import Essential, Findings
+from backscroll.derive.models.request import G, Plan
 from backscroll.derive.recipe import Count
-from backscroll.derive.summary import told_by
+from backscroll.derive.summaries.summary import told_by
+from backscroll.derive.summaries.writing import counted_rest, labels, listed
 from backscroll.errors import FormatError
 from backscroll.vocab.handle import IN_TEXT
 from backscroll.vocab.part import Json
-from backscroll.vocab.pattern import late
-from backscroll.vocab.unicode import valid_text
+from backscroll.vocab.values.pattern import late
+from backscroll.vocab.values.unicode import valid_text
 
 _FENCE = late(r"\A```[a-zA-Z]*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _THOUGHT = late(r"\A\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)

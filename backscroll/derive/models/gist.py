@@ -1,8 +1,8 @@
-"""The gist of a turn, written by a model: the plan. Same noun as the rule-made one (`derive/gist`).
+"""The gist of a turn, written by a model: the plan. Same noun as the rule-made one (`derive/summaries/gist`).
 
 Owns what the model gets to see of a turn: who said what, each with its mark, and what the tools did; long texts are cut in
-their middle until everything fits. Hidden and system messages are not shown. Before: `derive/gist`, `derive/digest`. After:
-`engine/modelling`.
+their middle until everything fits. Hidden and system messages are not shown. Before: `derive/summaries/gist`, `derive/digest`. After:
+`engine/models/recipes`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backscroll.derive.digest import digests_of
-from backscroll.derive.gist import LIMIT, Gist, shown
-from backscroll.derive.gist_writing import clipped
-from backscroll.derive.model_ask import G, Plan, plan
+from backscroll.derive.models.request import G, Plan, plan
 from backscroll.derive.recipe import Count, Recipe
+from backscroll.derive.summaries.gist import LIMIT, Gist, shown
+from backscroll.derive.summaries.writing import clipped
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref

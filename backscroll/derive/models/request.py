@@ -2,8 +2,8 @@
 
 Owns the nouns (`Ask`, `Plan`) and the frame around the data: a conversation may hold text that looks like instructions, so it
 stands inside a frame whose name occurs nowhere in it, and the model is told that it is data. The texts of the prompts are
-files (`prompts/*.toml`). Refuses: calling anybody. Before: `derive/gist`, `derive/summary` (the rule-made stand-in). After:
-`engine/modelling` makes the call, `derive/model_fold` reads the answer.
+files (`prompts/*.toml`). Refuses: calling anybody. Before: `derive/summaries/gist`, `derive/summaries/summary` (the rule-made stand-in). After:
+`engine/models/recipes` makes the call, `derive/models/fold` reads the answer.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from functools import cache
 from importlib import resources
 from typing import Generic, TypeVar, cast
 
-from backscroll.derive.gist import Gist
 from backscroll.derive.recipe import Recipe
+from backscroll.derive.summaries.gist import Gist
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 

@@ -1,18 +1,18 @@
-"""Summaries of spans and of what is cropped, written by a model: the plans. Same noun as the rule-made ones (`derive/summary`).
+"""Summaries of spans and of what is cropped, written by a model: the plans. Same noun as the rule-made ones (`derive/summaries/summary`).
 
 Owns what the model gets to see: for a span the texts of the gists or summaries below, in order; for a crop the messages
-themselves, or their gists where they are too many. Before: `derive/summary`, `derive/model_gist`. After: `engine/modelling`.
+themselves, or their gists where they are too many. Before: `derive/summaries/summary`, `derive/models/gist`. After: `engine/models/recipes`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backscroll.derive.gist import Gist
-from backscroll.derive.model_ask import Plan, plan
-from backscroll.derive.model_gist import INPUT, planned_messages
+from backscroll.derive.models.gist import INPUT, planned_messages
+from backscroll.derive.models.request import Plan, plan
 from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.summary import LIMITS, Summary, limit_of
+from backscroll.derive.summaries.gist import Gist
+from backscroll.derive.summaries.summary import LIMITS, Summary, limit_of
 from backscroll.formats.language import language_of
 from backscroll.vocab.message import Message
 

@@ -2,8 +2,8 @@
 
 Owns these nouns, their part of the answer's shape, the checks (every preference quotes the user, everything implied quotes the world
 description) and the form in which they are kept. What cannot be shown is left out and counted: the assertions
-of the same answer are good without it. Makes no calls. Before: `derive/model_assertions` (the plan). After:
-`derive/model_assertions_fold`, `engine/model_preferences`, `engine/tasking_boundaries`, `engine/graph_holding`.
+of the same answer are good without it. Makes no calls. Before: `derive/models/assertions` (the plan). After:
+`derive/models/assertions_fold`, `engine/models/preferences`, `engine/work/boundaries`, `engine/knowledge/graph_holder`.
 """
 
 from __future__ import annotations

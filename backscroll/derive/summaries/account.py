@@ -1,8 +1,8 @@
 """The account of a conversation for a person: what it is about, where it stands, what is decided, required, open and broken.
 
 Owns the choice and the layout; every sentence is quoted, with its handle. Sections take turns for the room, so that none
-starves the others, and what is left out is counted. Before: `derive/summary` (gists and summaries of the whole history).
-After: `engine/summarising`.
+starves the others, and what is left out is counted. Before: `derive/summaries/summary` (gists and summaries of the whole history).
+After: `engine/prompts/tree/account`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.derive.essentials import Essential, Kind, join
-from backscroll.derive.gist import Gist, Line, gist_messages, shown
-from backscroll.derive.gist_writing import clipped, distinct, flat, labels, says
+from backscroll.derive.essence.essentials import Essential, Kind, join
 from backscroll.derive.recipe import Count
+from backscroll.derive.summaries.gist import Gist, Line, gist_messages, shown
+from backscroll.derive.summaries.writing import clipped, distinct, flat, labels, says
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 

@@ -1,8 +1,8 @@
 """Clusters: texts that say nearly the same, found by the words and characters they share.
 
 Owns the pieces by which texts are compared (stems of words, pairs of Han characters) and the grouping; deterministic, and
-quick because only texts that share a piece are compared. Refuses meaning: vectors are `recall`'s. Before: `derive/sentences`.
-After: `derive/gist`, `derive/summary`, and `derive/essentials`, which recognises a to-do that was done.
+quick because only texts that share a piece are compared. Refuses meaning: vectors are `recall`'s. Before: `derive/essence/sentences`.
+After: `derive/summaries/gist`, `derive/summaries/summary`, and `derive/essence/essentials`, which recognises a to-do that was done.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 NEAR = 0.72  # share of the shorter text's pieces from which two texts say the same
 _PIECE = late(

@@ -2,8 +2,8 @@
 
 Owns the nouns (`Line`, `Gist`), and the choice of what a gist says. Extractive: every word is quoted, so nothing is invented;
 essentials go first, and what does not fit is counted beside the handle. Refuses hidden messages and system messages (the
-latter are always shown in full). Before: `derive/importance`, `derive/essentials_reading`, `derive/digest`. After:
-`derive/summary`, `engine/tree`; `derive/model_gist` makes the same noun with a model.
+latter are always shown in full). Before: `derive/essence/importance`, `derive/essence/reading`, `derive/digest`. After:
+`derive/summaries/summary`, `engine/prompts/tree/tree`; `derive/models/gist` makes the same noun with a model.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.derive.clusters import likeness, pieces
 from backscroll.derive.digest import Digest, digests_of
 from backscroll.derive.digest import let_go as let_go_of_digests
 from backscroll.derive.digests.cleaning import cut_middle
-from backscroll.derive.essentials import Close, Essential, Findings, Kind
-from backscroll.derive.essentials_reading import findings
-from backscroll.derive.gist_writing import Item, clipped, counted_rest, labels, listed, taken
-from backscroll.derive.importance import weigh_sentence
+from backscroll.derive.essence.cues import NUMBER, Marked, marked
+from backscroll.derive.essence.cues import let_go as let_go_of_sentences
+from backscroll.derive.essence.essentials import Close, Essential, Findings, Kind
+from backscroll.derive.essence.importance import weigh_sentence
+from backscroll.derive.essence.reading import findings
+from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.sentences import rough_count
-from backscroll.derive.sentences_cues import NUMBER, Marked, marked
-from backscroll.derive.sentences_cues import let_go as let_go_of_sentences
+from backscroll.derive.summaries.clusters import likeness, pieces
+from backscroll.derive.summaries.writing import Item, clipped, counted_rest, labels, listed, taken
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.pattern import late
 from backscroll.vocab.thread import Turn
+from backscroll.vocab.values.pattern import late
 
 #: How gists are made by rules; the version goes up whenever the same messages would give another gist.
 RECIPE = Recipe("gist", 2)

@@ -3,7 +3,7 @@
 Whether a message opens a span is decided by the message alone: by its role and by a hash of its id, as in a prolly tree. So
 deleting or inserting a turn changes the spans it stands in and no others. Every user message opens a piece (level 0); inside
 a long turn a reply opens one about every 16 steps. A piece opens a span of level 1 about every eighth time, of level 2 every
-sixty-fourth, and so on. The first message of a history opens every level. After: `derive/tree`, `engine/tree`.
+sixty-fourth, and so on. The first message of a history opens every level. After: `derive/summaries/tree`, `engine/prompts/tree/tree`.
 """
 
 from __future__ import annotations

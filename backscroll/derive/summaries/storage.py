@@ -1,7 +1,7 @@
 """The stored shape of gists and summaries: JSON, short names, because there are as many as turns.
 
-Owns both directions, and an error that says so where a stored artefact is damaged. Before: `derive/summary`. After:
-`engine/tree`.
+Owns both directions, and an error that says so where a stored artefact is damaged. Before: `derive/summaries/summary`. After:
+`engine/prompts/tree/tree`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from backscroll.derive.essentials import from_json, to_json
-from backscroll.derive.gist import Gist, Line
-from backscroll.derive.summary import Summary
-from backscroll.formats.json_text import dumps
+from backscroll.derive.essence.essentials import from_json, to_json
+from backscroll.derive.summaries.gist import Gist, Line
+from backscroll.derive.summaries.summary import Summary
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json

@@ -2,7 +2,7 @@
 
 Extractive, like gists: essentials that are still open at the end of the span come first, then the weightiest quotations, one
 of each kind of thing that was said several times, spread over the span, in the order of time and each with its handle. What
-does not fit is counted beside the handle of the whole. Before: `derive/gist`. After: `derive/tree`, `engine/tree`, crops.
+does not fit is counted beside the handle of the whole. Before: `derive/summaries/gist`. After: `derive/summaries/tree`, `engine/prompts/tree/tree`, crops.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from backscroll.derive.clusters import clusters
-from backscroll.derive.essentials import Essential, Findings, Kind, join
-from backscroll.derive.gist import Gist, Line, gist_messages, shown
-from backscroll.derive.gist_writing import NAMED, clipped, counted_rest, distinct, flat, labels, says
+from backscroll.derive.essence.essentials import Essential, Findings, Kind, join
+from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.sentences import rough_count
-from backscroll.derive.spans import cut, rank
+from backscroll.derive.summaries.clusters import clusters
+from backscroll.derive.summaries.gist import Gist, Line, gist_messages, shown
+from backscroll.derive.summaries.spans import cut, rank
+from backscroll.derive.summaries.writing import NAMED, clipped, counted_rest, distinct, flat, labels, says
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message

@@ -1,9 +1,9 @@
 """The summary tree: which spans there are, and which of them a change touches.
 
 Level 0 are pieces (a turn, or part of a long one), level 1 spans of pieces, and so on. Where a span opens is decided by its
-opening message alone (`derive/spans`), so regrouping begins at the span before a change and ends at the first opening behind
-it that was there before: one path, not everything. Refuses reading and writing; those are passed in. Before: `derive/spans`.
-After: `engine/tree`.
+opening message alone (`derive/summaries/spans`), so regrouping begins at the span before a change and ends at the first opening behind
+it that was there before: one path, not everything. Refuses reading and writing; those are passed in. Before: `derive/summaries/spans`.
+After: `engine/prompts/tree/tree`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from backscroll.derive import gist, summary
-from backscroll.derive.spans import rank
+from backscroll.derive.summaries import gist, summary
+from backscroll.derive.summaries.spans import rank
 from backscroll.record.derived import Node
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Role

@@ -1,7 +1,7 @@
 """How gists and summaries are put together: choosing items for a room, cutting texts, listing and counting essentials.
 
 Owns no judgement: items come with their scores. The few words that stand between quotations are data (`labels.toml`), in the
-language of what is quoted. Before: `derive/essentials`. After: `derive/gist`, `derive/summary`, `derive/account`.
+language of what is quoted. Before: `derive/essence/essentials`. After: `derive/summaries/gist`, `derive/summaries/summary`, `derive/summaries/account`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple, cast
 
-from backscroll.derive.essentials import LONGEST_NAME, Essential, Findings, Kind
+from backscroll.derive.essence.essentials import LONGEST_NAME, Essential, Findings, Kind
 from backscroll.derive.recipe import Count
 
 NAMED = (Kind.PATH, Kind.ID)

@@ -2,7 +2,7 @@
 
 Agents do the same thing again and get the same answer: by its words alone, a list that begins late in the conversation could stand in
 several places. The ids of calls are of one time only; where they say that the list begins with the end of the thread, what follows is
-new, and nothing needs to be compared. Refuses to guess: without such an id `engine/syncing` decides. After: `engine/overhearing`.
+new, and nothing needs to be compared. Refuses to guess: without such an id `engine/exchange/sync` decides. After: `engine/calls/overhearing`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from backscroll.record.normal import call_ids, exact
+from backscroll.record.reconcile.normal import call_ids, exact
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json

@@ -1,8 +1,8 @@
 """A conversation for programs that keep it as a list of their own: what a thread says now, and items of the Responses wire in and out.
 
 Owns which messages of a thread such a list has, and items that come back to the same JSON value, those we do not understand included.
-Refuses: frameworks (`surfaces/adapters`), taking lists in that are sent again as a whole (`engine/overhearing`). Before:
-`engine/reading`.
+Refuses: frameworks (`surfaces/adapters`), taking lists in that are sent again as a whole (`engine/calls/overhearing`). Before:
+`engine/core/history`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.overhearing import PROGRAM, append_all
+from backscroll.engine.calls.overhearing import PROGRAM, append_all
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.formats.json_text import dumps, object_in
-from backscroll.formats.openai_responses_item import VENDOR, items_of, message_from_item
+from backscroll.formats.openai.responses_item import VENDOR, items_of, message_from_item
+from backscroll.formats.sources.json_text import dumps, object_in
 from backscroll.formats.unsaid import quiet
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Message

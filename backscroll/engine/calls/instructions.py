@@ -1,7 +1,7 @@
 """The system prompt of a thread that a program or an agent talks in: said first, changed only where it says something else.
 
-Owns the one system message that is kept up to date; other system messages are left alone. Before: `act/instructing`,
-`engine/overhearing`.
+Owns the one system message that is kept up to date; other system messages are left alone. Before: `act/loop/instructions`,
+`engine/calls/overhearing`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.checking import checked_content
-from backscroll.engine.replying import AGENT
+from backscroll.engine.calls.replies import AGENT
+from backscroll.engine.core.checks import checked_content
 from backscroll.vocab.message import Content, ContentLike, Message
 from backscroll.vocab.part import Json
 

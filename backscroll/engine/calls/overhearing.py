@@ -3,7 +3,7 @@
 A program sends its whole list of messages with every call, or (on the Responses wire) only what is new; both are understood, so that
 nothing is recorded twice, and edits, truncation and answers made again are seen as what they are. Owns reading request bodies of the three
 wires, recording answers with their price, and putting an assembled prompt into a request. Refuses: the SDKs of vendors
-(`surfaces/wrapping`). Before: `engine/syncing`, `engine/replying`, `engine/prompting`.
+(`surfaces/wrapping`). Before: `engine/exchange/sync`, `engine/calls/replies`, `engine/prompts/builder`.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.engine import operations
-from backscroll.engine.answer_limit import longest_answer, reserve_within
-from backscroll.engine.checking import checked_content
-from backscroll.engine.continuing import known_part
-from backscroll.engine.costing import FAILED, record_call, window_of
-from backscroll.engine.instructing import instruct
-from backscroll.engine.pen import Speech
-from backscroll.engine.replying import ANSWER, record_reply, said_in
-from backscroll.formats.anthropic_message import messages_from_anthropic
-from backscroll.formats.openai_message import messages_from_openai
-from backscroll.formats.openai_responses_item import messages_from_responses
-from backscroll.llm.client import Finish, Reply
-from backscroll.llm.ledger import Tokens, heard_tokens, tokens_of
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.engine.calls.continuation import known_part
+from backscroll.engine.calls.instructions import instruct
+from backscroll.engine.calls.replies import ANSWER, record_reply, said_in
+from backscroll.engine.core.checks import checked_content
+from backscroll.engine.core.pen import Speech
+from backscroll.engine.log import operations
+from backscroll.engine.models.costs import FAILED, record_call, window_of
+from backscroll.engine.prompts.answer_limit import longest_answer, reserve_within
+from backscroll.formats.anthropic.message import messages_from_anthropic
+from backscroll.formats.openai.message import messages_from_openai
+from backscroll.formats.openai.responses_item import messages_from_responses
+from backscroll.llm.clients.client import Finish, Reply
+from backscroll.llm.prices.ledger import Tokens, heard_tokens, tokens_of
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompting import Prompt
+    from backscroll.engine.prompts.builder import Prompt
     from backscroll.engine.thread import Thread
 
 #: Who writes into the log what a program said.
@@ -151,7 +151,7 @@ def assembled_messages(
 
 
 def _prompt(thread: Thread, budget: int | None, heard: Overheard | None, **about: Any) -> Prompt:
-    from backscroll.engine.prompting import prompt
+    from backscroll.engine.prompts.builder import prompt
 
     with thread.engine.callers.inside():
         return prompt(thread, budget, handles=None, without=heard.awaiting if heard else (), **about)
@@ -163,11 +163,11 @@ def _prompt(thread: Thread, budget: int | None, heard: Overheard | None, **about
 def reply_in(wire: Wire, told: Mapping[str, Json], model: str) -> Reply:
     """The answer that a whole response holds."""
     if wire == "anthropic":
-        from backscroll.llm.anthropic_client_events import reply_of
+        from backscroll.llm.clients.anthropic_events import reply_of
 
         return reply_of(told, model)
     if wire == "openai-responses":
-        from backscroll.llm.openai_client_responses import put_together
+        from backscroll.llm.clients.openai.responses import put_together
 
         items = cast(
             "list[Mapping[str, Json]]", [i for i in told.get("output") or () if isinstance(i, Mapping)]
@@ -279,11 +279,11 @@ class Pieces:
         self.whole: Mapping[str, Json] | None = None  # the response, where the stream tells it as a whole
         self.came = False
         if wire == "anthropic":
-            from backscroll.llm.anthropic_client_events import Heard as Blocks
+            from backscroll.llm.clients.anthropic_events import Heard as Blocks
 
             self._blocks = Blocks("", model)
         elif wire == "openai-chat":
-            from backscroll.llm.openai_client_pieces import Heard as Chunks
+            from backscroll.llm.clients.openai.pieces import Heard as Chunks
 
             self._chunks = Chunks()
         else:

@@ -3,7 +3,7 @@
 Owns: turning an answer on any wire into messages that can be sent back unchanged (signatures, encrypted reasoning, order of the
 items), giving calls without a usable id one, recording the results of tools, and the mark of a call that is at work (so that
 the next start knows what a crash left). What was paid for is never recorded without its charge, nor charged and lost. Before:
-`llm/client`. After: `act/asking`, `surfaces/wrapping`.
+`llm/clients/client`. After: `act/loop/step`, `surfaces/wrapping`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine import operations
-from backscroll.engine.checking import checked_content
-from backscroll.engine.costing import record_call
-from backscroll.engine.pen import Pen
+from backscroll.engine.core.checks import checked_content
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.log import operations
+from backscroll.engine.models.costs import record_call
 from backscroll.errors import FormatError
-from backscroll.formats.anthropic_message import message_from_anthropic
-from backscroll.formats.json_text import dumps
-from backscroll.formats.openai_message import message_from_openai
-from backscroll.formats.openai_responses_item import messages_from_responses
+from backscroll.formats.anthropic.message import message_from_anthropic
+from backscroll.formats.openai.message import message_from_openai
+from backscroll.formats.openai.responses_item import messages_from_responses
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import from_bytes
 from backscroll.record.derived import Charge
 from backscroll.vocab.ids import Ref
@@ -29,8 +29,8 @@ from backscroll.vocab.part import Json, Part, Reasoning, Text, ToolCall, ToolRes
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
-    from backscroll.llm.client import Reply
-    from backscroll.llm.ledger import Tokens
+    from backscroll.llm.clients.client import Reply
+    from backscroll.llm.prices.ledger import Tokens
     from backscroll.record.ports import Writer
     from backscroll.vocab.prompt import Wire
 

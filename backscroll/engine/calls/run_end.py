@@ -2,14 +2,14 @@
 
 Owns one mark per thread. After a crash there is none, so the next start can tell what broke off from what a person stopped, and
 offer only the former. The mark names the newest message: whatever is said afterwards makes it void. It is no part of the log: who
-loses it is asked once more than needed. Before: `act/happening` (the ends). After: `surfaces/chat`.
+loses it is asked once more than needed. Before: `act/loop/events` (the ends). After: `surfaces/chat`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.formats.json_text import dumps
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import from_bytes
 
 if TYPE_CHECKING:

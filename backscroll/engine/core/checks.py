@@ -12,14 +12,14 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast, get_args
 
-from backscroll.engine.means import zoned
+from backscroll.engine.core.means import zoned
 from backscroll.errors import InvalidInput
-from backscroll.formats.content_blocks import part_of
-from backscroll.formats.json_text import dumps, printable
+from backscroll.formats.sources.content_blocks import part_of
+from backscroll.formats.sources.json_text import dumps, printable
 from backscroll.vocab.message import Content, ContentLike, content_of
-from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from backscroll.vocab.unicode import valid_text
+from backscroll.vocab.values.moment import microseconds
+from backscroll.vocab.values.unicode import valid_text
 
 #: Names in metadata that change how a message is treated: ours, and those under which the wires keep what they need.
 OWN_METADATA = frozenset({"backscroll", "act", "openai", "openai-responses", "anthropic"})

@@ -11,9 +11,9 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, cast
 
-from backscroll.engine.doors import doors
-from backscroll.engine.lineage import View, ancestors
-from backscroll.engine.operations import visible_revisions
+from backscroll.engine.core.doors import doors
+from backscroll.engine.core.lineage import View, ancestors
+from backscroll.engine.log.operations import visible_revisions
 from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.record.content import decode, encode, original
@@ -25,7 +25,7 @@ from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref, turn_uuid
 from backscroll.vocab.message import Content, Message, Revision
 from backscroll.vocab.thread import ThreadInfo, Turn
-from backscroll.vocab.unicode import valid_text
+from backscroll.vocab.values.unicode import valid_text
 
 T = TypeVar("T")
 Read: TypeAlias = Callable[[bytes], Content]

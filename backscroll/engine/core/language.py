@@ -1,12 +1,12 @@
 """Which language something is in, and what it is about: for the rooms above, which do not reach into `formats` and `recall`.
 
-Owns nothing; both are looked up there. After: `act/companion`, the command `run`.
+Owns nothing; both are looked up there. After: `act/offline/companion`, the command `run`.
 """
 
 from __future__ import annotations
 
 from backscroll.formats import language
-from backscroll.recall.understand import understand
+from backscroll.recall.question.understanding import understand
 
 
 def language_of(text: str) -> str:

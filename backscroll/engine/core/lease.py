@@ -1,7 +1,7 @@
 """Leases: the right to have a model work for a thread, held by one at a time in all processes, so that nobody pays twice.
 
 Owns taking, renewing and letting go; a lease runs out by itself where its holder died. Before: the store's notes. After:
-`engine/model_work`, `engine/extracting`.
+`engine/models/writing`, `engine/models/extraction`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from backscroll.record.ports import Reader, Writer
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

@@ -3,7 +3,7 @@
 Owns the two rules. *Way*: no slice of work begins while a caller is inside a call that somebody waits for. *Share*: after a slice
 the worker rests in proportion to the time that it took, longer while callers come and go. Both end at an upper bound, so that work
 gets done however busy the callers are. Uses the clock of the machine: nothing that is derived depends on it. After:
-`engine/background` works by it, `engine/thread` announces callers.
+`engine/models/background` works by it, `engine/thread` announces callers.
 """
 
 from __future__ import annotations

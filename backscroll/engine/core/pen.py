@@ -2,7 +2,7 @@
 
 A pen is held for one thread inside one transaction. Each stroke seals an event, links it to the chain, folds it into the
 entries, and keeps the search index and the counters in step, so log, history and index can never disagree.
-Before: `record/history` (what an event changes). After: `engine/operations` (which events to write).
+Before: `record/history` (what an event changes). After: `engine/log/operations` (which events to write).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from backscroll.engine.lineage import ERASED, View, kin_of
-from backscroll.engine.means import Means
+from backscroll.engine.core.lineage import ERASED, View, kin_of
+from backscroll.engine.core.means import Means
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.record.about import after, last_change
 from backscroll.record.chain import SALT, commitment, linked, sealed, to_bytes
@@ -23,8 +23,8 @@ from backscroll.record.ports import Logged, Spoken, ThreadState, Writer
 from backscroll.vocab.event import DELIBERATE, SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content
-from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json, Media, Part, ToolCall, ToolResult
+from backscroll.vocab.values.moment import microseconds
 
 #: So many messages at once leave their words to the index for later, where the store lets them: indexing takes longer than writing.
 _WAIT_FROM = 256
@@ -319,7 +319,7 @@ def checked_actor(actor: str) -> str:
 
 def index_entry(content: Content) -> str:
     """The words under which a content is found. Loaded with the first write: reading must not wait for its patterns."""
-    from backscroll.recall.words import index_words
+    from backscroll.recall.text.words import index_words
 
     if any(isinstance(p, ToolCall) for p in content.parts):
         content = original(spelled("", content)[0])  # arguments as a reader of the log would find them

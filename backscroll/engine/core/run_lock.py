@@ -3,7 +3,7 @@
 Two agents that answer in the same thread would take each other's calls for left behind and answer them twice, and a rewind would
 take the ground from under a run. Owns the lock: the operating system's, on a small file in the data folder, so it goes with the
 process that held it, however that ended. Between several machines (PostgreSQL) it does not reach; where no such lock can be had, a
-run goes on without. Before: `config`. After: `act/agent`, `engine/rewinding`.
+run goes on without. Before: `config`. After: `act/agent`, `engine/folder/rewind`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Long work in strides, so that it can stop at any moment and others get a chance. After: `engine/tree`, `engine/analysing`."""
+"""Long work in strides, so that it can stop at any moment and others get a chance. After: `engine/prompts/tree/tree`, `engine/knowledge/analysis`."""
 
 from __future__ import annotations
 

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
-from backscroll.engine import operations
-from backscroll.engine.appending import speech_of
-from backscroll.engine.carrying import add_message
-from backscroll.engine.comparing import Imported, imported_side, named
-from backscroll.engine.lines import Kept, Line, Router
-from backscroll.engine.pen import Pen
-from backscroll.engine.reading import History
+from backscroll.engine.core.history import History
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.exchange.carrying import add_message
+from backscroll.engine.exchange.comparison import Imported, imported_side, named
+from backscroll.engine.exchange.lines import Kept, Line, Router
+from backscroll.engine.exchange.walk import Walk, body_of
+from backscroll.engine.log import operations
+from backscroll.engine.log.batch import speech_of
 from backscroll.engine.thread import Thread
-from backscroll.engine.walking import Walk, body_of
 from backscroll.record.about import About
 from backscroll.record.content import digest
 from backscroll.record.ports import Reader, ThreadState, Writer

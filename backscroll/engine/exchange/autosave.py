@@ -7,9 +7,9 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.exporting import foreign_thread, write_file
+from backscroll.engine.exchange.exports import foreign_thread, write_file
 from backscroll.formats.detect import format_named
-from backscroll.formats.dialogue import file_name
+from backscroll.formats.dialogue.reader import file_name
 from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from backscroll.engine import operations
-from backscroll.engine.pen import Pen
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.log import operations
 from backscroll.record.history import HIDDEN, PINNED
-from backscroll.record.operations import (
+from backscroll.record.reconcile.operations import (
     AddAlternative,
     Append,
     Choose,

@@ -1,4 +1,4 @@
-"""Our side of a comparison: a history as the planner of `record/sync` wants to see it.
+"""Our side of a comparison: a history as the planner of `record/reconcile/plan` wants to see it.
 
 For a sync that is the history as it stands. For a repeated import it is the history as *earlier imports of the same file* left
 it: what a person changed here since is theirs to keep, so only what changed in the file counts as a change.
@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from backscroll.engine.echoes import tag
-from backscroll.engine.forgetting import mark
-from backscroll.engine.lineage import View, reach
-from backscroll.engine.operations import visible_revisions
+from backscroll.engine.core.lineage import View, reach
+from backscroll.engine.log.echoes import tag
+from backscroll.engine.log.erasure import mark
+from backscroll.engine.log.operations import visible_revisions
 from backscroll.record.content import digest, original
 from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, Entry, replay
-from backscroll.record.operations import Known, Ours
 from backscroll.record.ports import Reader, Spoken, ThreadState
+from backscroll.record.reconcile.operations import Known, Ours
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref

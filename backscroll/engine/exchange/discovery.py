@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.engine.importing import ImportReport, import_path
-from backscroll.engine.means import utc
+from backscroll.engine.core.means import utc
+from backscroll.engine.exchange.imports import ImportReport, import_path
 from backscroll.errors import BackscrollError
 from backscroll.vocab.foreign import Problem
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.checking import checked_path
-from backscroll.engine.reading import History
+from backscroll.engine.core.checks import checked_path
+from backscroll.engine.core.history import History
 from backscroll.errors import FormatError, InvalidInput, StoreCorrupt, StoreError
 from backscroll.formats.detect import format_named
 from backscroll.formats.shape import Format
@@ -45,7 +45,7 @@ def export(
     names = None if threads is None else [engine.resolve(name) for name in threads]
     report = ExportReport()
     if chosen.name == "native":
-        from backscroll.engine.native_export import native_lines
+        from backscroll.engine.exchange.native.exports import native_lines
 
         _deliver(
             (line + "\n" for line in native_lines(engine, names, report.problems)),
@@ -90,7 +90,7 @@ def _file_name(stem: str, chosen: Format) -> str:
 def _stem(foreign: ForeignThread, chosen: Format) -> str:
     """A file name that says what is inside, safe on every system; the start of the id keeps it unique."""
     if chosen.name == "dialogue":
-        from backscroll.formats.dialogue import file_name
+        from backscroll.formats.dialogue.reader import file_name
 
         return file_name(foreign.started or "").removesuffix(chosen.suffix)
     words = "".join(c if c.isalnum() or c in "-_ " else " " for c in foreign.title)

@@ -2,7 +2,7 @@
 
 A file is read lazily and written in batches, so its size does not matter. A conversation that branches becomes a thread and
 forks. The second import of a file walks along what the first one left; at the first difference the rest is aligned by
-`record/sync`. What a person changed here meanwhile stays as they made it.
+`record/reconcile/plan`. What a person changed here meanwhile stays as they made it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.engine.arriving import Arrival, Overtaken
-from backscroll.engine.files import FileSource
-from backscroll.engine.lines import Router
+from backscroll.engine.exchange.arrivals import Arrival, Overtaken
+from backscroll.engine.exchange.files import FileSource
+from backscroll.engine.exchange.lines import Router
 from backscroll.errors import Conflict, FormatError, InvalidInput
 from backscroll.formats.detect import detect, format_named
 from backscroll.formats.secrets import find_secrets
 from backscroll.record.content import encode, searchable
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
-from backscroll.vocab.nesting import DEEPEST, is_deeper
 from backscroll.vocab.part import Json, ToolCall, ToolResult
+from backscroll.vocab.values.nesting import DEEPEST, is_deeper
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -74,8 +74,8 @@ def import_path(
     source = FileSource(Path(path).expanduser(), progress, engine.settings.longest_line)
     chosen = format_named(format) if format is not None else detect(source)
     if chosen.name == "native":
-        from backscroll.engine.native import import_native
-        from backscroll.engine.scrubbing import finish_forgetting
+        from backscroll.engine.exchange.native.imports import import_native
+        from backscroll.engine.log.scrubbing import finish_forgetting
 
         reports = import_native(engine, source, dry_run=dry_run, again=again)
         if not dry_run:
@@ -100,7 +100,7 @@ def _taken_in(
 ) -> ImportReport:
     report = ImportReport(thread.format, source.path, thread.title, dry_run=dry_run)
     if thread.world:
-        from backscroll.engine.lore.telling import with_user
+        from backscroll.engine.knowledge.lore.telling import with_user
 
         thread = with_user(engine, thread)
     if is_deeper(dict(thread.metadata), DEEPEST - _AROUND):
@@ -114,7 +114,7 @@ def _taken_in(
     arrival.receive(_watched(thread.items, report))
     report.thread, report.new = arrival.thread, arrival.new
     if thread.world and not dry_run and arrival.thread is not None:
-        from backscroll.engine.lore.telling import tell_arrived
+        from backscroll.engine.knowledge.lore.telling import tell_arrived
 
         report.counts["lore"] = tell_arrived(engine, arrival.thread, arrival.actor, thread.world)
     return report

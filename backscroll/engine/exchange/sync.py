@@ -1,4 +1,4 @@
-"""Sync: another program's full message list against ours. Plans in `record/sync`, carried out in one transaction."""
+"""Sync: another program's full message list against ours. Plans in `record/reconcile/plan`, carried out in one transaction."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.engine.carrying import DONE, carry_out
-from backscroll.engine.comparing import live_side
-from backscroll.engine.pen import Pen
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.exchange.carrying import DONE, carry_out
+from backscroll.engine.exchange.comparison import live_side
 from backscroll.errors import InvalidInput
-from backscroll.record.operations import (
+from backscroll.record.ports import Writer
+from backscroll.record.reconcile.operations import (
     Ambiguous,
     Awaiting,
     Injected,
@@ -22,8 +23,7 @@ from backscroll.record.operations import (
     SkipForgotten,
     Trimmed,
 )
-from backscroll.record.ports import Writer
-from backscroll.record.sync import plan
+from backscroll.record.reconcile.plan import plan
 from backscroll.vocab.event import Kind
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
@@ -61,7 +61,7 @@ def foreign_messages(messages: Sequence[ForeignMessage | Mapping[str, Any]]) -> 
     for number, message in enumerate(messages):
         if not isinstance(message, Mapping) or "role" not in message:
             raise InvalidInput(f"message {number} of the list is no {{role, content}} dictionary")
-    from backscroll.formats.openai_message import messages_from_openai
+    from backscroll.formats.openai.message import messages_from_openai
 
     return messages_from_openai(cast("list[Json]", list(messages)))
 

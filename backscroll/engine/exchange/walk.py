@@ -1,7 +1,7 @@
 """Walking along: a foreign line beside what an earlier import of it left.
 
-As long as the two agree nothing is done. At the first difference the rest of both is aligned by `record/sync` and the differences
-are carried out; what comes after our last message is new and goes back to `engine/arriving` to be written.
+As long as the two agree nothing is done. At the first difference the rest of both is aligned by `record/reconcile/plan` and the differences
+are carried out; what comes after our last message is new and goes back to `engine/exchange/arrivals` to be written.
 """
 
 from __future__ import annotations
@@ -12,20 +12,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from backscroll.engine.carrying import DONE, carry_out
-from backscroll.engine.comparing import Imported, ours_of, same_words
+from backscroll.engine.exchange.carrying import DONE, carry_out
+from backscroll.engine.exchange.comparison import Imported, ours_of, same_words
 from backscroll.record.chain import to_bytes
 from backscroll.record.history import FORGOTTEN, Entry
-from backscroll.record.operations import Ambiguous, Append, Delete, Insert, Operation, Ours, SkipForgotten
 from backscroll.record.ports import Writer
-from backscroll.record.sync import plan
+from backscroll.record.reconcile.operations import (
+    Ambiguous,
+    Append,
+    Delete,
+    Insert,
+    Operation,
+    Ours,
+    SkipForgotten,
+)
+from backscroll.record.reconcile.plan import plan
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.arriving import Arrival
-    from backscroll.engine.lines import Kept, Line
+    from backscroll.engine.exchange.arrivals import Arrival
+    from backscroll.engine.exchange.lines import Kept, Line
 
 
 class Walk:

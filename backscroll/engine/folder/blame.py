@@ -1,8 +1,8 @@
 """Blame: which turn wrote this line, what was asked there, and why.
 
 Owns the versions of one file through all changes of its folder, in whichever thread they stand: renames are followed, what a
-rewind brought back belongs to whoever wrote it first. Refuses: matching lines (`workspace/blame`). Before:
-`engine/changing_reading`. After: `Workroom.blame`.
+rewind brought back belongs to whoever wrote it first. Refuses: matching lines (`workspace/git/blame`). Before:
+`engine/folder/change_reading`. After: `Workroom.blame`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backscroll.engine.changing_log import Recorded
-from backscroll.engine.changing_parting import surely
-from backscroll.engine.changing_reading import turn_of
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.folder.change_log import Recorded
+from backscroll.engine.folder.change_reading import turn_of
+from backscroll.engine.folder.parting import surely
 from backscroll.errors import BackscrollError, InvalidInput, NotFound
 from backscroll.record.history import FORGOTTEN, Entry
 from backscroll.vocab.change import By, CodeChange, FileChange
@@ -24,9 +24,9 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Reasoning
 
 if TYPE_CHECKING:
-    from backscroll.engine.changing import Workroom
     from backscroll.engine.engine import Engine
-    from backscroll.workspace.snapshots import Snapshots
+    from backscroll.engine.folder.workroom import Workroom
+    from backscroll.workspace.snapshots.snapshots import Snapshots
 
 #: Keys of versions that no change of the log made.
 OLDEST, UNSEEN, BEFORE_ERASED = -1, -2, -3
@@ -64,8 +64,8 @@ class _Version:
 
 def blame(room: Workroom, path: str, line: int | None = None) -> list[Blamed]:
     """Every line of a file, or one of them; see `Workroom.blame`."""
-    from backscroll.workspace.blame import Version, blame_lines
-    from backscroll.workspace.snapshots import ERASED
+    from backscroll.workspace.git.blame import Version, blame_lines
+    from backscroll.workspace.snapshots.snapshots import ERASED
 
     keeper = room.keeper
     with room.alone():

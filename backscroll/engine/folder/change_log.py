@@ -2,7 +2,7 @@
 
 Owns the shape of a `CODE_CHANGED` event (head: structure, no words; body: description, paths, hashes, diff, folder) and the note
 in the store that says which snapshot of a folder was seen last, by whichever thread. Refuses: taking snapshots
-(`engine/changing`). Before: `vocab/change`. After: `engine/changing_reading`, `engine/blaming`, `engine/rewinding`.
+(`engine/folder/workroom`). Before: `vocab/change`. After: `engine/folder/change_reading`, `engine/folder/blame`, `engine/folder/rewind`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from backscroll.engine.pen import Pen
+from backscroll.engine.core.pen import Pen
 from backscroll.record.chain import DAMAGE, damaged, from_bytes
 from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.change import Action, By, Cause, CodeChange, FileChange

@@ -1,7 +1,7 @@
 """From the log to changes of files: which a thread sees, to which turn each belongs, and which fit a question.
 
 Owns the walk through the rare events of a thread and its shared past. Refuses: snapshots and disk. Before:
-`engine/changing_log`. After: `engine/changing`, `engine/blaming`, `engine/rewinding`, `engine/committing`.
+`engine/folder/change_log`. After: `engine/folder/workroom`, `engine/folder/blame`, `engine/folder/rewind`, `engine/folder/commits`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from backscroll.engine.changing_log import Recorded, cause_of, known_of, recorded_of
-from backscroll.engine.checking import checked_time
-from backscroll.engine.lineage import View
+from backscroll.engine.core.checks import checked_time
+from backscroll.engine.core.lineage import View
+from backscroll.engine.folder.change_log import Recorded, cause_of, known_of, recorded_of
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.record.history import Entry
 from backscroll.record.order import at_end
@@ -20,7 +20,7 @@ from backscroll.record.ports import Reader
 from backscroll.vocab.change import CodeChange
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

@@ -1,8 +1,8 @@
 """Commits of the agent's own changes to the user's git repository.
 
 Owns which changes are the agent's and not committed yet (the commits themselves say which they hold), and the message made from
-the turns. Refuses: building the commit, and telling the agent's lines from other people's (`workspace/commits`). Before:
-`engine/changing_reading`. After: `Workroom.commit`.
+the turns. Refuses: building the commit, and telling the agent's lines from other people's (`workspace/git/commits`). Before:
+`engine/folder/change_reading`. After: `Workroom.commit`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from backscroll.engine.blaming import asked_for
-from backscroll.engine.changing_log import Recorded, keep_seen_programs, seen_programs
-from backscroll.engine.changing_reading import recorded, turn_of
-from backscroll.engine.lineage import View
+from backscroll.engine.core.lineage import View
+from backscroll.engine.folder.blame import asked_for
+from backscroll.engine.folder.change_log import Recorded, keep_seen_programs, seen_programs
+from backscroll.engine.folder.change_reading import recorded, turn_of
 from backscroll.errors import NotFound
 from backscroll.vocab.change import FileChange
 
 if TYPE_CHECKING:
-    from backscroll.engine.changing import Workroom
-    from backscroll.workspace.commits import Delta
-    from backscroll.workspace.snapshots import Entry, Snapshots
+    from backscroll.engine.folder.workroom import Workroom
+    from backscroll.workspace.git.commits import Delta
+    from backscroll.workspace.snapshots.snapshots import Entry, Snapshots
 
 THREAD, TURN, CHANGES = "Backscroll-Thread", "Backscroll-Turn", "Backscroll-Changes"
 _AGENT = ("tool", "turn", "rewind")
@@ -71,7 +71,7 @@ def commit(
     dry_run: bool,
 ) -> Committed:
     """Commit what the agent changed; see `Workroom.commit`."""
-    from backscroll.workspace import commits
+    from backscroll.workspace.git import commits
 
     if turn is not None:
         room.thread.turn(turn)  # says what is wrong
@@ -109,7 +109,7 @@ def commit(
 
 def _trusted(room: Workroom, *, trust: bool) -> frozenset[str]:
     """Keys of the programs that a commit may run; with `trust` those that are there now are among them from now on."""
-    from backscroll.workspace.commits_trust import programs_of
+    from backscroll.workspace.git.trust import programs_of
 
     room.note_programs()
     if trust:
@@ -134,7 +134,7 @@ def _chosen(
 
 def _held(room: Workroom) -> set[str]:
     """The changes that commits of the user's branch hold already, by the names they give at their end."""
-    from backscroll.workspace.git import GitFailed, git_found, run_git
+    from backscroll.workspace.git.git import GitFailed, git_found, run_git
 
     if not git_found():
         return set()
@@ -150,7 +150,7 @@ def _deltas(
     keeper: Snapshots, one: Recorded, kinds: Mapping[str, Entry], skipped: list[str]
 ) -> Iterator[Delta]:
     """A change file by file, with the contents on both sides; a rename is a file that goes and one that comes."""
-    from backscroll.workspace.commits import Delta
+    from backscroll.workspace.git.commits import Delta
 
     change = one.change
     files: Sequence[FileChange] = change.files

@@ -1,8 +1,8 @@
 """Forgetting a file: its versions out of every snapshot, and what the log repeats of them.
 
 Owns following a file through its names, which changes of the log speak of it, and what a `forget` of messages has to say about snapshots
-that still hold what they changed. Refuses: erasing contents (`workspace/erasing`) and words (`engine/forgetting`). The log goes first: killed
-in between, the snapshots still tell which changes were meant, and the same call finishes it. Before: `engine/blaming`. After: `Workroom.forget_file`.
+that still hold what they changed. Refuses: erasing contents (`workspace/snapshots/erasure`) and words (`engine/log/erasure`). The log goes first: killed
+in between, the snapshots still tell which changes were meant, and the same call finishes it. Before: `engine/folder/blame`. After: `Workroom.forget_file`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.engine.blaming import files_of, steps_of
-from backscroll.engine.changing_log import Recorded, place_of, recorded_of
+from backscroll.engine.folder.blame import files_of, steps_of
+from backscroll.engine.folder.change_log import Recorded, place_of, recorded_of
 from backscroll.errors import NotFound
 from backscroll.record.ports import Reader
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.changing import Workroom
+    from backscroll.engine.folder.workroom import Workroom
     from backscroll.vocab.change import FileChange
-    from backscroll.workspace.snapshots import Snapshots
+    from backscroll.workspace.snapshots.snapshots import Snapshots
 
 _NAMED = 5  # files that a sentence names
 
@@ -137,8 +137,8 @@ def _out_of_the_log(room: Workroom, doomed: Sequence[Recorded]) -> tuple[str, ..
 
 def snapshots_left(reader: Reader, thread: str, messages: Sequence[Ref] | None) -> tuple[str, ...]:
     """Sentences about folders of this machine whose snapshots hold what messages, or a whole thread (None), changed."""
-    from backscroll.engine.changing import default_home
-    from backscroll.workspace.kept_home import home_of
+    from backscroll.engine.folder.workroom import default_home
+    from backscroll.workspace.snapshots.home import home_of
 
     state = reader.thread(thread)
     if state is None:

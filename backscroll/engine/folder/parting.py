@@ -3,7 +3,7 @@
 Owns parting the difference between two snapshots: first what others did (in other files, and in the same file before the tool wrote
 it), then what the tool wrote, then what others did to its work. Each part is a change of its own between two snapshots, so blame, rewind
 and commit need no rule for it. Refuses: guessing. Where a tool does not note what it writes (a command), all of it is told as done while it ran.
-Before: `workspace/wrote`. After: `engine/changing`, `engine/blaming`.
+Before: `workspace/wrote`. After: `engine/folder/workroom`, `engine/folder/blame`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from backscroll.vocab.change import Cause
 
 if TYPE_CHECKING:
-    from backscroll.workspace.snapshots import Entry, Snapshots
+    from backscroll.workspace.snapshots.snapshots import Entry, Snapshots
     from backscroll.workspace.wrote import Wrote
 
 #: Tools that write files in one way only, and note all that they write.
@@ -67,7 +67,7 @@ def _both(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> dict[str, Entry
 
 def _entry(keeper: Snapshots, data: bytes | None, seen: Entry | None, like: Entry | None) -> Entry | None:
     """A content as a file of a snapshot: the very entry that was seen where it is that, else one of the same sort."""
-    from backscroll.workspace.snapshots import Entry
+    from backscroll.workspace.snapshots.snapshots import Entry
 
     if data is None:
         return None

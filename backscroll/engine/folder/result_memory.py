@@ -1,7 +1,7 @@
 """Full results of tools, the recently used ones kept in memory up to a bound of bytes; the store is behind them.
 
 Owns: one memory per engine, least recently used out first. A result that was forgotten since is not handed out, whoever
-still holds its name. Refuses: finding results; `engine/tooling` does. Safe to share between OS threads.
+still holds its name. Refuses: finding results; `engine/folder/tool_uses` does. Safe to share between OS threads.
 """
 
 from __future__ import annotations

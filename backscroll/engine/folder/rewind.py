@@ -2,7 +2,7 @@
 
 Owns what a rewind would do (which files, which words, what others changed since and would lose) and the refusals. The words leave
 by deletions of one stroke, so that plain `undo` brings them back, and the tasks with them; log and snapshots lose nothing. Refuses: crashes
-(`engine/rewinding_journal`), writing files (`workspace/restoring`). Before: `engine/changing_reading`. After: `Workroom`.
+(`engine/folder/rewind_journal`), writing files (`workspace/snapshots/restoring`). Before: `engine/folder/change_reading`. After: `Workroom`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
-from backscroll.engine import rewinding_journal as journals
-from backscroll.engine.changing import PERSON, What, Workroom
-from backscroll.engine.changing_log import LONGEST, Recorded
-from backscroll.engine.changing_reading import leaving, recorded, since_turn
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
-from backscroll.engine.rewinding_journal import Journal
-from backscroll.engine.running import Alone
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.run_lock import Alone
+from backscroll.engine.folder import rewind_journal as journals
+from backscroll.engine.folder.change_log import LONGEST, Recorded
+from backscroll.engine.folder.change_reading import leaving, recorded, since_turn
+from backscroll.engine.folder.rewind_journal import Journal
+from backscroll.engine.folder.workroom import PERSON, What, Workroom
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.record.acts import acts_in_force
 from backscroll.record.history import FORGOTTEN, Entry
@@ -29,9 +29,9 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
-    from backscroll.engine.pen import Pen
+    from backscroll.engine.core.pen import Pen
     from backscroll.engine.thread import Thread
-    from backscroll.workspace.snapshots import Snapshots
+    from backscroll.workspace.snapshots.snapshots import Snapshots
 
 _NAMED = 5  # files that an error names
 
@@ -146,7 +146,7 @@ def _files(room: Workroom, plan: Rewound, since: Sequence[Recorded], target: str
 
 def _restored(keeper: Snapshots, plan: Rewound, target: str, paths: Sequence[str]) -> Rewound:
     """What bringing some files to a snapshot would do. What no snapshot holds is never touched, whoever forces it."""
-    from backscroll.workspace.restoring import plan_restore
+    from backscroll.workspace.snapshots.restoring import plan_restore
 
     steps = plan_restore(keeper, target, paths=tuple(paths))
     lost = {*steps.unsaved, *(left.path for left in steps.impossible)}

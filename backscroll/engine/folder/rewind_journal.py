@@ -1,10 +1,10 @@
 """Carrying out a rewind so that files and conversation agree, whenever the program is killed.
 
-First the journal of the files is written (`workspace/restoring`; it holds what the log is to be told), then the files are
+First the journal of the files is written (`workspace/snapshots/restoring`; it holds what the log is to be told), then the files are
 brought back, then one transaction of the log names the rewind, then the journal goes. Whoever finds a journal can tell what is
 missing: a log that names the rewind has everything; one that does not is told now, unless the conversation has moved on
-meanwhile: then the files go back to where they were. Refuses: deciding what a rewind does (`engine/rewinding`). Before:
-`workspace/restoring`. After: `engine/rewinding`, `engine/changing`.
+meanwhile: then the files go back to where they were. Refuses: deciding what a rewind does (`engine/folder/rewind`). Before:
+`workspace/snapshots/restoring`. After: `engine/folder/rewind`, `engine/folder/workroom`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from backscroll.engine import operations
-from backscroll.engine.changing_log import Draft, write_change
-from backscroll.engine.changing_reading import leaving
-from backscroll.engine.lineage import View
-from backscroll.engine.pen import Pen
-from backscroll.engine.rewinding_tasks import give_back, take_back
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.folder.change_log import Draft, write_change
+from backscroll.engine.folder.change_reading import leaving
+from backscroll.engine.folder.rewind_tasks import give_back, take_back
+from backscroll.engine.log import operations
 from backscroll.errors import BackscrollError, Conflict, FormatError
 from backscroll.record.history import FORGOTTEN
 from backscroll.vocab.change import Cause, FileChange
@@ -29,7 +29,7 @@ from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.changing import Workroom
+    from backscroll.engine.folder.workroom import Workroom
 
 Outcome: TypeAlias = Literal["finished", "rolled back"]
 
@@ -95,7 +95,7 @@ def touched(files: Collection[FileChange]) -> list[str]:
 
 def carry_out(room: Workroom, journal: Journal) -> Event | None:
     """Do a rewind: the journal, the files, the log; where the log refuses, the files go back to where they were."""
-    from backscroll.workspace import restoring
+    from backscroll.workspace.snapshots import restoring
 
     if not journal.paths:
         return write_stroke(room, journal, None)
@@ -173,8 +173,8 @@ def _still_there(view: View, refs: Sequence[Ref]) -> bool:
 
 def recover(room: Workroom) -> Recovery | None:
     """See to a rewind that was interrupted; for whoever holds the folder's lock."""
-    from backscroll.workspace import restoring
-    from backscroll.workspace.restoring_journal import close_journal, read_journal
+    from backscroll.workspace.snapshots import restoring
+    from backscroll.workspace.snapshots.restoring_journal import close_journal, read_journal
 
     path = journal_of(room)
     found = read_journal(path)

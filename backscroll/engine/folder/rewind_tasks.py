@@ -2,7 +2,7 @@
 
 Owns which steps those are, and what they had done to prompts: what a step cleared comes back, what one brought back is cleared again.
 All of it is events in the stroke of the rewind, so that plain `undo` of the stroke is enough. A person's own crops are not touched.
-Refuses: words and files (`engine/rewinding`). Before: `record/acts`, `record/standing`. After: `engine/rewinding_journal`.
+Refuses: words and files (`engine/folder/rewind`). Before: `record/acts`, `record/standing`. After: `engine/folder/rewind_journal`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from backscroll.engine.sheet import in_past_of
+from backscroll.engine.prompts.sheet.sheet import in_past_of
 from backscroll.record.acts import acts_in_force
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.standing import fold_standing
-from backscroll.tasks.lifecycle import place_of
+from backscroll.tasks.lifecycle.steps import place_of
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.lineage import View
-    from backscroll.engine.pen import Pen
+    from backscroll.engine.core.lineage import View
+    from backscroll.engine.core.pen import Pen
 
 
 def steps_since(view: View, opening: Ref) -> list[Event]:

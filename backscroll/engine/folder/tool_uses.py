@@ -2,7 +2,7 @@
 
 Owns: finding uses through the search index or one turn, so that a long history is not read for a few of them. Only live
 messages count: after an edit or a delete the same question has another answer. Refuses: what a digest says
-(`derive/digest`), how the list is written (`derive/operations`). Before: `engine/reading`. After: `surfaces`, `engine/prompting`.
+(`derive/digest`), how the list is written (`derive/operations`). Before: `engine/core/history`. After: `surfaces`, `engine/prompts/builder`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from backscroll.derive.digest import Digest, digests_of
 from backscroll.derive.digests.asking import plain_name
 from backscroll.derive.flat import flat
 from backscroll.derive.operations import render_operations
-from backscroll.engine.lineage import View, reach
-from backscroll.engine.reading import message_of
-from backscroll.engine.result_memory import ResultMemory, memory_of, result_text
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View, reach
+from backscroll.engine.folder.result_memory import ResultMemory, memory_of, result_text
 from backscroll.errors import InvalidInput
-from backscroll.recall.query import Phrase, Query, Term, parse_query
-from backscroll.recall.words import index_words
+from backscroll.recall.question.query import Phrase, Query, Term, parse_query
+from backscroll.recall.text.words import index_words
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.record.ports import Reader, Spoken, Wanted
 from backscroll.vocab.ids import Ref

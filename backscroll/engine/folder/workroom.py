@@ -2,8 +2,8 @@
 
 Owns looking at the folder (every difference between two looks is written down once, with its cause, in whichever thread
 sees it first) and is the one thing that callers hold: `blame`, `rewind` and `commit` live in modules of their own. Refuses:
-keeping contents (`workspace`). Before: `workspace/snapshots`, `engine/changing_log`. After: `engine/blaming`,
-`engine/rewinding`, `engine/committing`; `act` and the surfaces call it.
+keeping contents (`workspace`). Before: `workspace/snapshots/snapshots`, `engine/folder/change_log`. After: `engine/folder/blame`,
+`engine/folder/rewind`, `engine/folder/commits`; `act` and the surfaces call it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from backscroll.config import default_store
-from backscroll.engine import changing_parting, changing_reading
-from backscroll.engine.changing_log import (
+from backscroll.engine.core.checks import checked_path
+from backscroll.engine.core.doors import doors
+from backscroll.engine.core.language import language_of
+from backscroll.engine.exchange.files import store_files
+from backscroll.engine.folder import change_reading as changing_reading
+from backscroll.engine.folder import parting as changing_parting
+from backscroll.engine.folder.change_log import (
     LONGEST,
     Draft,
     Known,
@@ -32,23 +37,19 @@ from backscroll.engine.changing_log import (
     seen_programs,
     write_change,
 )
-from backscroll.engine.checking import checked_path
-from backscroll.engine.doors import doors
-from backscroll.engine.files import store_files
-from backscroll.engine.tongue import language_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.change import Cause, CodeChange, FileChange
 from backscroll.vocab.event import Event
 from backscroll.workspace.holding import held
-from backscroll.workspace.snapshots import Snapshots
+from backscroll.workspace.snapshots.snapshots import Snapshots
 from backscroll.workspace.wrote import Wrote, taken_notes
 
 if TYPE_CHECKING:
-    from backscroll.engine import changing_forgetting
-    from backscroll.engine.blaming import Blamed
-    from backscroll.engine.committing import Committed
-    from backscroll.engine.rewinding import Rewound
-    from backscroll.engine.rewinding_journal import Recovery
+    from backscroll.engine.folder import erasure as changing_forgetting
+    from backscroll.engine.folder.blame import Blamed
+    from backscroll.engine.folder.commits import Committed
+    from backscroll.engine.folder.rewind import Rewound
+    from backscroll.engine.folder.rewind_journal import Recovery
     from backscroll.engine.thread import Thread
 
 What: TypeAlias = Literal["both", "files", "conversation"]
@@ -91,7 +92,7 @@ class Workroom:
         return self._keeper
 
     def _opened(self, git: bool | None = None) -> Snapshots:
-        from backscroll.workspace.keeping import snapshots_for
+        from backscroll.workspace.snapshots.keeping import snapshots_for
 
         settings = self.thread.engine.settings
         store = self.thread.store.location
@@ -106,7 +107,7 @@ class Workroom:
 
     def keepers(self) -> list[Snapshots]:
         """Who keeps snapshots of the folder: also who did when there was no git here, or when there was one."""
-        from backscroll.workspace.git import git_found
+        from backscroll.workspace.git.git import git_found
 
         other = "hashes" if self.keeper.keeper == "git" else "git"
         if not self._kept(other) or (other == "git" and not git_found()):
@@ -115,14 +116,14 @@ class Workroom:
 
     def out_of_reach(self) -> list[str]:
         """What of the snapshots cannot be read here."""
-        from backscroll.workspace.git import git_found
+        from backscroll.workspace.git.git import git_found
 
         if git_found() or not self._kept("git"):
             return []
         return [f"snapshots that git made of {self.root}; install git and do it again, or drop all snapshots"]
 
     def _kept(self, kind: str) -> bool:
-        from backscroll.workspace.kept_home import home_of
+        from backscroll.workspace.snapshots.home import home_of
 
         return (home_of(self.root, self.home.resolve()) / kind).exists()
 
@@ -192,8 +193,8 @@ class Workroom:
         """Which programs the repository would run in a commit, before an agent could add to them; noted once for a folder."""
         self._programs_noted = True
         if self.thread.store.read(lambda reader: seen_programs(reader, self.place)) is None:
-            from backscroll.workspace.commits_trust import programs_of
-            from backscroll.workspace.git import git_found
+            from backscroll.workspace.git.git import git_found
+            from backscroll.workspace.git.trust import programs_of
 
             keys = [program.key for program in programs_of(self.root)] if git_found() else []
             self.thread.store.write(lambda tx: keep_seen_programs(tx, self.place, keys))
@@ -285,7 +286,7 @@ class Workroom:
 
     def blame(self, path: str | os.PathLike[str], line: int | None = None) -> list[Blamed]:
         """Who wrote each line of a file (or one of them): the turn, what was asked there, and why."""
-        from backscroll.engine.blaming import blame
+        from backscroll.engine.folder.blame import blame
 
         return blame(self, self.inside(path) or "", line)
 
@@ -299,19 +300,19 @@ class Workroom:
         Refuses to run over what others changed since, unless `force`; even then a snapshot keeps that. `dry_run` only says
         what would happen.
         """
-        from backscroll.engine.rewinding import rewind
+        from backscroll.engine.folder.rewind import rewind
 
         return rewind(self, turn, what, force=force, dry_run=dry_run)
 
     def redo(self, *, force: bool = False, dry_run: bool = False) -> Rewound:
         """Take the last rewind back: its files and its words, as far as they are still gone."""
-        from backscroll.engine.rewinding import redo
+        from backscroll.engine.folder.rewind import redo
 
         return redo(self, force=force, dry_run=dry_run)
 
     def recover(self) -> Recovery | None:
         """Finish, or roll back, a rewind that a crash interrupted; None where there is none."""
-        from backscroll.engine.rewinding_journal import interrupted, recover
+        from backscroll.engine.folder.rewind_journal import interrupted, recover
 
         if not interrupted(self):
             return None
@@ -335,7 +336,7 @@ class Workroom:
         With `all`, what people changed by hand in between too; with `turn`, only what was done in that turn. Filters and hooks that
         were set up in the repository since the folder was first looked at are run only with `trust`.
         """
-        from backscroll.engine.committing import commit
+        from backscroll.engine.folder.commits import commit
 
         return commit(self, message, turn=turn, everybody=all, hooks=hooks, trust=trust, dry_run=dry_run)
 
@@ -346,7 +347,7 @@ class Workroom:
 
         A file that is still there stays, and is not kept again until somebody changes it. `dry_run` only says what would go.
         """
-        from backscroll.engine.changing_forgetting import forget_file
+        from backscroll.engine.folder.erasure import forget_file
 
         name = self.inside(checked_path(path)) or ""
         if name in ("", "."):
@@ -391,7 +392,7 @@ class Workroom:
                     self._depth = 0
 
     def _recover_first(self) -> None:
-        from backscroll.engine.rewinding_journal import interrupted, recover
+        from backscroll.engine.folder.rewind_journal import interrupted, recover
 
         if interrupted(self):
             self.recovered = recover(self)

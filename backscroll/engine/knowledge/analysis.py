@@ -3,7 +3,7 @@
 `catch_up` looks at what happened since it last looked, folds it into the marks of the thread (`derive/window`), reads again the
 turns that this touched, and keeps their assertions under the key of what they rest on. All of a step is written together
 with how far it got, so it can stop at any moment, several processes may try, and after any history marks and assertions are
-those that a rebuild gives. Asking a model is not done here: `engine/extracting`. After: `engine/graphing` folds the claims.
+those that a rebuild gives. Asking a model is not done here: `engine/models/extraction`. After: `engine/knowledge/graph` folds the claims.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from backscroll.derive.assertions import RECIPE, extract, rule_key, to_body
-from backscroll.derive.tree import just_before
+from backscroll.derive.extract.assertions import RECIPE, extract, rule_key, to_body
+from backscroll.derive.summaries.tree import just_before
 from backscroll.derive.window import Marks, Window, window_of
-from backscroll.engine.analysing_marks import marks_around, newest_marks
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import log_of, message_of
-from backscroll.engine.strides import in_strides
+from backscroll.engine.core.history import log_of, message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.strides import in_strides
+from backscroll.engine.knowledge.analysis_marks import marks_around, newest_marks
 from backscroll.errors import NotFound
 from backscroll.record.derived import Made, TurnMark
 from backscroll.record.history import DELETED, FORGOTTEN, Entry
@@ -72,7 +72,7 @@ def _step(engine: Engine, thread: str, limit: int) -> int:
         if work is None:
             return 0
         if engine.store.write(work.write):
-            from backscroll.engine.graph_holding import moved_on
+            from backscroll.engine.knowledge.graph_holder import moved_on
 
             moved_on(engine, work)
             return work.upto - work.seen

@@ -2,14 +2,14 @@
 
 A change reaches the turns at the places it touched, the ones before and after them, and settled turns that held such a place when
 they left the window. The others neither change nor are asked for, so they are not read; whatever stands between two that are
-read is not in the window. Before: `record/ports`. After: `engine/analysing`.
+read is not in the window. Before: `record/ports`. After: `engine/knowledge/analysis`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from backscroll.derive.tree import just_before
+from backscroll.derive.summaries.tree import just_before
 from backscroll.derive.window import Window
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader

@@ -1,7 +1,7 @@
 """The graph of a thread, as people and prompts use it: what the analysed turns say, with the person's own changes on top.
 
 What a person changes is an event of the log: undo takes it back, forks inherit it, no re-analysis touches it. Before:
-`engine/graph_holding` (the graph in memory), `engine/graph_acts`. After: `engine/tail` (the prompt), `surfaces/cli/graph`.
+`engine/knowledge/graph_holder` (the graph in memory), `engine/knowledge/graph_acts`. After: `engine/tail` (the prompt), `surfaces/cli/graph`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.engine.checking import in_valid_text
-from backscroll.engine.doors import doors
-from backscroll.engine.graph_acts import (
+from backscroll.engine.core.checks import in_valid_text
+from backscroll.engine.core.doors import doors
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.knowledge.graph_acts import (
     known_type,
     messages_behind,
     next_copy,
@@ -23,12 +25,10 @@ from backscroll.engine.graph_acts import (
     type_meant,
     world_in,
 )
-from backscroll.engine.graph_holding import graph_of
-from backscroll.engine.lineage import View
-from backscroll.engine.pen import Pen
+from backscroll.engine.knowledge.graph_holder import graph_of
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.fold import Graph
-from backscroll.graph.view import (
+from backscroll.graph.reading.view import (
     Contradiction,
     Fact,
     Neighbourhood,
@@ -56,7 +56,7 @@ class ThreadGraph:
     @property
     def view(self) -> Graph:
         """The graph as it stands now; to its end where nothing more was said for long."""
-        from backscroll.engine.idling import flush_if_idle
+        from backscroll.engine.knowledge.idle import flush_if_idle
 
         graph = graph_of(self.thread)
         return graph_of(self.thread) if flush_if_idle(self.thread.engine, self.thread.id) else graph
@@ -207,7 +207,7 @@ class ThreadGraph:
     @in_valid_text
     def add(self, name: str, type: str = "", **attributes: str) -> Override:
         """There is such a node; attributes can be given at once."""
-        from backscroll.graph.names import key_of
+        from backscroll.graph.naming.names import key_of
 
         if not key_of(name):
             raise InvalidInput("a node needs a name", hint="use a word or two")
@@ -261,7 +261,7 @@ class ThreadGraph:
         if other:
             found = graph.find(other)
             if found is None:
-                from backscroll.graph.names import key_of
+                from backscroll.graph.naming.names import key_of
 
                 found = key_of(other)
                 body["value"] = other
@@ -292,7 +292,7 @@ class ThreadGraph:
 
         Entries of lorebooks and cards are put into prompts when the conversation wakes them (`thread.lore`).
         """
-        from backscroll.engine.lore.telling import tell_book
+        from backscroll.engine.knowledge.lore.telling import tell_book
 
         return tell_book(self.thread, name, text)
 

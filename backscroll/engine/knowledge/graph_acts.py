@@ -1,8 +1,8 @@
 """What a person says about the graph, as it lies in the log: overrides and world descriptions in force, and words for them.
 
 Owns how such events are read back, and what people may call predicates and types: by their names, or as English and Chinese say
-them. Refuses what it does not know with the nearest things it knows. Before: `record/acts`, `derive/ontology`. After:
-`engine/graphing`.
+them. Refuses what it does not know with the nearest things it knows. Before: `record/acts`, `derive/extract/ontology`. After:
+`engine/knowledge/graph`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import cast
 
-from backscroll.derive.ontology import labels, types
+from backscroll.derive.extract.ontology import labels, types
 from backscroll.errors import InvalidInput
 from backscroll.graph.predicates import named
-from backscroll.graph.view import Fact, WorldEntry
+from backscroll.graph.reading.view import Fact, WorldEntry
 from backscroll.record.acts import acts_in_force
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.ports import Reader
@@ -61,7 +61,7 @@ def next_copy(events: Iterable[Event], node: str) -> int:
 
 def world_in(events: Iterable[Event]) -> list[WorldEntry]:
     """The entries of the world descriptions in force; a later one of the same name takes the place of an earlier."""
-    from backscroll.graph.world import from_json
+    from backscroll.graph.world.description import from_json
 
     books: dict[str, list[WorldEntry]] = {}
     for event in acts_in_force(events, {Kind.WORLD_TOLD}):

@@ -2,8 +2,8 @@
 
 Tells only what the prompt does not show anyway, and only what still stands: a settled turn keeps its facts in the graph when
 it is edited, but a prompt does not repeat words that nobody can read in the history any more, nor hidden ones. Waits for
-nothing: where many turns are still to be analysed the section is left out. Before: `engine/graphing`, `graph/telling`. After:
-`engine/insertions` says what of it is new.
+nothing: where many turns are still to be analysed the section is left out. Before: `engine/knowledge/graph`, `graph/reading/words`. After:
+`engine/prompts/insertions` says what of it is new.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from backscroll.graph.telling import tell
-from backscroll.graph.view import Fact, Neighbourhood, NodeView, Rank
+from backscroll.graph.reading.view import Fact, Neighbourhood, NodeView, Rank
+from backscroll.graph.reading.words import tell
 from backscroll.record.history import HIDDEN
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import is_spoken_by_user
@@ -22,8 +22,8 @@ from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
 
 if TYPE_CHECKING:
-    from backscroll.engine.composing import Composer
-    from backscroll.engine.lineage import View
+    from backscroll.engine.core.lineage import View
+    from backscroll.engine.prompts.composer import Composer
 
 LEAST = 40  # tokens below which nothing useful can be said
 _BEHIND = 60  # events that may be caught up with while a prompt waits
@@ -39,7 +39,7 @@ def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block 
     words = _talked_about(composer)
     if not words.strip():
         return None
-    from backscroll.engine.graph_holding import NAMED, SEEN, at_hand
+    from backscroll.engine.knowledge.graph_holder import NAMED, SEEN, at_hand
 
     with at_hand(thread, _BEHIND) as held:
         names = [] if held is None else held.graph.mentioned(words)[:NAMED]

@@ -2,8 +2,8 @@
 
 Owns how a graph is put together from marks, claims, overrides and descriptions of the world, and which are kept at hand. Every OS
 thread has its own, so that nobody changes what another one is reading; where a background worker lives, prompts share one that
-the worker keeps, under its lock, and never wait for it. Before: `engine/analysing`, `engine/graph_acts`, `graph/fold`. After:
-`engine/graphing`, `engine/graph_block`.
+the worker keeps, under its lock, and never wait for it. Before: `engine/knowledge/analysis`, `engine/knowledge/graph_acts`, `graph/fold`. After:
+`engine/knowledge/graph`, `engine/knowledge/graph_block`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.derive.assertions import from_body
-from backscroll.derive.model_turn import Implied
+from backscroll.derive.extract.assertions import from_body
+from backscroll.derive.models.turn import Implied
 from backscroll.derive.window import window_of
-from backscroll.engine.analysing import Step, catch_up, progress_name, rebuild
-from backscroll.engine.graph_acts import overrides_in, world_in
-from backscroll.engine.lineage import View
-from backscroll.engine.lore.books import card_name
-from backscroll.engine.model_world import implied_entries
-from backscroll.engine.models_used import ASSERTIONS, models_used
+from backscroll.engine.core.lineage import View
+from backscroll.engine.knowledge.analysis import Step, catch_up, progress_name, rebuild
+from backscroll.engine.knowledge.graph_acts import overrides_in, world_in
+from backscroll.engine.knowledge.lore.books import card_name
+from backscroll.engine.models.used import ASSERTIONS, models_used
+from backscroll.engine.models.world import implied_entries
 from backscroll.graph.fold import Graph, let_go
-from backscroll.graph.view import Options, WorldEntry
+from backscroll.graph.reading.view import Options, WorldEntry
 from backscroll.record.acts import acts_in_force
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader, ThreadState
@@ -36,7 +36,7 @@ from backscroll.vocab.ids import Ref
 if TYPE_CHECKING:
     from backscroll.config import Settings
     from backscroll.engine.engine import Engine
-    from backscroll.engine.extracting import Read
+    from backscroll.engine.models.extraction import Read
     from backscroll.engine.thread import Thread
 
 _HELD = 16  # graphs in memory
@@ -191,7 +191,7 @@ def claims_of(
     made = reader.made(keys)
     better: Mapping[bytes, Read] = {}
     if models_used(reader, ASSERTIONS):
-        from backscroll.engine.extracting import found_by_models
+        from backscroll.engine.models.extraction import found_by_models
 
         better = found_by_models(reader, keys)
     out: dict[Ref, TurnClaims] = {}

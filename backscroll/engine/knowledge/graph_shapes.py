@@ -1,20 +1,20 @@
 """The shapes of the graph that surfaces may know: views, exports, and the data of its page.
 
-Owns next to no code: surfaces talk to the engine, and this is where it hands on what `graph` makes. Before: `graph/view`,
-`graph/exports`, `graph/exports_page`. After: `surfaces/pages/graph`, the command line.
+Owns next to no code: surfaces talk to the engine, and this is where it hands on what `graph` makes. Before: `graph/reading/view`,
+`graph/reading/exports`, `graph/reading/page`. After: `surfaces/pages/graph`, the command line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from backscroll.derive.ontology import predicate, types
-from backscroll.engine.graph_acts import known_type, predicate_meant
+from backscroll.derive.extract.ontology import predicate, types
+from backscroll.engine.knowledge.graph_acts import known_type, predicate_meant
 from backscroll.graph.complete import seed_shape
-from backscroll.graph.exports import FORMATS, evidence_json, fact_json, to_json, written
-from backscroll.graph.exports_page import page_data
 from backscroll.graph.fold import Graph
-from backscroll.graph.view import Evidence, Fact, NodeView, WorldEntry
+from backscroll.graph.reading.exports import FORMATS, evidence_json, fact_json, to_json, written
+from backscroll.graph.reading.page import page_data
+from backscroll.graph.reading.view import Evidence, Fact, NodeView, WorldEntry
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 

@@ -1,7 +1,7 @@
 """Silence: the last turns of a conversation are analysed once nothing more was said for a while.
 
 A turn waits for later ones because people change what is new. When nobody goes on (setting `flush_minutes`), or a conversation
-was brought in that ended long ago, there is nothing to wait for. Before: `engine/analysing`. After: `engine/background`.
+was brought in that ended long ago, there is nothing to wait for. Before: `engine/knowledge/analysis`. After: `engine/models/background`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from backscroll.derive.window import window_of
-from backscroll.engine.analysing import progress_name
-from backscroll.engine.extracting import is_imported
-from backscroll.engine.lineage import View
+from backscroll.engine.core.lineage import View
+from backscroll.engine.knowledge.analysis import progress_name
+from backscroll.engine.models.extraction import is_imported
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.event import Kind
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

@@ -1,7 +1,7 @@
 """The states of turns, for people: waiting, due, processing, processed, outdated, settled, failed; and analysing at once.
 
 A view: it is worked out from the marks (with what has happened since they were last written), from what was analysed and when,
-and from what models answered. Asking for states analyses nothing. Before: `engine/analysing`, `engine/extracting`. After:
+and from what models answered. Asking for states analyses nothing. Before: `engine/knowledge/analysis`, `engine/models/extraction`. After:
 `surfaces/cli/graph`.
 """
 
@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backscroll.derive.model_assertions import worth_reading
+from backscroll.derive.models.assertions import worth_reading
 from backscroll.derive.window import Window, window_of
-from backscroll.engine.analysing import catch_up, planned
-from backscroll.engine.doors import doors
-from backscroll.engine.extracting import (
+from backscroll.engine.core.doors import doors
+from backscroll.engine.knowledge.analysis import catch_up, planned
+from backscroll.engine.knowledge.graph_holder import held_graph
+from backscroll.engine.models.extraction import (
     Failed,
     Read,
     extracting_for,
@@ -24,8 +25,7 @@ from backscroll.engine.extracting import (
     is_imported,
     reading_now,
 )
-from backscroll.engine.graph_holding import held_graph
-from backscroll.engine.model_turns import messages_of
+from backscroll.engine.models.turns import messages_of
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader
 from backscroll.vocab.assertion import TurnState, TurnStatus

@@ -1,6 +1,6 @@
 """Messages to the end of a thread: one, or many in one transaction.
 
-Owns what a caller may say about a new message. How events are written is in `engine/pen`. Refuses histories that overlap with what is there: that is what `sync` is for.
+Owns what a caller may say about a new message. How events are written is in `engine/core/pen`. Refuses histories that overlap with what is there: that is what `sync` is for.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from backscroll.engine import operations
-from backscroll.engine.carrying import add_message
-from backscroll.engine.checking import checked_content, checked_metadata, checked_time
-from backscroll.engine.doors import doors
-from backscroll.engine.pen import Pen, Speech, ready
+from backscroll.engine.core.checks import checked_content, checked_metadata, checked_time
+from backscroll.engine.core.doors import doors
+from backscroll.engine.core.pen import Pen, Speech, ready
+from backscroll.engine.exchange.carrying import add_message
+from backscroll.engine.log import operations
 from backscroll.errors import InvalidInput
-from backscroll.formats.anthropic_message import messages_from_anthropic
-from backscroll.formats.content_blocks import is_anthropic
-from backscroll.formats.openai_message import messages_from_openai
+from backscroll.formats.anthropic.message import messages_from_anthropic
+from backscroll.formats.openai.message import messages_from_openai
+from backscroll.formats.sources.content_blocks import is_anthropic
 from backscroll.record.history import HIDDEN, PINNED
 from backscroll.record.order import at_end
 from backscroll.vocab.event import Event

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from backscroll.engine.reading import History
+from backscroll.engine.core.history import History
 from backscroll.record.content import searchable
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Revision

@@ -1,6 +1,6 @@
 """The threads of a store: begun, found and listed, by id, by the caller's own key, by project and by user.
 
-Owns how a thread begins and how one is named. Refuses to know what threads say. Before: `engine/thread`, `engine/forking`.
+Owns how a thread begins and how one is named. Refuses to know what threads say. Before: `engine/thread`, `engine/log/forks`.
 After: `engine/engine`.
 """
 
@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from backscroll.config import Settings
-from backscroll.engine.doors import doors
-from backscroll.engine.forking import begin_fork
-from backscroll.engine.lineage import View
-from backscroll.engine.means import Means
-from backscroll.engine.pen import Pen
-from backscroll.engine.reading import info_of
+from backscroll.engine.core.doors import doors
+from backscroll.engine.core.history import info_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.means import Means
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.log.forks import begin_fork
 from backscroll.engine.thread import Thread
 from backscroll.errors import Ambiguous, InvalidInput, NotFound
 from backscroll.record.about import About
@@ -26,12 +26,12 @@ from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import THREAD_ID, Ref, parse_ref
 from backscroll.vocab.part import Json
 from backscroll.vocab.thread import ThreadInfo
-from backscroll.vocab.unicode import valid_text
+from backscroll.vocab.values.unicode import valid_text
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
-    from backscroll.engine.people.graph import ScopeGraph
-    from backscroll.engine.people.user import User
+    from backscroll.engine.knowledge.people.graph import ScopeGraph
+    from backscroll.engine.knowledge.people.user import User
 
 
 @doors
@@ -243,7 +243,7 @@ class Directory:
 
     def user(self, name: str) -> User:
         """Somebody whose threads these are: what is known of them over all of their conversations."""
-        from backscroll.engine.people.user import User
+        from backscroll.engine.knowledge.people.user import User
 
         return User(self._engine, name)
 
@@ -253,8 +253,8 @@ class Directory:
 
     def graph(self, *, project: str | None = None, user: str | None = None) -> ScopeGraph:
         """The knowledge graph over all threads of a project, or of a user."""
-        from backscroll.engine.people.graph import ScopeGraph
-        from backscroll.engine.people.scope import Scope
+        from backscroll.engine.knowledge.people.graph import ScopeGraph
+        from backscroll.engine.knowledge.people.scope import Scope
 
         if (project is None) == (user is None):
             raise InvalidInput("name a project or a user", hint='one of the two: store.graph(user="ann")')

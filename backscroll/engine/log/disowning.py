@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from backscroll.engine.lineage import ancestors
-from backscroll.engine.means import Means
-from backscroll.engine.pen import Pen
+from backscroll.engine.core.lineage import ancestors
+from backscroll.engine.core.means import Means
+from backscroll.engine.core.pen import Pen
 from backscroll.record.about import TELLING, About, after
 from backscroll.record.chain import to_bytes
 from backscroll.record.ports import ThreadState, Writer

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from backscroll.config import config_file
 from backscroll.errors import BackscrollError
-from backscroll.recall.query import parse_query
-from backscroll.recall.words import index_words
+from backscroll.recall.question.query import parse_query
+from backscroll.recall.text.words import index_words
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -117,7 +117,7 @@ def _tokens() -> Check:
     """Whether tokens can be counted exactly with what is on this computer."""
     if find_spec("tiktoken") is None:
         return Check("tokenizers", None, "exact token counts: not installed", "pip install tiktoken")
-    from backscroll.llm.encodings import VOCABULARIES, available, read_table
+    from backscroll.llm.tokens.encodings import VOCABULARIES, available, read_table
 
     sound: list[str] = []
     for name in sorted(VOCABULARIES):
@@ -136,7 +136,7 @@ def _tokens() -> Check:
 
 def _vectors(engine: Engine) -> list[Check]:
     """Which encoder there is, and how many vectors it has made."""
-    from backscroll.llm.encoder import encoder_of, why_no_encoder
+    from backscroll.llm.encoders.encoder import encoder_of, why_no_encoder
 
     name = engine.settings.encoder
     try:
@@ -163,8 +163,8 @@ def _git() -> Check:
 
 def _rewinds(engine: Engine) -> list[Check]:
     """Nothing where all is well: rewinds that a crash interrupted, and nobody has opened their folder since."""
-    from backscroll.engine.changing import default_home
-    from backscroll.engine.rewinding_journal import unfinished
+    from backscroll.engine.folder.rewind_journal import unfinished
+    from backscroll.engine.folder.workroom import default_home
 
     count = unfinished(default_home(), engine.store.location)
     hint = "run `backscroll rewind --redo --dry-run` in their folders: opening one finishes it"

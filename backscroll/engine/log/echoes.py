@@ -4,7 +4,7 @@ An import takes the title of a thread from its first message, and some tools wri
 once in a line about it; a summary may quote. Who forgets a message wants those gone too. Looks at titles, metadata, asides,
 code changes, crops, compactions, steps of tasks and memories of the threads that showed the message; other messages, changes to
 the graph and descriptions of the world are left alone, because somebody said them on purpose; only a pinned value goes with
-the last message that says it (`engine/forgetting`), and a change to a node with the last message that says its name.
+the last message that says it (`engine/log/erasure`), and a change to a node with the last message that says its name.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from backscroll.engine.means import Means
-from backscroll.engine.pen import Pen
+from backscroll.engine.core.means import Means
+from backscroll.engine.core.pen import Pen
 from backscroll.errors import InvalidInput
 from backscroll.record.about import TELLING, About
 from backscroll.record.chain import words_from_bytes
@@ -25,7 +25,7 @@ from backscroll.record.ports import Wanted, Writer
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, Opaque, Reasoning, Text, ToolCall, ToolResult
-from backscroll.vocab.unicode import valid_text
+from backscroll.vocab.values.unicode import valid_text
 
 _BESIDE = frozenset(
     {Kind.ASIDE, Kind.CODE_CHANGED, Kind.CROPPED, Kind.COMPACTED, Kind.PLACED, Kind.TASKED, Kind.REMEMBERED}
@@ -92,7 +92,7 @@ def naming(
 
     What a person called by a name of their own is left: that name is the person's. `heard` are other threads in which it may be said.
     """
-    from backscroll.recall.query import parse_query
+    from backscroll.recall.question.query import parse_query
 
     acts = [e for thread in threads for e in tx.others(thread) if e.kind is Kind.OVERRIDDEN and e.body]
     said = " ".join(words).casefold()

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from backscroll.engine import echoes
-from backscroll.engine.disowning import disown
-from backscroll.engine.lineage import View, kin_of
-from backscroll.engine.means import Means
-from backscroll.engine.pen import Pen
-from backscroll.engine.people.scope import PROFILE, scopes_of
+from backscroll.engine.core.lineage import View, kin_of
+from backscroll.engine.core.means import Means
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.knowledge.people.scope import PROFILE, scopes_of
+from backscroll.engine.log import echoes
+from backscroll.engine.log.disowning import disown
 from backscroll.errors import NotFound
 from backscroll.record.content import blobs_of, original
 from backscroll.record.history import FORGOTTEN

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from backscroll.engine.lineage import View
-from backscroll.engine.means import Means
-from backscroll.engine.pen import Pen, index_entry
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.means import Means
+from backscroll.engine.core.pen import Pen, index_entry
 from backscroll.record.about import About
 from backscroll.record.content import original
 from backscroll.record.ports import ThreadState, Writer

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from backscroll.engine.lineage import reach
-from backscroll.engine.pen import Pen, Speech
+from backscroll.engine.core.lineage import reach
+from backscroll.engine.core.pen import Pen, Speech
 from backscroll.errors import Conflict, Forgotten, InvalidInput, NotFound
 from backscroll.record.about import about_from_json
 from backscroll.record.content import original

@@ -3,7 +3,7 @@
 What can be worked out from a log (the row of a thread, its history, its index) is worked out again. An event that cannot be
 believed, and all that builds on it, moves to the quarantine of the store as it is, from where it can be written to a file;
 so does the old row of every thread that is given a new one. Words that are not there are noted as forgotten. Refuses: to
-decide what is wrong (`engine/verifying`), and to mend the pages of a file.
+decide what is wrong (`engine/log/verification`), and to mend the pages of a file.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.engine import forgetting
-from backscroll.engine.exporting import write_file
-from backscroll.engine.forking import counted
-from backscroll.engine.lineage import View, reach
-from backscroll.engine.native import bury, empty_in
-from backscroll.engine.pen import Pen, index_entry
-from backscroll.engine.verifying import DAMAGE, Verdict
-from backscroll.formats.json_text import dumps
+from backscroll.engine.core.lineage import View, reach
+from backscroll.engine.core.pen import Pen, index_entry
+from backscroll.engine.exchange.exports import write_file
+from backscroll.engine.exchange.native.imports import bury, empty_in
+from backscroll.engine.log import erasure as forgetting
+from backscroll.engine.log.forks import counted
+from backscroll.engine.log.verification import DAMAGE, Verdict
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.about import About
 from backscroll.record.chain import flaws, genesis, link
 from backscroll.record.content import original
@@ -29,9 +29,9 @@ from backscroll.record.history import Entry
 from backscroll.record.ports import ThreadState, Writer
 from backscroll.record.rehearsal import Past, Rehearsal
 from backscroll.vocab.event import SPEAKING, Event, Kind
-from backscroll.vocab.fields import is_place, is_ref, is_thread
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.fields import is_place, is_ref, is_thread
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

@@ -27,7 +27,8 @@ def scrub(engine: Engine, threads: Iterable[str], actor: str) -> list[str]:
 
 def clear_memory(engine: Engine) -> None:
     """Drop whatever this process remembers of words."""
-    from backscroll.derive import essentials_reading, gist, summary
+    from backscroll.derive.essence import reading as essentials_reading
+    from backscroll.derive.summaries import gist, summary
     from backscroll.graph import fold
 
     engine.memo.clear()

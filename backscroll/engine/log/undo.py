@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from backscroll.engine.lineage import View
-from backscroll.engine.pen import Pen
-from backscroll.engine.sheet import compaction_standing, standing_of
-from backscroll.engine.sheet_compaction import same_compaction
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.prompts.sheet.compaction import same_compaction
+from backscroll.engine.prompts.sheet.sheet import compaction_standing, standing_of
 from backscroll.errors import Conflict, NotFound
 from backscroll.record.about import TELLING, About, fold_about
 from backscroll.record.history import DELETED, FORGOTTEN, Entry, pack

@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from backscroll.engine.lineage import View, kin_of
-from backscroll.engine.pen import index_entry
-from backscroll.engine.verifying_rows import lost_words, wrong_in_row
+from backscroll.engine.core.lineage import View, kin_of
+from backscroll.engine.core.pen import index_entry
+from backscroll.engine.log.verification_rows import lost_words, wrong_in_row
 from backscroll.errors import BackscrollError
 from backscroll.record.about import About, after
 from backscroll.record.chain import flaws, genesis

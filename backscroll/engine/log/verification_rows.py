@@ -1,7 +1,7 @@
 """Verification of what stands beside a log: the row of its thread, and words that are gone without a word about it.
 
 Owns: comparing every column of a thread's row with what its log says, and asking of each event without its words whether the
-log says that they were forgotten. Refuses: hashes and histories (`engine/verifying`), and columns that only the database
+log says that they were forgotten. Refuses: hashes and histories (`engine/log/verification`), and columns that only the database
 itself can see (`stores/*/check`).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backscroll.engine.lineage import ERASED, View
+from backscroll.engine.core.lineage import ERASED, View
 from backscroll.record.about import last_change
 from backscroll.record.history import FORGOTTEN
 from backscroll.record.ports import Reader, ThreadState

@@ -1,6 +1,6 @@
 """What models made, as it is kept: their words for what rules made, and why they could not make it.
 
-Before: `engine/models_used`, the store's artefacts. After: `engine/modelling` makes them; whoever shows them reads them here.
+Before: `engine/models/used`, the store's artefacts. After: `engine/models/recipes` makes them; whoever shows them reads them here.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from backscroll.derive.gist import Gist
-from backscroll.derive.model_ask import Plan
+from backscroll.derive.models.request import Plan
 from backscroll.derive.recipe import Recipe
-from backscroll.engine.models_used import models_used
+from backscroll.derive.summaries.gist import Gist
+from backscroll.engine.models.used import models_used
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.derived import Made
 from backscroll.record.ports import Reader

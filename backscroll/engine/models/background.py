@@ -3,7 +3,7 @@
 A worker holds one thread of the store at a time (a lease in the store, so several processes never do the same work, and work
 of one that died is taken up again), brings it up to date step by step, and notes how far it got: stopping at any moment
 loses nothing. Nothing waits for a worker: what is not made yet is made on demand, or left out and said so. One that lives beside
-callers works in small slices and makes way for them (`engine/pacing`); one that is run does everything at once.
+callers works in small slices and makes way for them (`engine/core/pacing`); one that is run does everything at once.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.engine.pacing import SLICE, Pace, Progress
-from backscroll.engine.understanding import Understanding, is_wanted, understand
+from backscroll.engine.core.pacing import SLICE, Pace, Progress
+from backscroll.engine.models.understanding import Understanding, is_wanted, understand
 from backscroll.errors import BackscrollError
 from backscroll.logs import logger_of
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -44,17 +44,17 @@ Step = Callable[["Engine", str, int], int]
 
 def steps(engine: Engine) -> Sequence[Step]:
     """What there is to do for a thread, cheapest first."""
-    from backscroll.engine.remembering_said import catch_up as read_preferences
-    from backscroll.engine.tree import catch_up
+    from backscroll.engine.prompts.tree.tree import catch_up
+    from backscroll.engine.work.memory.preferences import catch_up as read_preferences
 
     out: list[Step] = [catch_up, read_preferences]
     if engine.settings.extractor != "none":
-        from backscroll.engine.analysing import catch_up as analyse
+        from backscroll.engine.knowledge.analysis import catch_up as analyse
 
         out.append(analyse)
     out.append(_remember)
     if engine.settings.encoder != "none":
-        from backscroll.engine.embedding import embed_pending
+        from backscroll.engine.search.embedding import embed_pending
 
         out.append(embed_pending)
     return out
@@ -62,7 +62,7 @@ def steps(engine: Engine) -> Sequence[Step]:
 
 def _remember(engine: Engine, thread: str, _limit: int) -> int:
     """Read what is to be remembered of a thread; only what is new is read, so there is never much to do at once."""
-    from backscroll.engine.remembering import catch_up
+    from backscroll.engine.work.memory.memories import catch_up
 
     catch_up(engine.thread(thread))
     return 0
@@ -198,7 +198,7 @@ class Worker:
                 self._warm(name)
 
     def _warm(self, name: str) -> None:
-        from backscroll.engine.graph_holding import warm
+        from backscroll.engine.knowledge.graph_holder import warm
 
         self._wanted[name] = False
         self.engine.callers.make_way()
@@ -210,7 +210,7 @@ class Worker:
         if self._now() - self._looked < _SILENCE * 1_000_000 or self._stop.is_set():
             return
         self._looked = self._now()
-        from backscroll.engine.idling import flush_idle
+        from backscroll.engine.knowledge.idle import flush_idle
 
         with contextlib.suppress(BackscrollError):  # the store cannot be reached now: looked for again later
             flush_idle(self.engine)
@@ -254,7 +254,7 @@ class Worker:
         if broken_off:
             self._let_go(held)
             return 0
-        from backscroll.engine.idling import flush_if_idle
+        from backscroll.engine.knowledge.idle import flush_if_idle
 
         head = held.head
         if flush_if_idle(self.engine, held.thread):  # brought in from elsewhere, and over long ago
@@ -277,7 +277,7 @@ class Worker:
         """Warm what the next question is likely to need; of use only to the program that the worker lives in."""
         if self._thread is None:
             return
-        from backscroll.engine.recalling import preload
+        from backscroll.engine.search.recall import preload
 
         self.engine.callers.make_way()
         with contextlib.suppress(BackscrollError):  # the thread may be gone by now

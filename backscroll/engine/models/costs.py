@@ -2,7 +2,7 @@
 
 Owns writing calls down, summing them, and the limits on money. A call is always written down: one whose price nobody knows
 has none, one that failed is there too. It is written down before it goes out, as one without an answer, for the most that it can
-cost; what came of it takes that place. So what a crash cut off is never missing from the sum. Refuses prices (`llm/prices`) and shapes of usage (`llm/ledger`).
+cost; what came of it takes that place. So what a crash cut off is never missing from the sum. Refuses prices (`llm/prices/prices`) and shapes of usage (`llm/prices/ledger`).
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from backscroll.engine.means import zoned
+from backscroll.engine.core.means import zoned
 from backscroll.errors import BudgetExceeded, InvalidInput
-from backscroll.llm.calibration import calibrated, key_of, restored
-from backscroll.llm.ledger import Tokens, tokens_of
-from backscroll.llm.limits import Limit, Verdict, dollars, in_nano, judged
-from backscroll.llm.prices import Price, Rates, price_for, rates_for
-from backscroll.llm.prices_table import PriceTable, price_table
-from backscroll.llm.tokens import tokenizer_for
-from backscroll.llm.windows import Window, plain_name, window_for
+from backscroll.llm.prices.ledger import Tokens, tokens_of
+from backscroll.llm.prices.limits import Limit, Verdict, dollars, in_nano, judged
+from backscroll.llm.prices.prices import Price, Rates, price_for, rates_for
+from backscroll.llm.prices.table import PriceTable, price_table
+from backscroll.llm.prices.windows import Window, plain_name, window_for
+from backscroll.llm.tokens.calibration import calibrated, key_of, restored
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.record.derived import UNANSWERED, Charge, Spent
 from backscroll.vocab.ids import THREAD_ID
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

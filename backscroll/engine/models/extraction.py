@@ -2,8 +2,8 @@
 
 Owns one turn at a time: what was read or answered before is never paid for again, one reader per thread in all processes, failures
 kept with their reason and the number of tries, rules where the model cannot. Which turns are due is settled elsewhere
-(`engine/analysing`). Choosing another model makes nothing due; a reply whose turn changed meanwhile stays under its key and is
-simply not current. Before: `derive/model_assertions`, `engine/modelling`. After: `engine/analysing`, `engine/models`.
+(`engine/knowledge/analysis`). Choosing another model makes nothing due; a reply whose turn changed meanwhile stays under its key and is
+simply not current. Before: `derive/models/assertions`, `engine/models/recipes`. After: `engine/knowledge/analysis`, `engine/models/overview`.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from backscroll.derive.assertions import rule_key
-from backscroll.derive.model_assertions import VERSION, AssertionPlan, Claimed, plan, recipe
-from backscroll.derive.model_assertions_fold import asked_again, fold, from_text, reading_from_text, to_text
-from backscroll.derive.model_turn import NOTHING, TurnReading
+from backscroll.derive.extract.assertions import rule_key
+from backscroll.derive.models.assertions import VERSION, AssertionPlan, Claimed, plan, recipe
+from backscroll.derive.models.assertions_fold import asked_again, fold, from_text, reading_from_text, to_text
+from backscroll.derive.models.turn import NOTHING, TurnReading
 from backscroll.derive.recipe import Recipe
-from backscroll.engine.costing import expected_cost
-from backscroll.engine.lease import Lease, leased
-from backscroll.engine.model_artefacts import Better, better
-from backscroll.engine.model_work import Estimate
-from backscroll.engine.modelling import By, Craft, Modelling
-from backscroll.formats.json_text import dumps
+from backscroll.engine.core.lease import Lease, leased
+from backscroll.engine.models.artefacts import Better, better
+from backscroll.engine.models.costs import expected_cost
+from backscroll.engine.models.recipes import By, Craft, Modelling
+from backscroll.engine.models.writing import Estimate
+from backscroll.formats.sources.json_text import dumps
+from backscroll.llm.clients.retries import Patience
 from backscroll.llm.providers import chosen
-from backscroll.llm.retrying import Patience
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.derived import Made
 from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

@@ -1,6 +1,6 @@
 """Models as a person sees them: which encoders and local models can be added, which services are asked, what they have still to write.
 
-Owns nothing but the view of it for surfaces. Before: `llm/model_files`, `llm/providers`, `engine/model_work`. After: the command
+Owns nothing but the view of it for surfaces. Before: `llm/encoders/model_files`, `llm/providers`, `engine/models/writing`. After: the command
 `models`.
 """
 
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backscroll.config import Settings
-from backscroll.engine.model_work import Estimate, Written, estimate, write_all
+from backscroll.engine.models.writing import Estimate, Written, estimate, write_all
 from backscroll.errors import KeyRefused, NotFound
-from backscroll.llm.model_files import (
+from backscroll.llm.encoders.model_files import (
     ModelPackage,
     damaged_files,
     folder_of,

@@ -2,7 +2,7 @@
 
 Owns what is kept of them: for each message of a user on which a model and rules differ, or agree, its statements in the words of the model (an artefact that
 rests on that revision, so forgetting the words forgets it), and per thread the names of those revisions. A message that no model has read is read by rules.
-Refuses weighing statements (`tasks/preferences`). Before: `derive/model_turn`, `engine/model_turns`. After: `engine/remembering_reading`.
+Refuses weighing statements (`tasks/preferences/preferences`). Before: `derive/models/turn`, `engine/models/turns`. After: `engine/work/memory/reading`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.derive.model_turn import ReadPreference, TurnReading
+from backscroll.derive.models.turn import ReadPreference, TurnReading
 from backscroll.derive.recipe import Recipe
-from backscroll.engine.lineage import View, reach
-from backscroll.engine.remembering_said import Said
+from backscroll.engine.core.lineage import View, reach
+from backscroll.engine.work.memory.preferences import Said
 from backscroll.errors import StoreCorrupt
-from backscroll.formats.json_text import dumps
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.derived import Made
 from backscroll.record.history import HIDDEN
 from backscroll.record.ports import Reader, Writer
-from backscroll.tasks.preferences_reading import Read, Stated, loaded, read_text, statements, stored
+from backscroll.tasks.preferences.reading import Read, Stated, loaded, read_text, statements, stored
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 

@@ -4,7 +4,7 @@ Owns the order: what was made or answered before is used and never paid for agai
 ledger, failed and repeated ones included; an answer that cannot be used is asked for once more with the reason; then the
 rule-made artefact stands, and why is kept. Nothing waits for this: it runs in background work or where somebody asks for it.
 Choosing another model makes nothing due: what an earlier one made stays. Before: `derive/model_*`, `llm/providers`. After:
-`engine/model_work`, `engine/models`.
+`engine/models/writing`, `engine/models/overview`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 from weakref import WeakSet
 
-from backscroll.derive.gist import Gist
-from backscroll.derive.model_ask import Ask, G, Plan, again
-from backscroll.derive.model_fold import fold
+from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.models.fold import fold
+from backscroll.derive.models.request import Ask, G, Plan, again
 from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.sentences import rough_count
-from backscroll.engine.answer_limit import output_limit
-from backscroll.engine.costing import (
+from backscroll.derive.summaries.gist import Gist
+from backscroll.engine.models.artefacts import FAILURE, Better, better, better_of
+from backscroll.engine.models.costs import (
     FAILED,
     check_allowance,
     check_limits,
@@ -29,8 +29,8 @@ from backscroll.engine.costing import (
     record_asked,
     record_call,
 )
-from backscroll.engine.model_artefacts import FAILURE, Better, better, better_of
-from backscroll.engine.models_used import MODELS, models_used
+from backscroll.engine.models.used import MODELS, models_used
+from backscroll.engine.prompts.answer_limit import output_limit
 from backscroll.errors import (
     BackscrollError,
     BudgetExceeded,
@@ -39,13 +39,13 @@ from backscroll.errors import (
     MissingExtra,
     ModelError,
 )
-from backscroll.formats.json_text import dumps
-from backscroll.llm.client import Client, Request
-from backscroll.llm.client import Reply as Answer
+from backscroll.formats.sources.json_text import dumps
+from backscroll.llm.clients.client import Client, Request
+from backscroll.llm.clients.client import Reply as Answer
+from backscroll.llm.clients.retries import Patience, with_retries
+from backscroll.llm.prices.windows import thinks
 from backscroll.llm.providers import Provider, chosen, client_for
-from backscroll.llm.retrying import Patience, with_retries
-from backscroll.llm.tokens import tokenizer_for
-from backscroll.llm.windows import thinks
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.derived import Charge, Made, Reply
 from backscroll.record.ports import Reader, Writer

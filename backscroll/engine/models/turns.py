@@ -2,8 +2,8 @@
 
 Owns the walk over the marks, from the newest back, and what happens when a turn changes while the model reads it: the reply is
 kept under the key of what it rests on, and the turn is read again as it stands, up to `max_retries` times. Imported old turns
-are left to rules until somebody has seen the price and asks for it. Before: `engine/analysing`, `engine/extracting`. After:
-`engine/background` (as a step of workers that ask models), `engine/models`.
+are left to rules until somebody has seen the price and asks for it. Before: `engine/knowledge/analysis`, `engine/models/extraction`. After:
+`engine/models/background` (as a step of workers that ask models), `engine/models/overview`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.derive.assertions import from_body
-from backscroll.derive.model_assertions import worth_reading
+from backscroll.derive.extract.assertions import from_body
+from backscroll.derive.models.assertions import worth_reading
 from backscroll.derive.window import window_of
-from backscroll.engine.analysing import catch_up
-from backscroll.engine.extracting import (
+from backscroll.engine.core.history import message_of
+from backscroll.engine.knowledge.analysis import catch_up
+from backscroll.engine.knowledge.graph_holder import EXTRACTED, moved_by_model
+from backscroll.engine.models.extraction import (
     Extracted,
     estimate_extraction,
     extract_turn,
@@ -26,10 +28,8 @@ from backscroll.engine.extracting import (
     is_imported,
     worth_trying,
 )
-from backscroll.engine.graph_holding import EXTRACTED, moved_by_model
-from backscroll.engine.model_preferences import note_preferences
-from backscroll.engine.model_world import world_text
-from backscroll.engine.reading import message_of
+from backscroll.engine.models.preferences import note_preferences
+from backscroll.engine.models.world import world_text
 from backscroll.record.derived import TurnMark
 from backscroll.record.history import Entry
 from backscroll.record.ports import Reader, Writer
@@ -39,8 +39,8 @@ from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
-    from backscroll.engine.model_work import Estimate
-    from backscroll.engine.modelling import Modelling
+    from backscroll.engine.models.recipes import Modelling
+    from backscroll.engine.models.writing import Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Owns the order (turns first: one answer also gives the gist, preferences, whether a task begins), the daily allowance, and the OS thread
 beside callers. No caller waits for it: rules serve until the answer is there. Imported turns wait until the user has confirmed the price.
-Before: `engine/model_turns`, `engine/model_work`, `engine/remembering_plans`. After: `engine/background` starts it, and
+Before: `engine/models/turns`, `engine/models/writing`, `engine/work/memory/plans`. After: `engine/models/background` starts it, and
 uses it in `backscroll work`.
 """
 
@@ -12,11 +12,11 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from backscroll.engine.pacing import Progress
+from backscroll.engine.core.pacing import Progress
 from backscroll.errors import BackscrollError
 from backscroll.llm.providers import chosen
 from backscroll.record.ports import Reader, Writer
-from backscroll.tasks.memory import ENDED
+from backscroll.tasks.memory.memory import ENDED
 from backscroll.vocab.event import Kind
 from backscroll.vocab.task import Task, TaskState
 
@@ -50,8 +50,8 @@ def understand(
 
     `newest`: only so many turns from the end are looked through.
     """
-    from backscroll.engine.model_turns import read_pending
-    from backscroll.engine.model_work import write_pending
+    from backscroll.engine.models.turns import read_pending
+    from backscroll.engine.models.writing import write_pending
 
     done = read_pending(engine, thread, _MANY, stop, background=True, newest=newest)
     if not stop():
@@ -66,7 +66,7 @@ def _settle_tasks(engine: Engine, thread: str, stop: Callable[[], bool]) -> int:
     head = engine.store.read(lambda reader: _looked_upto(reader, thread))
     if head is None:
         return 0
-    from backscroll.engine.tasking_reading import all_tasks
+    from backscroll.engine.work.task_reading import all_tasks
 
     at, done = engine.thread(thread), 0
     for task in all_tasks(at):
@@ -90,8 +90,8 @@ def _looked_upto(reader: Reader, thread: str) -> int | None:
 
 
 def _settled(thread: Thread, task: Task) -> int:
-    from backscroll.engine.extracting import is_imported
-    from backscroll.engine.remembering_plans import followups_for, plan_for, write_memory
+    from backscroll.engine.models.extraction import is_imported
+    from backscroll.engine.work.memory.plans import followups_for, plan_for, write_memory
 
     first = task.first
     if first is not None and thread.store.read(lambda reader: is_imported(reader, first)):
@@ -136,7 +136,7 @@ class Understanding:
             return
         worker.join(_GRACE)
         while worker.is_alive():
-            from backscroll.engine.modelling import abort_calls
+            from backscroll.engine.models.recipes import abort_calls
 
             abort_calls(worker.ident)
             worker.join(0.2)

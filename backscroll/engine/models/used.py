@@ -1,6 +1,6 @@
 """Which models wrote artefacts in a store: for whoever only asks whether there are any, without loading what calls models.
 
-Before: the stores' meta. After: `engine/modelling` keeps it, `engine/graph_holding` and `engine/tree_reading` ask.
+Before: the stores' meta. After: `engine/models/recipes` keeps it, `engine/knowledge/graph_holder` and `engine/prompts/tree/reading` ask.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Owns which entries belong to a turn: those whose names or keys it mentions, those that hold for everything, then the others as far as there is room.
 What a model concluded counts only while the words that it quoted stand in the description, and below anything that the description states.
-Before: `derive/model_turn`, `engine/graph_acts`. After: `engine/model_turns`, `engine/graph_holding`.
+Before: `derive/models/turn`, `engine/knowledge/graph_acts`. After: `engine/models/turns`, `engine/knowledge/graph_holder`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.derive.model_turn import Implied
-from backscroll.engine.graph_acts import world_in
-from backscroll.engine.lineage import View
-from backscroll.graph.view import WorldEntry
+from backscroll.derive.models.turn import Implied
+from backscroll.engine.core.lineage import View
+from backscroll.engine.knowledge.graph_acts import world_in
+from backscroll.graph.reading.view import WorldEntry
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message

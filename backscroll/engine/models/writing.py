@@ -2,8 +2,8 @@
 
 Owns the walk over the summary tree: closed nodes that are steady (older than the turns that are shown in full), from the newest
 back, each under the key of its rule-made text. In the background only what was said while it was logged is written: imported old
-conversations wait until somebody has seen the price and asks for it. Before: `engine/tree`, `engine/modelling`. After:
-`engine/background` (as a step), `engine/models`.
+conversations wait until somebody has seen the price and asks for it. Before: `engine/prompts/tree/tree`, `engine/models/recipes`. After:
+`engine/models/background` (as a step), `engine/models/overview`.
 """
 
 from __future__ import annotations
@@ -12,30 +12,31 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from backscroll.derive import model_gist, model_summary
-from backscroll.derive.assertions import rule_key
-from backscroll.derive.gist import Gist, inputs_of
-from backscroll.derive.model_ask import Plan
+from backscroll.derive.extract.assertions import rule_key
+from backscroll.derive.models import gist as model_gist
+from backscroll.derive.models import summary as model_summary
+from backscroll.derive.models.request import Plan
 from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.summary import Summary, summarise_messages
-from backscroll.derive.tree import PROGRESS
-from backscroll.engine.costing import expected_cost
-from backscroll.engine.lease import Lease
-from backscroll.engine.lineage import View
-from backscroll.engine.model_artefacts import Better, better, failure_of
-from backscroll.engine.modelling import Modelling, Outcome, modelling_for
-from backscroll.engine.models_used import ASSERTIONS, models_used
-from backscroll.engine.tree_texts import Texts
+from backscroll.derive.summaries.gist import Gist, inputs_of
+from backscroll.derive.summaries.summary import Summary, summarise_messages
+from backscroll.derive.summaries.tree import PROGRESS
+from backscroll.engine.core.lease import Lease
+from backscroll.engine.core.lineage import View
+from backscroll.engine.models.artefacts import Better, better, failure_of
+from backscroll.engine.models.costs import expected_cost
+from backscroll.engine.models.recipes import Modelling, Outcome, modelling_for
+from backscroll.engine.models.used import ASSERTIONS, models_used
+from backscroll.engine.prompts.tree.texts import Texts
 from backscroll.errors import Conflict, InvalidInput
-from backscroll.llm.tokens import tokenizer_for
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.record.derived import Node
 from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.message import Message
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
-    from backscroll.engine.extracting import Read
+    from backscroll.engine.models.extraction import Read
 
 Planned: TypeAlias = Plan[Gist]
 
@@ -259,7 +260,7 @@ def _read_before(reader: Reader, texts: Texts, node: Node) -> Read | None:
     """What a model read in the turn that a node is, where it gave its gist."""
     if node.level or node.turns != 1 or not models_used(reader, ASSERTIONS):
         return None
-    from backscroll.engine.extracting import found_by_models
+    from backscroll.engine.models.extraction import found_by_models
 
     key = rule_key(texts.messages(node.position, node.end))
     read = found_by_models(reader, [key]).get(key)

@@ -1,20 +1,20 @@
 """How long an answer may be: what is kept free for it in a prompt, and what is asked for when the prompt is sent.
 
-Owns the arithmetic. What a model can answer at the most stands in its table (`llm/windows`), thinking included; a service that allows
+Owns the arithmetic. What a model can answer at the most stands in its table (`llm/prices/windows`), thinking included; a service that allows
 less says so once, and is believed. In a prompt's budget an eighth is kept free, so that long prompts leave room for long answers; what
 is asked for is all that the model can answer, as far as it fits into the window beside the prompt, and as far as limits on money
-allow. Before: `llm/windows`, `engine/costing`. After: `engine/asking`, `act/asking`, `engine/overhearing`.
+allow. Before: `llm/prices/windows`, `engine/models/costs`. After: `engine/prompts/request`, `act/loop/step`, `engine/calls/overhearing`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.engine.costing import limits_of, rates_of, window_of
-from backscroll.engine.counting import correction
-from backscroll.llm.ledger import Tokens
-from backscroll.llm.tokens import tokenizer_for
-from backscroll.llm.windows import plain_name
+from backscroll.engine.models.costs import limits_of, rates_of, window_of
+from backscroll.engine.prompts.counts import correction
+from backscroll.llm.prices.ledger import Tokens
+from backscroll.llm.prices.windows import plain_name
+from backscroll.llm.tokens.tokens import tokenizer_for
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

@@ -1,7 +1,7 @@
 """Arrangement: where summaries of the far past and placed texts stand between the messages that a prompt shows.
 
-The order must not depend on what comes later: a prompt is the one before and something at its end. Pure. Before: `engine/placement`.
-After: `engine/composing`.
+The order must not depend on what comes later: a prompt is the one before and something at its end. Pure. Before: `engine/prompts/placement`.
+After: `engine/prompts/composer`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A prompt is the one before and something at its end, byte for byte, until a compaction. The order of things: read the sheet, compose
 what prompts show already, find what is new to say, compact where it must be, pays or is free, spell it on the wire, mend what a wire
 would refuse, write down what was placed, write the receipt. Everything is decided by the pure rooms; this module reads, writes and keeps the
-account. Before: `engine/sheet`, `engine/composing`, `engine/compacting`, `engine/insertions`.
+account. Before: `engine/prompts/sheet/sheet`, `engine/prompts/composer`, `engine/prompts/compaction/compaction`, `engine/prompts/insertions`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.continuation import CONTINUED
-from backscroll.assemble.handles import without_handles
 from backscroll.assemble.receipt import (
     Difference,
     Item,
@@ -26,18 +24,20 @@ from backscroll.assemble.receipt import (
     warnings_for,
     with_cached,
 )
+from backscroll.assemble.view.continuation import CONTINUED
+from backscroll.assemble.view.handles import without_handles
 from backscroll.assemble.wires import Rendered, render
 from backscroll.assemble.wires.insertion import insertion_form
-from backscroll.engine.asking import Ask, asked, too_small
-from backscroll.engine.compacting import ACTOR, due, made, write_down
-from backscroll.engine.composing import Composer, weight
-from backscroll.engine.counting import flush_if_many
-from backscroll.engine.coverage import coverage_of, pending_in
-from backscroll.engine.cuts import Made, restored, shortened, trimmed
-from backscroll.engine.insertions import Insertions, insertions_for
-from backscroll.engine.lineage import View
-from backscroll.engine.placement import Placing, place
-from backscroll.engine.prefixes import (
+from backscroll.engine.core.history import History
+from backscroll.engine.core.lineage import View
+from backscroll.engine.prompts.compaction.compaction import ACTOR, due, made, write_down
+from backscroll.engine.prompts.compaction.cuts import Made, restored, shortened, trimmed
+from backscroll.engine.prompts.composer import Composer, weight
+from backscroll.engine.prompts.counts import flush_if_many
+from backscroll.engine.prompts.coverage import coverage_of, pending_in
+from backscroll.engine.prompts.insertions import Insertions, insertions_for
+from backscroll.engine.prompts.placement import Placing, place
+from backscroll.engine.prompts.prefixes import (
     BINDING,
     Prefix,
     goes_on_from,
@@ -46,10 +46,10 @@ from backscroll.engine.prefixes import (
     with_absent,
     with_lost,
 )
-from backscroll.engine.reading import History
-from backscroll.engine.sheet import read_sheet
-from backscroll.engine.sheet_rows import KeptRows
-from backscroll.engine.sheet_telling import told_by
+from backscroll.engine.prompts.request import Ask, asked, too_small
+from backscroll.engine.prompts.sheet.messages import told_by
+from backscroll.engine.prompts.sheet.rows import KeptRows
+from backscroll.engine.prompts.sheet.sheet import read_sheet
 from backscroll.errors import BudgetTooSmall
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -140,7 +140,7 @@ def _made(read: Callable[[], Composer], last: Receipt | None, *, recall: bool, q
 
 def composed(thread: Thread, ask: Ask, as_of: int | None = None, without: Collection[Ref] = ()) -> Composer:
     """Read what a prompt needs, and get ready to compose it."""
-    from backscroll.engine.cropping import summarised_again
+    from backscroll.engine.prompts.compaction.crops import summarised_again
 
     engine = thread.engine
     now = as_of is None and not without
@@ -435,9 +435,9 @@ def _money(composer: Composer, tokens: int, cached: int) -> Money:
         return Money()
     from datetime import datetime
 
-    from backscroll.engine.costing import prices_of
-    from backscroll.llm.ledger import Tokens
-    from backscroll.llm.prices import rates_for
+    from backscroll.engine.models.costs import prices_of
+    from backscroll.llm.prices.ledger import Tokens
+    from backscroll.llm.prices.prices import rates_for
 
     engine = composer.thread.engine
     at = datetime.fromisoformat(engine.means.now())

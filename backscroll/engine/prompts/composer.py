@@ -2,7 +2,7 @@
 
 Owns the order: system messages, pins, the history at the resolution that was chosen at the last compaction, summaries of the far past
 and what was still open then, everything that was left as it was or came since, and behind each message what was placed there. Between
-two compactions it only grows at its end. Before: `engine/sheet`, `engine/placement`, `assemble/view`. After: `engine/prompting`
+two compactions it only grows at its end. Before: `engine/prompts/sheet/sheet`, `engine/prompts/placement`, `assemble/view/view`. After: `engine/prompts/builder`
 adds what is new.
 """
 
@@ -15,41 +15,41 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from backscroll.assemble.compaction import IndexedString
-from backscroll.assemble.continuation import stood_in, took_place, with_continuations
-from backscroll.assemble.excerpt import shown_parts
-from backscroll.assemble.policy_fit import fit_last
-from backscroll.assemble.units import Unit, WaitingReply, units_of
-from backscroll.assemble.view import Lens, held, protected, view
-from backscroll.assemble.view_pieces import GAP
+from backscroll.assemble.compaction.compaction import IndexedString
+from backscroll.assemble.compaction.last_resort import fit_last
+from backscroll.assemble.view.continuation import stood_in, took_place, with_continuations
+from backscroll.assemble.view.excerpt import shown_parts
+from backscroll.assemble.view.pieces import GAP
+from backscroll.assemble.view.units import Unit, WaitingReply, units_of
+from backscroll.assemble.view.view import Lens, held, protected, view
 from backscroll.assemble.wires.insertion import as_pair, is_own, words_of_insertion
 from backscroll.derive.operations import with_pointer
-from backscroll.engine.arrangement import PlacedKey, arrange, placed_unseen
-from backscroll.engine.asking import Ask, meter_of
-from backscroll.engine.compaction_body import Frozen, known_frozen
-from backscroll.engine.dead_sources import dead_sources
-from backscroll.engine.lineage import View
-from backscroll.engine.lore.books import Books, books_of, is_lore
-from backscroll.engine.memo import Answers
-from backscroll.engine.placement import Placement, placement_of, standing_placements
-from backscroll.engine.prefixes import marks_in
-from backscroll.engine.sheet import Sheet
-from backscroll.engine.sheet_telling import last_reply, shown_sizes
-from backscroll.engine.sheet_waiting import out_of_place
-from backscroll.engine.withdrawals import may_be_withdrawn, withdrawn
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.memo import Answers
+from backscroll.engine.knowledge.lore.books import Books, books_of, is_lore
+from backscroll.engine.prompts.arrangement import PlacedKey, arrange, placed_unseen
+from backscroll.engine.prompts.compaction.body import Frozen, known_frozen
+from backscroll.engine.prompts.compaction.dead_sources import dead_sources
+from backscroll.engine.prompts.placement import Placement, placement_of, standing_placements
+from backscroll.engine.prompts.prefixes import marks_in
+from backscroll.engine.prompts.request import Ask, meter_of
+from backscroll.engine.prompts.sheet.messages import last_reply, shown_sizes
+from backscroll.engine.prompts.sheet.sheet import Sheet
+from backscroll.engine.prompts.sheet.waiting import out_of_place
+from backscroll.engine.prompts.withdrawals import may_be_withdrawn, withdrawn
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_cut, is_spoken_by_user
 from backscroll.vocab.part import Text, ToolCall
 from backscroll.vocab.prompt import Block, Level, Section
-from backscroll.vocab.unicode import valid_text
+from backscroll.vocab.values.unicode import valid_text
 
 if TYPE_CHECKING:
-    from backscroll.engine.people.held import HeldScope
-    from backscroll.engine.remembering_reading import Collected
+    from backscroll.engine.knowledge.people.held import HeldScope
+    from backscroll.engine.prompts.tree.reading import FarSummary
     from backscroll.engine.thread import Thread
-    from backscroll.engine.tree_reading import FarSummary
+    from backscroll.engine.work.memory.reading import Collected
 
 _PLACED = 64  # threads of which it is remembered what was placed into their prompts
 _SAMPLE = 2000  # characters of a message by which its language is told
@@ -243,7 +243,7 @@ class Composer:
     def remembered(self) -> Collected:
         """What is remembered now, read once for this prompt."""
         if self._remembered is None:
-            from backscroll.engine.remembering_reading import collect
+            from backscroll.engine.work.memory.reading import collect
 
             self._remembered = collect(self.thread, ready=True)
         return self._remembered
@@ -251,8 +251,8 @@ class Composer:
     def scopes(self) -> list[HeldScope]:
         """The graphs of the user and the project of the thread, brought along once for this prompt."""
         if self._scopes is None:
-            from backscroll.engine.people.held import held_scope
-            from backscroll.engine.people.scope import scopes_of
+            from backscroll.engine.knowledge.people.held import held_scope
+            from backscroll.engine.knowledge.people.scope import scopes_of
 
             engine = self.thread.engine
             self._scopes = [held_scope(engine, scope, ready=True) for scope in scopes_of(self.about)]
@@ -333,7 +333,7 @@ class Composer:
         """What speaks for the far past under a compaction."""
         if frozen is None or not frozen.far:
             return []
-        from backscroll.engine.tree import node_summaries
+        from backscroll.engine.prompts.tree.tree import node_summaries
 
         far, at, after = frozen.far, frozen.at, frozen.after
         return self.answers.about(

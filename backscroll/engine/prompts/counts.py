@@ -1,7 +1,7 @@
 """Counting the tokens of messages once: stored with each revision, remembered in memory, corrected by what vendors report.
 
 Owns when counts are written: together, behind the work, never inside an append. A count that could not be written is
-simply counted again. Refuses to know vocabularies (`llm/tokens`) and wires (`llm/overhead`).
+simply counted again. Refuses to know vocabularies (`llm/tokens/tokens`) and wires (`llm/tokens/overhead`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from backscroll.errors import StoreError
-from backscroll.llm.calibration import Calibration, calibrated, key_of, restored
-from backscroll.llm.overhead import BytesOf, message_tokens
-from backscroll.llm.tokens import Tokenizer, tokenizer_for
-from backscroll.llm.windows import plain_name
+from backscroll.llm.prices.windows import plain_name
+from backscroll.llm.tokens.calibration import Calibration, calibrated, key_of, restored
+from backscroll.llm.tokens.overhead import BytesOf, message_tokens
+from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for
 from backscroll.vocab.prompt import checked_wire
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.message import Message
     from backscroll.vocab.part import Media
 
-#: Goes up when the rules of `llm/overhead` change: old counts are then not asked for any more.
+#: Goes up when the rules of `llm/tokens/overhead` change: old counts are then not asked for any more.
 _RULES = 2
 _KEPT = 200_000  # counts in memory per store
 _TOGETHER = 256  # counts that are written at once

@@ -2,7 +2,7 @@
 
 The three numbers add up to the live messages of the thread, exactly. Messages of the window are looked at one by one; what stands
 before it is counted by the store (no message is read for it), so the cost follows the budget and not the history. Refuses: deciding
-what a prompt shows. Before: `engine/composing`. After: `engine/prompting` puts the numbers on the receipt.
+what a prompt shows. Before: `engine/prompts/composer`. After: `engine/prompts/builder` puts the numbers on the receipt.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from backscroll.derive.tree import just_before
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import History
-from backscroll.engine.sheet import CropMark
-from backscroll.engine.sheet_changes import ARRIVALS
+from backscroll.derive.summaries.tree import just_before
+from backscroll.engine.core.history import History
+from backscroll.engine.core.lineage import View
+from backscroll.engine.prompts.sheet.changes import ARRIVALS
+from backscroll.engine.prompts.sheet.sheet import CropMark
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -24,7 +24,7 @@ from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
 
 if TYPE_CHECKING:
-    from backscroll.engine.composing import Composer
+    from backscroll.engine.prompts.composer import Composer
 
 _SHELF = 512
 Stretch = tuple[bytes, bytes]  # positions: after the first one, up to and including the second
@@ -186,7 +186,7 @@ def _merged(ranges: Iterable[Stretch]) -> list[Stretch]:
 
 def pending_in(composer: Composer) -> int:
     """Messages before the window that a background worker has not summed up yet."""
-    from backscroll.engine.tree import waiting_for_tree
+    from backscroll.engine.prompts.tree.tree import waiting_for_tree
 
     edge, shown = composer.edge, len(composer.sheet.window)
     return composer.thread.reading(lambda view: waiting_for_tree(view, edge, shown)) if edge else 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.engine.cropping import crops_of
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.prompts.compaction.crops import crops_of
 from backscroll.errors import Forgotten, NotFound
 from backscroll.record.content import original
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
@@ -39,7 +39,7 @@ def expand(thread: Thread, handle: str, *, learn: bool = True) -> list[Message]:
             )
     found = owner.reading(lambda view: _found(view, wanted))
     if learn:
-        from backscroll.engine.learning import note_all
+        from backscroll.engine.prompts.compaction.lessons import note_all
 
         note_all(thread.engine, owner.id, found)
     return found

@@ -2,7 +2,7 @@
 
 Owns their definitions in the form of each wire, and the answers. A program adds the definitions to its own tools and gives the calls of these names to `answer`;
 where a tool that expands is offered, prompts name handles. What a model does wrong is told in the answer, never raised. Refuses: calling a model
-(the loop is the program's). Before: `engine/expanding`, `engine/recalling`. After: `engine/thread`, `act/tools`.
+(the loop is the program's). Before: `engine/prompts/expansion`, `engine/search/recall`. After: `engine/thread`, `act/tools`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from backscroll.errors import BackscrollError, InvalidInput, StoreError
-from backscroll.formats.json_text import object_in
+from backscroll.formats.sources.json_text import object_in
 from backscroll.vocab.handle import Handle, thread_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

@@ -3,8 +3,8 @@
 Pins, memories, the task at hand, operations that are out of sight, recalled details, what the graph knows. Each text is placed once,
 behind the newest message, and stays there until the next compaction; so only what is new or changed since is said, and nothing that
 the history shows. Recalled details answer a question of the user: they are looked for when it is asked, and again when the past was
-condensed since. Text from earlier is data, and says so. Before: `engine/tooling`, `engine/recalling`, `engine/composing`.
-After: `engine/prompting` sends it, `engine/placement` writes it down.
+condensed since. Text from earlier is data, and says so. Before: `engine/folder/tool_uses`, `engine/search/recall`, `engine/prompts/composer`.
+After: `engine/prompts/builder` sends it, `engine/prompts/placement` writes it down.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.handles import offers_expand
+from backscroll.assemble.view.handles import offers_expand
 from backscroll.derive.operations import recent_operations, render_operations
-from backscroll.engine.placement import Alive
+from backscroll.engine.prompts.placement import Alive
 from backscroll.record.turns import into_turns
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
@@ -24,7 +24,7 @@ from backscroll.vocab.prompt import INSERTED, Block, Level, Section
 
 if TYPE_CHECKING:
     from backscroll.derive.digest import Digest
-    from backscroll.engine.composing import Composer
+    from backscroll.engine.prompts.composer import Composer
 
 #: What stands above lines that were added to something told before.
 SINCE: Mapping[str, str] = {
@@ -126,7 +126,7 @@ class _Finding:
         composer = self.composer
         if composer.as_of is not None or not composer.books.entries:
             return []
-        from backscroll.engine.lore.placing import look_at_lore
+        from backscroll.engine.knowledge.lore.placing import look_at_lore
 
         look = look_at_lore(composer, composer.books, self.stable, self.room, anew=self.anew)
         return [taken for block in look.blocks for taken in self._taken(block)]
@@ -136,7 +136,7 @@ class _Finding:
         composer = self.composer
         if composer.as_of is not None:
             return []
-        from backscroll.engine.remembering import memory_block
+        from backscroll.engine.work.memory.memories import memory_block
 
         room = self._most(self.settings.share_memory)
         told = self.told[Section.MEMORY]
@@ -157,7 +157,7 @@ class _Finding:
         room = self._most(self.settings.share_profile)
         if room <= 0:
             return []
-        from backscroll.engine.people.block import profile_block
+        from backscroll.engine.knowledge.people.block import profile_block
 
         told = self.told[Section.PROFILE]
         new = {line for block in said for line in block.text.split("\n")}
@@ -174,7 +174,7 @@ class _Finding:
 
     def task(self) -> list[Block]:
         """Where the task at hand stands."""
-        from backscroll.engine.tasking_block import ended_line, task_block
+        from backscroll.engine.work.task_block import ended_line, task_block
 
         room = self._most(self.settings.share_task)
         block = task_block(self.composer, room, self.shown)
@@ -213,7 +213,7 @@ class _Finding:
         room = self._most(self.settings.share_recalled)
         if room < 60:
             return [], "there is no room for recalled details"
-        from backscroll.engine.recalling import recall_for_prompt
+        from backscroll.engine.search.recall import recall_for_prompt
 
         frame = composer.meter.parts((Text(""),))
         known = {s for b in self.stable if b.section is Section.RECALLED for s in b.sources}
@@ -247,7 +247,7 @@ class _Finding:
 
     def graph(self) -> list[Block]:
         """What is known about what is being talked about."""
-        from backscroll.engine.graph_block import graph_block
+        from backscroll.engine.knowledge.graph_block import graph_block
 
         if not self.anew and self.newest is not self.question:
             return []

@@ -3,7 +3,7 @@
 A placement is an event of the log. It names the message behind which its texts stand and every message that they rest on, so a copy
 of the log gives the same prompt, byte for byte. Words that rest on messages of other conversations are kept apart, with what is
 derived from those: they do not travel with this log, and forgetting them there erases them here. A text whose sources were deleted,
-hidden or changed is not shown. Refuses: choosing what is said (`engine/insertions`). After: `engine/composing` shows it.
+hidden or changed is not shown. Refuses: choosing what is said (`engine/prompts/insertions`). After: `engine/prompts/composer` shows it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from backscroll.engine.lineage import View, ancestors
-from backscroll.engine.people.scope import heads_near, may_see
-from backscroll.engine.prefixes import PrefixMark
-from backscroll.engine.sheet_changes import touched_by
+from backscroll.engine.core.lineage import View, ancestors
+from backscroll.engine.knowledge.people.scope import heads_near, may_see
+from backscroll.engine.prompts.prefixes import PrefixMark
+from backscroll.engine.prompts.sheet.changes import touched_by
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import to_bytes, words_from_bytes
 from backscroll.record.derived import Made
@@ -29,7 +29,7 @@ from backscroll.vocab.part import Json, Text
 from backscroll.vocab.prompt import Block, Level, Section
 
 if TYPE_CHECKING:
-    from backscroll.engine.pen import Pen
+    from backscroll.engine.core.pen import Pen
 
 RECIPE = "placed"
 

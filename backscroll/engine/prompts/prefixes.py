@@ -4,7 +4,7 @@ Services bind the thinking of a reply to everything that stood before it: tools,
 go on from the one before, from which place on, and the mark that says so in the log (part of a placement), so that a copy of the log leaves out the same
 thinking. Thinking that stands before that place stays; what was made earlier and stands behind it is left out for good, because
 thinking may not come back into the middle. A reply that was made before any mark answered a prompt that is not ours. Before: `assemble/receipt`,
-`engine/placement`. After: `engine/prompting`.
+`engine/prompts/placement`. After: `engine/prompts/builder`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.assemble.continuation import CONTINUED, STOOD_IN
 from backscroll.assemble.receipt import Item, Receipt, same_prefix
-from backscroll.formats.json_text import dumps
+from backscroll.assemble.view.continuation import CONTINUED, STOOD_IN
+from backscroll.formats.sources.json_text import dumps
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref, parse_ref
@@ -25,8 +25,8 @@ from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, ToolCall
 from backscroll.vocab.prompt import Block
 
 if TYPE_CHECKING:
-    from backscroll.engine.asking import Ask
-    from backscroll.engine.composing import Composer
+    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.request import Ask
 
 #: The cause on the receipt where a prompt goes on from the one before, and thinking is left out all the same.
 DOUBTED = "doubted"

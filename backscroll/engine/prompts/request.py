@@ -1,7 +1,7 @@
 """What a caller asks for when asking for a prompt: checked once, with everything looked up that depends on the model.
 
 Owns the arithmetic of the budget: it counts everything that is sent (tools, messages) and the room for the answer. Refuses
-budgets that cannot work, with what would. After: `engine/prompting`.
+budgets that cannot work, with what would. After: `engine/prompts/builder`.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from backscroll.assemble.excerpt import shown_bytes
-from backscroll.assemble.handles import offers_expand
-from backscroll.assemble.marks import Prices
-from backscroll.assemble.view_meter import Meter
-from backscroll.engine.checking import checked_tools
-from backscroll.engine.counting import correction, kept_bytes, usable
+from backscroll.assemble.compaction.marks import Prices
+from backscroll.assemble.view.excerpt import shown_bytes
+from backscroll.assemble.view.handles import offers_expand
+from backscroll.assemble.view.meter import Meter
+from backscroll.engine.core.checks import checked_tools
+from backscroll.engine.prompts.counts import correction, kept_bytes, usable
 from backscroll.errors import BudgetTooSmall, InvalidInput
-from backscroll.llm.overhead import BytesOf, frame_tokens, message_tokens, own_bytes, tools_tokens
-from backscroll.llm.tokens import Tokenizer, tokenizer_for
+from backscroll.llm.tokens.overhead import BytesOf, frame_tokens, message_tokens, own_bytes, tools_tokens
+from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, Part, ToolResult
 from backscroll.vocab.prompt import Wire, checked_wire
-from backscroll.vocab.unicode import valid_json
+from backscroll.vocab.values.unicode import valid_json
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -128,14 +128,14 @@ def _budget(engine: Engine, budget: Any, model: str) -> int:
 
 def _smaller(engine: Engine, model: str, budget: int) -> int:
     """The budget, or the window of the model where that is smaller."""
-    from backscroll.engine.costing import window_of
+    from backscroll.engine.models.costs import window_of
 
     window = window_of(engine, model) if model else None
     return budget if window is None or not window.known else min(budget, window.tokens)
 
 
 def _window(engine: Engine, model: str) -> int:
-    from backscroll.engine.costing import window_of
+    from backscroll.engine.models.costs import window_of
 
     if not model:
         raise InvalidInput(
@@ -152,7 +152,7 @@ def _window(engine: Engine, model: str) -> int:
 
 def _reserve(engine: Engine, reserve: Any, budget: int, model: str) -> int:
     if reserve is None:
-        from backscroll.engine.answer_limit import reserve_for
+        from backscroll.engine.prompts.answer_limit import reserve_for
 
         own = engine.settings.reserve
         return min(own, budget // 4) if own else reserve_for(engine, model, budget)
@@ -165,7 +165,7 @@ def prices_for(engine: Engine, model: str) -> Prices:
     """What tokens cost beside a plain token of input; usual prices without a model."""
     if not model:
         return Prices()
-    from backscroll.engine.costing import price_of
+    from backscroll.engine.models.costs import price_of
 
     found = price_of(engine, model)
     return Prices(found.read, found.write, found.output)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from backscroll.assemble.validity import Change, Flaw, Rule, check, repair, rules
 from backscroll.assemble.validity.request import Request, request_of
-from backscroll.engine.exporting import write_file
-from backscroll.engine.files import FileSource
+from backscroll.engine.exchange.exports import write_file
+from backscroll.engine.exchange.files import FileSource
 from backscroll.errors import FormatError, InvalidInput
-from backscroll.formats.json_text import NotJson, dumps, parsed
-from backscroll.formats.rows import as_object
+from backscroll.formats.sources.json_text import NotJson, dumps, parsed
+from backscroll.formats.sources.rows import as_object
 from backscroll.vocab.part import Json
 
 __all__ = ["Change", "Flaw", "PromptFile", "Rule", "check", "repair", "rules"]

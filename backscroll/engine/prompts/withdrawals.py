@@ -2,8 +2,8 @@
 
 A text in a prompt names the memories that it tells. Taking one of them back reaches the text at once, as a deletion reaches what quotes a message. So does a
 correction of a fact about the user, and moving a thread to another user or project. Refuses: memories that only fade, facts that later words supersede, and
-what the rules no longer believe; those stay until the next compaction. Before: `engine/remembering_reading`, `engine/people/overruling`. After:
-`engine/composing`.
+what the rules no longer believe; those stay until the next compaction. Before: `engine/work/memory/reading`, `engine/knowledge/people/overruling`. After:
+`engine/prompts/composer`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.record.about import About
-from backscroll.tasks.memory_telling import told_as
+from backscroll.tasks.memory.words import told_as
 from backscroll.vocab.prompt import Block, Section
 
 if TYPE_CHECKING:
-    from backscroll.engine.people.held import HeldScope
-    from backscroll.engine.remembering_reading import Collected
+    from backscroll.engine.knowledge.people.held import HeldScope
     from backscroll.engine.thread import Thread
+    from backscroll.engine.work.memory.reading import Collected
 
 
 def may_be_withdrawn(block: Block) -> bool:
@@ -44,7 +44,7 @@ def withdrawn(
         if block.section is not Section.PROFILE:
             return False
         if overruled is None:
-            from backscroll.engine.people.overruling import overruled_in
+            from backscroll.engine.knowledge.people.overruling import overruled_in
 
             overruled = overruled_in(thread, about, scopes())
         return overruled(block)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.engine.recall_pool import encoder_for, spoken_text
+from backscroll.engine.search.recall_pool import encoder_for, spoken_text
 from backscroll.errors import StoreError
 from backscroll.record.content import decode
 from backscroll.vocab.event import SPEAKING, Event

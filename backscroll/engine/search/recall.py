@@ -1,7 +1,7 @@
 """Recall: what of the past answers a question, the best value for the tokens.
 
 Owns the scopes, the decision to recall by itself, and what is handed out. Most prompts recall nothing, so whatever weighs texts is
-imported where it is needed. The texts come from `engine/recall_pool`, the score and the choice
+imported where it is needed. The texts come from `engine/search/recall_pool`, the score and the choice
 from the pure room `recall`. Hidden, deleted, superseded and forgotten words never appear; cropped ones may. After:
 `engine/tail` puts it into prompts, the surfaces show it.
 """
@@ -12,20 +12,20 @@ from collections.abc import Callable, Collection
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from backscroll.derive.tree import PROGRESS
-from backscroll.engine.people.scope import wanted_from
-from backscroll.engine.recall_choice import SMALLEST, Choice, Cut, Recalled, RecalledItem, Weighed
+from backscroll.derive.summaries.tree import PROGRESS
+from backscroll.engine.knowledge.people.scope import wanted_from
+from backscroll.engine.search.recall_choice import SMALLEST, Choice, Cut, Recalled, RecalledItem, Weighed
 from backscroll.errors import InvalidInput, NotFound, StoreError
-from backscroll.recall.understand import Asked, needs_past, understand
+from backscroll.recall.question.understanding import Asked, needs_past, understand
 from backscroll.record.ports import Reader, ThreadState, Wanted
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
-from backscroll.vocab.unicode import valid_text
+from backscroll.vocab.values.unicode import valid_text
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
-    from backscroll.engine.recall_pool import Pool
+    from backscroll.engine.search.recall_pool import Pool
     from backscroll.engine.thread import Thread
 
 __all__ = ["Recalled", "RecalledItem"]
@@ -92,11 +92,11 @@ def recall(
 
 
 def _learn(thread: Thread, found: Recalled) -> None:
-    """What is asked for although it was condensed away fades later the next time; see `engine/learning`."""
+    """What is asked for although it was condensed away fades later the next time; see `engine/prompts/compaction/lessons`."""
     log = thread.store.read(lambda reader: reader.others(thread.id))
     if not found.items or not any(event.kind in _CONDENSING for event in log):
         return
-    from backscroll.engine.learning import note_all
+    from backscroll.engine.prompts.compaction.lessons import note_all
 
     try:
         note_all(
@@ -140,9 +140,9 @@ def _pool_across(
     exclude: Collection[Ref] = (),
 ) -> tuple[Pool, bool]:
     """The texts of all threads that are wanted; the thread that asks stands last, because it grows."""
-    from backscroll.engine.embedding import embed_some
-    from backscroll.engine.recall_gathering import gathered_pool, threads_wanted
-    from backscroll.engine.recall_pool import whole_pool
+    from backscroll.engine.search.embedding import embed_some
+    from backscroll.engine.search.recall_gathering import gathered_pool, threads_wanted
+    from backscroll.engine.search.recall_pool import whole_pool
 
     states = engine.store.read(lambda reader: threads_wanted(reader, wanted, _THREADS + 1))
     if len(states) <= _THREADS and not exclude:
@@ -193,7 +193,7 @@ def recall_for_prompt(
 def _is_worth_it(pool: Pool, asked: Asked, weighed: Weighed, shown: Collection[Ref]) -> bool:
     """Whether a plain question, in which nothing points to the past, gets details: what the prompt does not show has to be surely about it,
     and not less likely than all that it shows."""
-    from backscroll.recall.about import is_surely_about
+    from backscroll.recall.question.about import is_surely_about
 
     hidden, seen = -1, float("-inf")
     for place, number in enumerate(map(int, weighed.rows)):
@@ -212,7 +212,7 @@ def _is_worth_it(pool: Pool, asked: Asked, weighed: Weighed, shown: Collection[R
 
 def preload(thread: Thread) -> int:
     """Make ready for what is likely to be asked next: index and vectors in memory, off the hot path; gives how many texts."""
-    from backscroll.engine.embedding import embed_some
+    from backscroll.engine.search.embedding import embed_some
 
     engine = thread.engine
     embed_some(engine, (thread.id,), 2_000)
@@ -229,7 +229,7 @@ def _pool_ahead(thread: Thread, asked: Asked) -> Pool:
     engine = thread.engine
     lately = thread.recent(_LATELY)
     asks = next((m for m in reversed(lately) if is_spoken_by_user(m)), lately[0] if lately else None)
-    from backscroll.engine.recall_pool import whole_pool
+    from backscroll.engine.search.recall_pool import whole_pool
 
     before = None if asks is None else asks.position
     pool = engine.store.read(
@@ -251,7 +251,7 @@ def _today(engine: Engine) -> date:
 
 
 def _counter(engine: Engine) -> Callable[[str], int]:
-    from backscroll.llm.tokens import tokenizer_for
+    from backscroll.llm.tokens.tokens import tokenizer_for
 
     return tokenizer_for(engine.settings.model).count
 
@@ -272,9 +272,9 @@ def _pool_of(
 ) -> tuple[Pool, bool]:
     """The texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
     store finds. A question must not be found as its own answer."""
-    from backscroll.engine.embedding import embed_some
-    from backscroll.engine.recall_gathering import HASTY, WIDE, gathered_pool, lineage
-    from backscroll.engine.recall_pool import EXACT, pool_without, whole_pool
+    from backscroll.engine.search.embedding import embed_some
+    from backscroll.engine.search.recall_gathering import HASTY, WIDE, gathered_pool, lineage
+    from backscroll.engine.search.recall_pool import EXACT, pool_without, whole_pool
 
     def look(reader: Reader) -> ThreadState:
         return _state_of(reader, thread)
@@ -310,10 +310,10 @@ def _is_unread(engine: Engine, state: ThreadState) -> bool:
 def _weighed(pool: Pool, asked: Asked) -> Weighed:
     import numpy as np
 
-    from backscroll.recall.about import is_about, is_worded, texts_of_domains
     from backscroll.recall.clues import measure_best
     from backscroll.recall.fuse import fusion
-    from backscroll.recall.passages import odds_of_results
+    from backscroll.recall.question.about import is_about, is_worded, texts_of_domains
+    from backscroll.recall.text.passages import odds_of_results
 
     if not len(pool.index):
         return Weighed(np.zeros(0, np.intp), np.zeros(0), {})

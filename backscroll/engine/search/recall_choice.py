@@ -2,7 +2,7 @@
 
 Owns the shape of what recall returns, and what fits. The most likely text always stands first and may use all the room; the others follow by their value for the
 tokens, whole where they fit, long ones as excerpts. An explicit question fills its budget; what nobody asked to see
-(`Cut`) has to be good enough. Before: `engine/recalling` brings scores, `recall/choose` the order, `recall/excerpt` the sentences.
+(`Cut`) has to be good enough. Before: `engine/search/recall` brings scores, `recall/choose` the order, `recall/text/excerpt` the sentences.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy import float64
     from numpy.typing import NDArray
 
-    from backscroll.engine.recall_pool import Pool
-    from backscroll.recall.understand import Asked
+    from backscroll.engine.search.recall_pool import Pool
+    from backscroll.recall.question.understanding import Asked
 
 SMALLEST = 40  # tokens below which an excerpt says nothing
 _LEAST = 8  # tokens of a message with its frame: with less room nothing more fits
@@ -163,7 +163,7 @@ class Choice:
     @cached_property
     def terms(self) -> set[str]:
         """By which sentences of a long text are chosen: the words of the question and their counterparts."""
-        from backscroll.recall.passages import notions_of, terms_for
+        from backscroll.recall.text.passages import notions_of, terms_for
 
         return {*self.asked.words, *terms_for(notions_of(self.asked))}
 
@@ -283,8 +283,8 @@ class Choice:
 
     def _item(self, weighed: int, filling: _Filling, room: int, *, whole: bool) -> RecalledItem | None:
         """A message within so many tokens: all of it, or (where `whole` is not asked for) an excerpt. None where it does not fit."""
-        from backscroll.recall.excerpt import excerpt
         from backscroll.recall.reasons import reason_of
+        from backscroll.recall.text.excerpt import excerpt
 
         number = int(self.weighed.rows[weighed])
         place, prepared = self.pool.places[number], self.pool.index.texts[number]

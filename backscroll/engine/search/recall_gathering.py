@@ -1,7 +1,7 @@
 """From the store to an index for one question: of a thread or a store that is too large to be held in memory.
 
 Owns which messages are looked at: what the store's index finds by words and by vectors, its neighbours, and some messages from all over for comparison.
-Both this and `engine/recall_pool` give the same kind of index, so one weighing serves both. After: `engine/recalling`.
+Both this and `engine/search/recall_pool` give the same kind of index, so one weighing serves both. After: `engine/search/recall`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from backscroll.engine.lineage import View, ancestors, kin_of
-from backscroll.engine.recall_pool import Pool, encoder_for, new_pool
+from backscroll.engine.core.lineage import View, ancestors, kin_of
+from backscroll.engine.search.recall_pool import Pool, encoder_for, new_pool
 from backscroll.errors import InvalidInput
-from backscroll.recall.query import Phrase, Query, Term, parse_query
-from backscroll.recall.understand import Asked
+from backscroll.recall.question.query import Phrase, Query, Term, parse_query
+from backscroll.recall.question.understanding import Asked
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Reader, Spoken, ThreadState, Wanted
@@ -129,7 +129,7 @@ def _queries(asked: Asked) -> Iterable[Query]:
             yield parse_query(f'"{exact.replace(chr(34), " ")}"')
         except InvalidInput:
             continue  # nothing but punctuation between the quotes
-    from backscroll.recall.passages import counterpart_terms
+    from backscroll.recall.text.passages import counterpart_terms
 
     for words in (asked.pairs, counterpart_terms(asked)):
         terms = [Term(word, (Phrase((word,)),), (Phrase((word,)),)) for word in words[:60]]

@@ -2,8 +2,8 @@
 
 Owns what is done once per text, and the index of a thread or of several: a new message is added to what is held, any other change makes the index anew
 (texts that did not change are prepared already). Up to `EXACT` messages it is made when somebody asks; up to `LARGEST` it is made
-behind the questions, a stretch at a time, and until then `engine/recall_gathering` serves. Both give the same kind of index, so one weighing serves
-both. Before: `engine/reading`. After: `engine/recalling`.
+behind the questions, a stretch at a time, and until then `engine/search/recall_gathering` serves. Both give the same kind of index, so one weighing serves
+both. Before: `engine/core/history`. After: `engine/search/recall`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
-from backscroll.llm.encoder import Encoder, encoder_of
-from backscroll.recall.candidate import Candidate, Prepared, prepare
-from backscroll.recall.growing import Growing
-from backscroll.recall.index import Index, vectors_of
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.llm.encoders.encoder import Encoder, encoder_of
+from backscroll.recall.index.candidate import Candidate, Prepared, prepare
+from backscroll.recall.index.growing import Growing
+from backscroll.recall.index.index import Index, vectors_of
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Reader, Spoken, ThreadState
 from backscroll.vocab.event import BESIDE, Kind

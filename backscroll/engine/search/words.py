@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.lineage import View, ancestors, kin_of
+from backscroll.engine.core.lineage import View, ancestors, kin_of
 from backscroll.engine.thread import checked_time
 from backscroll.errors import StoreCorrupt
-from backscroll.recall.query import Query, parse_query
-from backscroll.recall.snippet import snippet
+from backscroll.recall.question.query import Query, parse_query
+from backscroll.recall.text.snippet import snippet
 from backscroll.record.content import decode, searchable
 from backscroll.record.history import Entry
 from backscroll.record.ports import RawHit, Reader, Spoken, ThreadState, Wanted
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import checked_role
-from backscroll.vocab.moment import microseconds
-from backscroll.vocab.unicode import valid_text
+from backscroll.vocab.values.moment import microseconds
+from backscroll.vocab.values.unicode import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Where another task seems to begin: suggestions for a person, and acting on them where the settings say so.
 
-`tasks/boundary` scores messages; this module reads the stretch that matters, leaves out what is a beginning already, and
+`tasks/boundary/detector` scores messages; this module reads the stretch that matters, leaves out what is a beginning already, and
 remembers the score of the newest request for the calls of one turn. Off, suggest (the default) or act: `task_boundaries`. What
 was done by itself is recorded as a program's decision, `undo` takes it back and merging loses nothing.
 """
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.window import window_of
-from backscroll.engine.lineage import View
-from backscroll.engine.models_used import ASSERTIONS, models_used
-from backscroll.engine.reading import message_of
-from backscroll.engine.remembering_log import rare_of
-from backscroll.engine.tasking_reading import all_tasks
-from backscroll.engine.tasking_steps import start_task
-from backscroll.engine.tasking_verdict import complete_task
-from backscroll.engine.tasking_writing import Step
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.models.used import ASSERTIONS, models_used
+from backscroll.engine.work.memory.log import rare_of
+from backscroll.engine.work.task_reading import all_tasks
+from backscroll.engine.work.task_steps import start_task
+from backscroll.engine.work.task_writing import Step
+from backscroll.engine.work.verdict import complete_task
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Reader, Spoken
-from backscroll.tasks.lifecycle import current_of
+from backscroll.tasks.lifecycle.steps import current_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.task import Task
@@ -30,7 +30,7 @@ from backscroll.vocab.task import Task
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
-    from backscroll.tasks.boundary import Boundary
+    from backscroll.tasks.boundary.detector import Boundary
 
 _BLOCK = 48  # events: the newest request is weighed with those of its own block and of the one before
 _MODEL = 0.9  # the score of a boundary that only a model sees
@@ -54,7 +54,7 @@ def boundaries(
     """Messages at which another task seems to begin and none was started; nothing where the settings say off."""
     if thread.engine.settings.task_boundaries == "off":
         return []
-    from backscroll.tasks.boundary import THRESHOLD, suggest
+    from backscroll.tasks.boundary.detector import THRESHOLD, suggest
 
     messages = list(thread.legible.messages()) if last is None else thread.legible.recent(last)
     begun = {task.first for task in all_tasks(thread)}
@@ -67,7 +67,7 @@ def _judged(thread: Thread, found: Sequence[Boundary], messages: Sequence[Messag
     verdicts = thread.store.read(lambda reader: _verdicts(thread.engine, reader, thread.id))
     if not verdicts:
         return list(found)
-    from backscroll.tasks.boundary import Boundary, Reason
+    from backscroll.tasks.boundary.detector import Boundary, Reason
 
     by_rules = {b.message: b for b in found}
     out: list[Boundary] = []
@@ -84,7 +84,7 @@ def _verdicts(engine: Engine, reader: Reader, thread: str) -> dict[Ref, bool]:
     """Whether a task begins with the requests that open turns, for those that a model has read."""
     if not models_used(reader, ASSERTIONS):
         return {}
-    from backscroll.engine.extracting import found_by_models
+    from backscroll.engine.models.extraction import found_by_models
 
     marks = [m for m in reader.turn_marks(thread, window_of(engine.settings).rule) if m.key and not m.gone]
     read = found_by_models(reader, [m.key for m in marks])
@@ -109,7 +109,7 @@ class _Weighed:
     """What was said since some event, weighed message by message."""
 
     def __init__(self, since: int) -> None:
-        from backscroll.tasks.boundary import Detector, Score
+        from backscroll.tasks.boundary.detector import Detector, Score
 
         self.since = since
         self._detector = Detector()
@@ -117,7 +117,7 @@ class _Weighed:
 
     def add(self, messages: Sequence[Message]) -> None:
         """Weigh what was said up to a request and with it."""
-        from backscroll.tasks.boundary_signals import placed_signals
+        from backscroll.tasks.boundary.signals import placed_signals
 
         later = [message for message in messages if message.id.seq >= self.since]
         for message, signal in placed_signals(later):
@@ -125,7 +125,7 @@ class _Weighed:
 
     def suggests(self, asked: Ref) -> Suggestion | None:
         """What a request seems to mean, if it was the last thing that was weighed."""
-        from backscroll.tasks.boundary import THRESHOLD
+        from backscroll.tasks.boundary.detector import THRESHOLD
 
         score = self._score
         if self._where != asked:

@@ -1,12 +1,12 @@
-"""Comparing two tasks of a thread, or of two threads. Reads their messages; `tasks/compare` does the rest."""
+"""Comparing two tasks of a thread, or of two threads. Reads their messages; `tasks/lifecycle/comparison` does the rest."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.engine.tasking_reading import all_tasks, named, task_messages
+from backscroll.engine.work.task_reading import all_tasks, named, task_messages
 from backscroll.errors import InvalidInput
-from backscroll.tasks.compare import Comparison, Side, compare, only, side_of
+from backscroll.tasks.lifecycle.comparison import Comparison, Side, compare, only, side_of
 from backscroll.vocab.task import Task
 
 __all__ = ["Comparison", "Side", "compare_tasks", "only"]

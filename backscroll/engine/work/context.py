@@ -1,9 +1,9 @@
 """What a step of a task does to the context: messages are summed up, the summary is saved, and they leave the prompt.
 
 Compress → save → clear: three small functions that run inside one stroke, so that `undo` takes all of it back. What goes is
-cropped (`engine/cropping`): it stays in the history, handles expand it, and where a message of it changes later the summary is
-made again. Messages outside the task, system messages, pins and unanswered calls stay. Before: `engine/tasking_reading`,
-`assemble/units`. After: `engine/tasking_steps`.
+cropped (`engine/prompts/compaction/crops`): it stays in the history, handles expand it, and where a message of it changes later the summary is
+made again. Messages outside the task, system messages, pins and unanswered calls stay. Before: `engine/work/task_reading`,
+`assemble/view/units`. After: `engine/work/task_steps`.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.crop import Cut, may_go
-from backscroll.assemble.units import Unit, units_of
+from backscroll.assemble.compaction.crop import Cut, may_go
+from backscroll.assemble.view.units import Unit, units_of
 from backscroll.derive.recipe import Count
-from backscroll.derive.summary import summarise
-from backscroll.engine.cropping import SUMMARY_TOKENS, crop_head, crops_of, made_summary
-from backscroll.engine.lineage import View
-from backscroll.engine.pen import Pen
-from backscroll.engine.sheet import CropMark
-from backscroll.engine.tasking_memory import Told
-from backscroll.engine.tasking_reading import messages_in, newest_place
+from backscroll.derive.summaries.summary import summarise
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.prompts.compaction.crops import SUMMARY_TOKENS, crop_head, crops_of, made_summary
+from backscroll.engine.prompts.sheet.sheet import CropMark
+from backscroll.engine.work.task_memory import Told
+from backscroll.engine.work.task_reading import messages_in, newest_place
 from backscroll.errors import Conflict
 from backscroll.formats.language import language_of
-from backscroll.tasks.lifecycle import holds
-from backscroll.tasks.lifecycle_telling import headline
+from backscroll.tasks.lifecycle.steps import holds
+from backscroll.tasks.lifecycle.words import headline
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
@@ -136,8 +136,8 @@ def _middle(units: Sequence[Unit]) -> Iterable[Unit]:
 
 
 def _sizes(thread: Thread, messages: Sequence[Message]) -> dict[Ref, int]:
-    from backscroll.engine.counting import counts_for
-    from backscroll.llm.tokens import tokenizer_for
+    from backscroll.engine.prompts.counts import counts_for
+    from backscroll.llm.tokens.tokens import tokenizer_for
 
     settings = thread.engine.settings
     return counts_for(thread.engine, messages, tokenizer_for(settings.model), settings.wire)
@@ -147,7 +147,7 @@ def _words(
     thread: Thread, found: Going, tokens: int, told: Told | None, state: TaskState | None
 ) -> tuple[str, str]:
     """What stands in the place of what goes: which task it was, how it stands, and the summary; shorter than what goes."""
-    from backscroll.llm.tokens import tokenizer_for
+    from backscroll.llm.tokens.tokens import tokenizer_for
 
     count = tokenizer_for(thread.engine.settings.model).count
     said = " ".join(m.text[:_SAMPLE] for m in found.cut.messages if m.role == "user")
@@ -165,8 +165,8 @@ def _summed(thread: Thread, found: Going, count: Count, room: int) -> str:
     messages = found.cut.messages
     if len(messages) < _LONG or not found.complete:
         return made_summary(messages, count, room)
-    from backscroll.engine.tree import catch_up
-    from backscroll.engine.tree_reading import Forest
+    from backscroll.engine.prompts.tree.reading import Forest
+    from backscroll.engine.prompts.tree.tree import catch_up
 
     catch_up(thread.engine, thread.id)
     limit = min(2 * SUMMARY_TOKENS, room // 2)

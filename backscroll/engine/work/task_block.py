@@ -1,8 +1,8 @@
 """The task section of a prompt: where the task at hand stands.
 
 Reads no more than the prompt has read anyway: to-dos come from the part of the task that the window shows (older ones stand in
-the summary of a compaction or a crop). Names its sources. Before: `tasks/lifecycle_telling`, `engine/tasking_memory`. After:
-`engine/insertions` says what of it is new.
+the summary of a compaction or a crop). Names its sources. Before: `tasks/lifecycle/words`, `engine/work/task_memory`. After:
+`engine/prompts/insertions` says what of it is new.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, cast
 
-from backscroll.assemble.units import units_of
-from backscroll.derive.essentials import Essential, Findings, Kind, join
-from backscroll.derive.essentials_reading import findings
-from backscroll.engine.remembering_reading import Collected, collect
-from backscroll.engine.tasking_boundaries import suggestion
-from backscroll.engine.tasking_memory import Planned, Reminded, plan_shown, reminders
-from backscroll.engine.tasking_reading import tasks_of
-from backscroll.tasks.lifecycle import current_of, holds
-from backscroll.tasks.lifecycle_telling import Standing, headline, tell, words_in
-from backscroll.tasks.tiers import alike
+from backscroll.assemble.view.units import units_of
+from backscroll.derive.essence.essentials import Essential, Findings, Kind, join
+from backscroll.derive.essence.reading import findings
+from backscroll.engine.work.boundaries import suggestion
+from backscroll.engine.work.memory.reading import Collected, collect
+from backscroll.engine.work.task_memory import Planned, Reminded, plan_shown, reminders
+from backscroll.engine.work.task_reading import tasks_of
+from backscroll.tasks.lifecycle.steps import current_of, holds
+from backscroll.tasks.lifecycle.tiers import alike
+from backscroll.tasks.lifecycle.words import Standing, headline, tell, words_in
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text
@@ -27,7 +27,7 @@ from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.task import Task, TaskState
 
 if TYPE_CHECKING:
-    from backscroll.engine.composing import Composer
+    from backscroll.engine.prompts.composer import Composer
 
 LEAST = 40  # tokens below which nothing useful can be said
 _SHOWN = 40  # characters by which a line is known again

@@ -1,7 +1,7 @@
 """Where tasks meet what is remembered: the summary of a task, its essentials, and what of earlier times a new one needs.
 
-A thin seam: `engine/remembering` knows the memories, this module asks it in the way that the steps need. Before:
-`derive/essentials`, `engine/remembering`. After: `engine/tasking_steps`.
+A thin seam: `engine/work/memory/memories` knows the memories, this module asks it in the way that the steps need. Before:
+`derive/essence/essentials`, `engine/work/memory/memories`. After: `engine/work/task_steps`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from backscroll.derive.essentials import Kind, essentials
-from backscroll.tasks.lifecycle_telling import essential_lines
+from backscroll.derive.essence.essentials import Kind, essentials
+from backscroll.tasks.lifecycle.words import essential_lines
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.task import MemoryKind, Task
 
 if TYPE_CHECKING:
-    from backscroll.engine.remembering_reading import Collected
     from backscroll.engine.thread import Thread
+    from backscroll.engine.work.memory.reading import Collected
 
 #: Sums messages up: the words, and by whom (rules, or the model).
 Told: TypeAlias = Callable[[Sequence[Message]], tuple[str, str]]
@@ -30,7 +30,7 @@ def summary_told(thread: Thread, task: Task) -> Told:
     """How a whole task is summed up."""
 
     def told(_messages: Sequence[Message]) -> tuple[str, str]:
-        from backscroll.engine.remembering import task_summary
+        from backscroll.engine.work.memory.memories import task_summary
 
         return task_summary(thread, task)[0], "rules"
 
@@ -55,7 +55,7 @@ def open_todos(messages: Sequence[Message]) -> list[str]:
 
 def relevant_to(thread: Thread, text: str) -> tuple[str, ...]:
     """Ids of the memories with which a new task begins."""
-    from backscroll.engine.remembering import load_relevant_history
+    from backscroll.engine.work.memory.memories import load_relevant_history
 
     found = load_relevant_history(thread, text) if text.strip() else None
     return () if found is None else tuple(memory.id for memory in found.memories)
@@ -84,7 +84,7 @@ def plan_shown(thread: Thread, task: Task) -> Planned:
     """What to do next about a task that was sent back; nothing for one that was not."""
     if not task.feedback:
         return Planned()
-    from backscroll.engine.remembering import followups_for, plan_for
+    from backscroll.engine.work.memory.memories import followups_for, plan_for
 
     plan = plan_for(thread, task)
     asked = followups_for(thread, task)
@@ -102,9 +102,9 @@ def reminders(thread: Thread, task: Task, language: str) -> Reminded:
     What it began with, as far as that is still remembered, and what failed before. Preferences and pins stand in the memory
     section anyway.
     """
-    from backscroll.engine.remembering import hints
-    from backscroll.engine.remembering_reading import collect
-    from backscroll.tasks.memory_telling import line_of, reminder, told_as
+    from backscroll.engine.work.memory.memories import hints
+    from backscroll.engine.work.memory.reading import collect
+    from backscroll.tasks.memory.words import line_of, reminder, told_as
 
     found = collect(thread, ready=True)
     shelf = thread.engine.memo.shelf("reminders", 200)

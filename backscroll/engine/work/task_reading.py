@@ -2,8 +2,8 @@
 
 A task's messages are the live ones in its stretches of the history, so deletions, insertions and moves need no bookkeeping. Of
 the past that a fork shares it sees the steps that were taken up to the message at which it forked. Steps are few; what else
-the fold needs of a long log (who changed which message) is remembered without its words. Before: `tasks/lifecycle`. After:
-`engine/tasking`.
+the fold needs of a long log (who changed which message) is remembered without its words. Before: `tasks/lifecycle/steps`. After:
+`engine/work/tasks`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
-from backscroll.engine.sheet import in_past_of
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.prompts.sheet.sheet import in_past_of
 from backscroll.errors import NotFound
 from backscroll.record.history import FORGOTTEN, HIDDEN
-from backscroll.tasks.lifecycle import fold_tasks
+from backscroll.tasks.lifecycle.steps import fold_tasks
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message

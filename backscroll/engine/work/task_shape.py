@@ -1,18 +1,18 @@
 """Putting right what is known about tasks: their titles and links, where one was two, where two were one.
 
 Nothing here ends a task. A wrong guess about where one ended loses nothing: merging brings the messages of both back into
-prompts, splitting parts them at a message. Each is one stroke. Before: `engine/tasking_writing`. After: `engine/tasking`.
+prompts, splitting parts them at a message. Each is one stroke. Before: `engine/work/task_writing`. After: `engine/work/tasks`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.engine.checking import in_valid_text
-from backscroll.engine.pen import Pen
-from backscroll.engine.tasking_context import bring_back
-from backscroll.engine.tasking_reading import all_tasks, messages_in, named, place_before
-from backscroll.engine.tasking_writing import (
+from backscroll.engine.core.checks import in_valid_text
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.work.context import bring_back
+from backscroll.engine.work.task_reading import all_tasks, messages_in, named, place_before
+from backscroll.engine.work.task_writing import (
     Step,
     checked_title,
     deciding_as,
@@ -21,7 +21,7 @@ from backscroll.engine.tasking_writing import (
     write_step,
 )
 from backscroll.errors import Conflict, InvalidInput
-from backscroll.tasks.lifecycle import checked_link, checked_step, holds
+from backscroll.tasks.lifecycle.steps import checked_link, checked_step, holds
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 from backscroll.vocab.task import Task, TaskAct

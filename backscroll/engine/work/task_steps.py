@@ -2,7 +2,7 @@
 
 Every function plans while reading (sums up what goes), then writes all of its events in one group, so that `undo` takes the
 whole step back. A step that was planned against a state that somebody changed meanwhile is refused, never half done. Before:
-`tasks/lifecycle` (what is legal), `engine/tasking_context` (what leaves the prompt). After: `engine/tasking_verdict`.
+`tasks/lifecycle/steps` (what is legal), `engine/work/context` (what leaves the prompt). After: `engine/work/verdict`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from backscroll.engine.checking import in_valid_text
-from backscroll.engine.lineage import View
-from backscroll.engine.pen import Pen
-from backscroll.engine.tasking_context import (
+from backscroll.engine.core.checks import in_valid_text
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.work.context import (
     Going,
     Release,
     bring_back,
@@ -23,14 +23,14 @@ from backscroll.engine.tasking_context import (
     going,
     unowned,
 )
-from backscroll.engine.tasking_memory import relevant_to, summary_told
-from backscroll.engine.tasking_reading import (
+from backscroll.engine.work.task_memory import relevant_to, summary_told
+from backscroll.engine.work.task_reading import (
     all_tasks,
     named,
     newest_place,
     place_before,
 )
-from backscroll.engine.tasking_writing import (
+from backscroll.engine.work.task_writing import (
     Step,
     checked_title,
     deciding_as,
@@ -40,8 +40,8 @@ from backscroll.engine.tasking_writing import (
     write_step,
 )
 from backscroll.errors import Conflict, InvalidInput
-from backscroll.tasks.lifecycle import checked_step, current_of
-from backscroll.tasks.tiers import alike, same_title
+from backscroll.tasks.lifecycle.steps import checked_step, current_of
+from backscroll.tasks.lifecycle.tiers import alike, same_title
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 from backscroll.vocab.task import Task, TaskAct, TaskState

@@ -1,8 +1,8 @@
 """Writing the steps of tasks: what each event says, and the checks before it is written.
 
 Every step names its place in the history and who decided; texts about messages name the messages that they rest on, so that
-they can be withheld when one changes. Before: `engine/pen`, `tasks/lifecycle`. After: `engine/tasking_steps`,
-`engine/tasking_verdict`, `engine/tasking_shape`.
+they can be withheld when one changes. Before: `engine/core/pen`, `tasks/lifecycle/steps`. After: `engine/work/task_steps`,
+`engine/work/verdict`, `engine/work/task_shape`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from backscroll.engine.lineage import View
-from backscroll.engine.pen import Pen
-from backscroll.engine.tasking_context import Release
-from backscroll.engine.tasking_reading import messages_in, named, newest_place, tasks_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.work.context import Release
+from backscroll.engine.work.task_reading import messages_in, named, newest_place, tasks_of
 from backscroll.errors import Conflict, InvalidInput
-from backscroll.tasks.lifecycle import current_of
+from backscroll.tasks.lifecycle.steps import current_of
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.part import Json
 from backscroll.vocab.task import Task, TaskAct, TaskState

@@ -1,7 +1,7 @@
 """Tasks of a thread, as users hold them: `thread.tasks`.
 
 A task is started, attempted, and ends with a verdict; each step does the right thing to the context and can be taken back with
-`undo`. This facade owns nothing: steps are in `engine/tasking_steps`, `engine/tasking_verdict` and `engine/tasking_shape`,
+`undo`. This facade owns nothing: steps are in `engine/work/task_steps`, `engine/work/verdict` and `engine/work/task_shape`,
 which give a full account (`Step`) where these methods give the task alone.
 """
 
@@ -10,30 +10,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.engine import (
-    tasking_boundaries,
-    tasking_compare,
-    tasking_shape,
-    tasking_steps,
-    tasking_verdict,
-)
-from backscroll.engine.doors import doors
-from backscroll.engine.tasking_reading import all_tasks, named, task_messages
-from backscroll.engine.tasking_writing import task_named
+from backscroll.engine.core.doors import doors
+from backscroll.engine.work import boundaries as tasking_boundaries
+from backscroll.engine.work import comparison as tasking_compare
+from backscroll.engine.work import task_shape as tasking_shape
+from backscroll.engine.work import task_steps as tasking_steps
+from backscroll.engine.work import verdict as tasking_verdict
+from backscroll.engine.work.task_reading import all_tasks, named, task_messages
+from backscroll.engine.work.task_writing import task_named
 from backscroll.errors import InvalidInput
-from backscroll.tasks.lifecycle import current_of
-from backscroll.tasks.tiers import Tier, tiers
+from backscroll.tasks.lifecycle.steps import current_of
+from backscroll.tasks.lifecycle.tiers import Tier, tiers
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.task import Attempt, Task, TaskState
 
 if TYPE_CHECKING:
-    from backscroll.derive.essentials import Essential
-    from backscroll.engine.remembering import Relevant
+    from backscroll.derive.essence.essentials import Essential
     from backscroll.engine.thread import Thread
-    from backscroll.tasks.boundary import Boundary
-    from backscroll.tasks.compare import Comparison
-    from backscroll.tasks.followup import FollowUp
-    from backscroll.tasks.planning import Plan
+    from backscroll.engine.work.memory.memories import Relevant
+    from backscroll.tasks.boundary.detector import Boundary
+    from backscroll.tasks.lifecycle.comparison import Comparison
+    from backscroll.tasks.lifecycle.followup import FollowUp
+    from backscroll.tasks.lifecycle.plans import Plan
     from backscroll.vocab.message import Message
 
 
@@ -177,31 +175,31 @@ class Tasks:
 
     def summary(self, task: str | Task | None = None) -> str:
         """What stands in for a task: its summary."""
-        from backscroll.engine.remembering import task_summary
+        from backscroll.engine.work.memory.memories import task_summary
 
         return task_summary(self.thread, self._one(task))[0]
 
     def essentials(self, task: str | Task | None = None) -> Sequence[Essential]:
         """What of a task is open or binding and survives every compression, in its own words."""
-        from backscroll.derive.essentials import essentials
+        from backscroll.derive.essence.essentials import essentials
 
         return essentials(task_messages(self.thread, self._one(task)))
 
     def plan(self, task: str | Task | None = None, *, ask: bool = False) -> Plan:
         """What to do next, with what each step rests on; with `ask` a model is asked where one is configured."""
-        from backscroll.engine.remembering import plan_for
+        from backscroll.engine.work.memory.memories import plan_for
 
         return plan_for(self.thread, self._one(task), ask=ask)
 
     def questions(self, task: str | Task | None = None, *, ask: bool = False) -> Sequence[FollowUp]:
         """What is worth asking first, three questions at the most."""
-        from backscroll.engine.remembering import followups_for
+        from backscroll.engine.work.memory.memories import followups_for
 
         return followups_for(self.thread, self._one(task), ask=ask)
 
     def relevant_history(self, task: str | Task, budget_tokens: int = 1_500) -> Relevant:
         """What of earlier work matters for a task, or for a text."""
-        from backscroll.engine.remembering import load_relevant_history
+        from backscroll.engine.work.memory.memories import load_relevant_history
 
         return load_relevant_history(self.thread, task, budget_tokens)
 

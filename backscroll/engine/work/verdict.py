@@ -2,7 +2,7 @@
 
 Each is one stroke. Completed: the context is released, what is worth keeping is remembered from then on (memories are derived).
 Sent back: the request, the last turn and the feedback stay in full, the middle is condensed to what is essential. Cancelled:
-kept as such, and cleared. Before: `engine/tasking_writing`, `engine/tasking_context`. After: `engine/tasking`.
+kept as such, and cleared. Before: `engine/work/task_writing`, `engine/work/context`. After: `engine/work/tasks`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from backscroll.engine import operations
-from backscroll.engine.checking import in_valid_text
-from backscroll.engine.pen import Pen
-from backscroll.engine.tasking_context import clear, compress, going
-from backscroll.engine.tasking_memory import essentials_told, summary_told
-from backscroll.engine.tasking_reading import all_tasks, named
-from backscroll.engine.tasking_writing import (
+from backscroll.engine.core.checks import in_valid_text
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.log import operations
+from backscroll.engine.work.context import clear, compress, going
+from backscroll.engine.work.task_memory import essentials_told, summary_told
+from backscroll.engine.work.task_reading import all_tasks, named
+from backscroll.engine.work.task_writing import (
     Step,
     checked_words,
     deciding_as,
@@ -29,8 +29,8 @@ from backscroll.engine.tasking_writing import (
     write_step,
 )
 from backscroll.errors import InvalidInput
-from backscroll.formats.media_type import media_type
-from backscroll.tasks.lifecycle import checked_step
+from backscroll.formats.sources.media_type import media_type
+from backscroll.tasks.lifecycle.steps import checked_step
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Media, Part, Text
 from backscroll.vocab.task import Task, TaskAct, TaskState

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from backscroll.errors import FormatError
-from backscroll.formats.aider_write import (
+from backscroll.formats.aider.writer import (
     KEY,
     OUTPUT,
     SESSION,
@@ -30,8 +30,8 @@ from backscroll.formats.aider_write import (
     write,
 )
 from backscroll.formats.language import language_of
-from backscroll.formats.rows import short_title, stem
 from backscroll.formats.shape import Format, Source
+from backscroll.formats.sources.rows import short_title, stem
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Text

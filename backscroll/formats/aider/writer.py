@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from backscroll.formats.json_text import dumps, printable
-from backscroll.formats.rows import of_vendor, own
 from backscroll.formats.shape import Blobs, Written
+from backscroll.formats.sources.json_text import dumps, printable
+from backscroll.formats.sources.rows import of_vendor, own
 from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from backscroll.errors import FormatError
-from backscroll.formats.anthropic_parts import VENDOR, Blocks, opaque, part_from, parts_from, stood
-from backscroll.formats.json_text import NotJson, object_in, parsed
-from backscroll.formats.media import no_blobs
-from backscroll.formats.rows import as_array, as_object, as_text, own, same, without
+from backscroll.formats.anthropic.parts import VENDOR, Blocks, opaque, part_from, parts_from, stood
 from backscroll.formats.shape import Blobs
+from backscroll.formats.sources.json_text import NotJson, object_in, parsed
+from backscroll.formats.sources.media import no_blobs
+from backscroll.formats.sources.rows import as_array, as_object, as_text, own, same, without
 from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role

@@ -11,10 +11,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from backscroll.formats.json_text import dumps, parsed, value_in
-from backscroll.formats.media import bytes_of, from_base64, no_blobs, to_base64
-from backscroll.formats.rows import as_array, as_object, as_text, minted, of_vendor, same, under, without
 from backscroll.formats.shape import Blobs
+from backscroll.formats.sources.json_text import dumps, parsed, value_in
+from backscroll.formats.sources.media import bytes_of, from_base64, no_blobs, to_base64
+from backscroll.formats.sources.rows import (
+    as_array,
+    as_object,
+    as_text,
+    minted,
+    of_vendor,
+    same,
+    under,
+    without,
+)
 from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 

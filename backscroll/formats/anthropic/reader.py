@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from backscroll.formats.anthropic_message import (
+from backscroll.formats.anthropic.message import (
     ROLES,
     AnthropicPrompt,
     Joiner,
@@ -18,8 +18,9 @@ from backscroll.formats.anthropic_message import (
     messages_to_anthropic,
     system_from_anthropic,
 )
-from backscroll.formats.anthropic_parts import VENDOR, parts_from
-from backscroll.formats.containers import (
+from backscroll.formats.anthropic.parts import VENDOR, parts_from
+from backscroll.formats.shape import Blobs, Format, Source, Written
+from backscroll.formats.sources.containers import (
     Conversation,
     Shape,
     conversations,
@@ -27,9 +28,16 @@ from backscroll.formats.containers import (
     sniff_messages,
     written,
 )
-from backscroll.formats.json_text import dumps
-from backscroll.formats.rows import MALFORMED, UNKNOWN, as_array, as_object, as_text, of_vendor, short_title
-from backscroll.formats.shape import Blobs, Format, Source, Written
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import (
+    MALFORMED,
+    UNKNOWN,
+    as_array,
+    as_object,
+    as_text,
+    of_vendor,
+    short_title,
+)
 from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json, Text

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from backscroll.formats.rows import as_array, as_object, as_text
+from backscroll.formats.sources.rows import as_array, as_object, as_text
 from backscroll.vocab.part import Json
 
 _TOLD = ("first_mes", "character_book", "personality", "mes_example", "scenario")

@@ -2,7 +2,7 @@
 
 Owns how a card becomes messages, as role-play programs do it: one system message (system prompt, description, personality, scenario,
 examples), then the first message with alternate greetings as swipes. The book, the character's note and post-history instructions wake
-as lorebook entries do. `{{user}}` stays for whoever knows the name. Before: `card`, `reading`. After: `engine/importing`.
+as lorebook entries do. `{{user}}` stays for whoever knows the name. Before: `card`, `reading`. After: `engine/exchange/imports`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from backscroll.formats.cards import charx
 from backscroll.formats.cards.card import CharacterCard, card_of
 from backscroll.formats.cards.macros import fill_macros
 from backscroll.formats.cards.reading import LARGEST_FILE, card_file
-from backscroll.formats.json_text import dumps
 from backscroll.formats.language import language_of
-from backscroll.formats.rows import stem
 from backscroll.formats.shape import Format, Source
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import stem
 from backscroll.vocab.foreign import ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Text

@@ -1,6 +1,6 @@
 """The macros of role-play texts: `{{user}}`, `{{char}}` and the few that need nothing but the text itself.
 
-A macro that depends on a clock, on chance or on another program's state stays as it is. Pure. After: cards, lorebooks, `engine/lore`.
+A macro that depends on a clock, on chance or on another program's state stays as it is. Pure. After: cards, lorebooks, `engine/knowledge/lore`.
 """
 
 from __future__ import annotations

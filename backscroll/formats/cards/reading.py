@@ -1,7 +1,7 @@
 """A character card from the bytes of a file: PNG, CHARX or JSON.
 
 Owns what is tried in which order (`ccv3` before `chara`), the limits, and errors that say what is wrong with a file. Refuses: opening
-files. Before: `png`, `charx`. After: `importing`, `engine/graphing`.
+files. Before: `png`, `charx`. After: `importing`, `engine/knowledge/graph`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from backscroll.errors import FormatError
 from backscroll.formats.cards import charx, png
-from backscroll.formats.json_text import NotJson, words_parsed
-from backscroll.formats.rows import as_object
+from backscroll.formats.sources.json_text import NotJson, words_parsed
+from backscroll.formats.sources.rows import as_object
 from backscroll.vocab.part import Json
 
 LARGEST_FILE = 128_000_000

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from backscroll.formats.exports import Files, bytes_of, moment
-from backscroll.formats.json_text import dumps
-from backscroll.formats.media_type import UNTOLD, media_type
-from backscroll.formats.rows import as_array, as_object, as_text, under
+from backscroll.formats.sources.account_exports import Files, bytes_of, moment
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.media_type import UNTOLD, media_type
+from backscroll.formats.sources.rows import as_array, as_object, as_text, under
 from backscroll.vocab.foreign import Problem
 from backscroll.vocab.message import ROLES, Content, Role
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

@@ -9,14 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from backscroll.formats.chatgpt_message import VENDOR, Said, role_of, tool_called, tool_speaking, understand
-from backscroll.formats.exports import Files, beside, documents, moment, sniff_documents, with_leftovers
-from backscroll.formats.json_text import dumps
+from backscroll.formats.chatgpt.message import VENDOR, Said, role_of, tool_called, tool_speaking, understand
 from backscroll.formats.language import language_of
-from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem
 from backscroll.formats.shape import Format, Source
-from backscroll.formats.stream_json import Element, Member, pieces
-from backscroll.formats.tree import BEGINNING, Node, walk
+from backscroll.formats.sources.account_exports import (
+    Files,
+    beside,
+    documents,
+    moment,
+    sniff_documents,
+    with_leftovers,
+)
+from backscroll.formats.sources.json_stream import Element, Member, pieces
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem
+from backscroll.formats.sources.tree import BEGINNING, Node, walk
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 

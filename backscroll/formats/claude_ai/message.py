@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from backscroll.formats.json_text import dumps
-from backscroll.formats.media import from_base64
-from backscroll.formats.media_type import UNTOLD, media_type
-from backscroll.formats.rows import as_array, as_object, as_text, under
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.media import from_base64
+from backscroll.formats.sources.media_type import UNTOLD, media_type
+from backscroll.formats.sources.rows import as_array, as_object, as_text, under
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 

@@ -9,14 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from backscroll.formats.claude_ai_message import VENDOR, content_of, role_of
-from backscroll.formats.exports import beside, documents, moment, sniff_documents, with_leftovers
-from backscroll.formats.json_text import dumps
+from backscroll.formats.claude_ai.message import VENDOR, content_of, role_of
 from backscroll.formats.language import language_of
-from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem
 from backscroll.formats.shape import Format, Source
-from backscroll.formats.stream_json import Member, pieces
-from backscroll.formats.tree import Node, told, walk
+from backscroll.formats.sources.account_exports import (
+    beside,
+    documents,
+    moment,
+    sniff_documents,
+    with_leftovers,
+)
+from backscroll.formats.sources.json_stream import Member, pieces
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem
+from backscroll.formats.sources.tree import Node, told, walk
 from backscroll.vocab.foreign import Aside, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from backscroll.formats.anthropic_message import pieces
-from backscroll.formats.anthropic_parts import Blocks, stood
-from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, kept, parse_row, time_of
+from backscroll.formats.anthropic.message import pieces
+from backscroll.formats.anthropic.parts import Blocks, stood
+from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, kept, parse_row, time_of
 from backscroll.vocab.foreign import Aside, ForeignMessage, Item, Problem
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Part

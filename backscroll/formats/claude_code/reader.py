@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from backscroll.errors import FormatError
-from backscroll.formats.claude_code_line import VENDOR, items_of
-from backscroll.formats.claude_code_tree import Chain, Outline, outline
-from backscroll.formats.claude_code_write import write
-from backscroll.formats.line_source import Lines, lines_of
-from backscroll.formats.rows import as_object, as_text, parse_row, stem
+from backscroll.formats.claude_code.line import VENDOR, items_of
+from backscroll.formats.claude_code.tree import Chain, Outline, outline
+from backscroll.formats.claude_code.writer import write
 from backscroll.formats.shape import Format, Source
+from backscroll.formats.sources.lines import Lines, lines_of
+from backscroll.formats.sources.rows import as_object, as_text, parse_row, stem
 from backscroll.vocab.foreign import ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 

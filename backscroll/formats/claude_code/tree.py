@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from backscroll.formats.claude_code_line import content_of, is_prompt, words_of
-from backscroll.formats.line_source import Lines
-from backscroll.formats.rows import as_array, as_object, as_text, parse_row, short_title, time_of
+from backscroll.formats.claude_code.line import content_of, is_prompt, words_of
+from backscroll.formats.sources.lines import Lines
+from backscroll.formats.sources.rows import as_array, as_object, as_text, parse_row, short_title, time_of
 from backscroll.vocab.foreign import Problem
 from backscroll.vocab.part import Json
 

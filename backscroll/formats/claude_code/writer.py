@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from backscroll.formats.anthropic_parts import Blocks
-from backscroll.formats.claude_code_line import VENDOR, is_machine, line_of
-from backscroll.formats.json_text import dumps
-from backscroll.formats.rows import (
+from backscroll.formats.anthropic.parts import Blocks
+from backscroll.formats.claude_code.line import VENDOR, is_machine, line_of
+from backscroll.formats.shape import Blobs, Written
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import (
     as_array,
     as_object,
     as_text,
@@ -23,7 +24,6 @@ from backscroll.formats.rows import (
     own,
     parse_row,
 )
-from backscroll.formats.shape import Blobs, Written
 from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from backscroll.formats.json_text import NotJson, dumps, object_in, parsed, value_in
-from backscroll.formats.media import bytes_of, from_data_url, to_data_url
-from backscroll.formats.rows import as_array, as_object, as_text, of_vendor, under, without
 from backscroll.formats.shape import Blobs
+from backscroll.formats.sources.json_text import NotJson, dumps, object_in, parsed, value_in
+from backscroll.formats.sources.media import bytes_of, from_data_url, to_data_url
+from backscroll.formats.sources.rows import as_array, as_object, as_text, of_vendor, under, without
 from backscroll.formats.unsaid import Note
 from backscroll.vocab.message import Role
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

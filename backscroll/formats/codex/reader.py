@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from backscroll.errors import FormatError
-from backscroll.formats.codex_item import (
+from backscroll.formats.codex.item import (
     VENDOR,
     Said,
     is_item,
@@ -22,11 +22,12 @@ from backscroll.formats.codex_item import (
     said_in,
     taken_out,
 )
-from backscroll.formats.codex_write import write
-from backscroll.formats.json_text import dumps
-from backscroll.formats.line_source import Lines, lines_of
-from backscroll.formats.media import no_blobs
-from backscroll.formats.rows import (
+from backscroll.formats.codex.writer import write
+from backscroll.formats.shape import Format, Source
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.lines import Lines, lines_of
+from backscroll.formats.sources.media import no_blobs
+from backscroll.formats.sources.rows import (
     UNKNOWN,
     as_array,
     as_object,
@@ -38,7 +39,6 @@ from backscroll.formats.rows import (
     stem,
     time_of,
 )
-from backscroll.formats.shape import Format, Source
 from backscroll.formats.unsaid import quiet
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content

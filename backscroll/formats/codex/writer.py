@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from backscroll.formats.codex_item import VENDOR, contents, is_machine, put_back
-from backscroll.formats.json_text import dumps
-from backscroll.formats.rows import as_object, minted_uuid, of_vendor, own
+from backscroll.formats.codex.item import VENDOR, contents, is_machine, put_back
 from backscroll.formats.shape import Blobs, Written
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import as_object, minted_uuid, of_vendor, own
 from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

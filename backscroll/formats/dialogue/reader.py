@@ -20,12 +20,12 @@ from datetime import UTC, datetime
 from typing import NamedTuple, cast
 
 from backscroll.errors import FormatError, InvalidInput
-from backscroll.formats.dialogue_write import CHANGE, KEY, MESSAGE, message_out, part_in, write, written_mark
-from backscroll.formats.json_text import Cut, NotJson, dumps, elements, parsed
+from backscroll.formats.dialogue.writer import CHANGE, KEY, MESSAGE, message_out, part_in, write, written_mark
 from backscroll.formats.language import language_of
-from backscroll.formats.media import no_blobs
-from backscroll.formats.rows import as_array, as_object, as_text, own, same, short_title, stem, under
 from backscroll.formats.shape import Format, Source
+from backscroll.formats.sources.json_text import Cut, NotJson, dumps, elements, parsed
+from backscroll.formats.sources.media import no_blobs
+from backscroll.formats.sources.rows import as_array, as_object, as_text, own, same, short_title, stem, under
 from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content, Role

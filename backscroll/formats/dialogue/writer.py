@@ -13,11 +13,11 @@ from itertools import chain
 from typing import cast
 
 from backscroll.errors import InvalidInput
-from backscroll.formats.json_text import dumps, parsed
-from backscroll.formats.media import bytes_of, from_base64, no_blobs, to_base64
 from backscroll.formats.readable import readable
-from backscroll.formats.rows import as_array, as_object, minted, of_vendor, own
 from backscroll.formats.shape import Blobs, Written
+from backscroll.formats.sources.json_text import dumps, parsed
+from backscroll.formats.sources.media import bytes_of, from_base64, no_blobs, to_base64
+from backscroll.formats.sources.rows import as_array, as_object, minted, of_vendor, own
 from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.message import Content

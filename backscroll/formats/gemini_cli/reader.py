@@ -10,14 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from backscroll.formats.exports import moment
-from backscroll.formats.gemini_cli_message import VENDOR, messages_of, role_of, words_of
-from backscroll.formats.json_text import dumps
+from backscroll.formats.gemini_cli.message import VENDOR, messages_of, role_of, words_of
 from backscroll.formats.language import language_of
-from backscroll.formats.rows import UNKNOWN, as_array, as_object, as_text, kept, parse_row, short_title, stem
 from backscroll.formats.shape import Format, Source
-from backscroll.formats.stream_json import Element, Member, pieces
-from backscroll.formats.tree import BEGINNING, Node, walk
+from backscroll.formats.sources.account_exports import moment
+from backscroll.formats.sources.json_stream import Element, Member, pieces
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import (
+    UNKNOWN,
+    as_array,
+    as_object,
+    as_text,
+    kept,
+    parse_row,
+    short_title,
+    stem,
+)
+from backscroll.formats.sources.tree import BEGINNING, Node, walk
 from backscroll.vocab.foreign import Aside, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 

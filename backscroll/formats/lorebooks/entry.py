@@ -1,13 +1,13 @@
 """One entry of a lorebook, in a shape of our own, whatever program wrote the book.
 
-A noun and nothing else. Before: `lorebook_rule`. After: `lorebook_json` and `lorebook_text` make them, `graph/world` reads what they say.
+A noun and nothing else. Before: `lorebook_rule`. After: `lorebook_json` and `lorebook_text` make them, `graph/world/description` reads what they say.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backscroll.formats.lorebook_rule import WakeRule
+from backscroll.formats.lorebooks.rule import WakeRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 Owns which shape a text is in, and the way back into a file that SillyTavern imports. Reads SillyTavern's world info, the book
 inside a character card (V1 to V3) and the card itself, NovelAI, Risu and Agnai books, plain JSON, Markdown and plain text.
-Refuses: to say what an entry means (`graph/world` does), and files. Before: `lorebook_entry`, `lorebook_json`,
-`lorebook_text`. After: `graph/world`.
+Refuses: to say what an entry means (`graph/world/description` does), and files. Before: `lorebook_entry`, `lorebook_json`,
+`lorebook_text`. After: `graph/world/description`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backscroll.errors import FormatError
-from backscroll.formats.json_text import NotJson, dumps, parsed
-from backscroll.formats.lorebook_entry import LoreEntry
-from backscroll.formats.lorebook_json import entries_of
-from backscroll.formats.lorebook_text import from_markdown, from_plain, looks_like_markdown
-from backscroll.formats.rows import as_array, as_object, stem
+from backscroll.formats.lorebooks.entry import LoreEntry
+from backscroll.formats.lorebooks.json_books import entries_of
+from backscroll.formats.lorebooks.text_books import from_markdown, from_plain, looks_like_markdown
+from backscroll.formats.sources.json_text import NotJson, dumps, parsed
+from backscroll.formats.sources.rows import as_array, as_object, stem
 from backscroll.vocab.part import Json
 
 __all__ = ["LoreEntry", "read_lorebook", "write_lorebook"]

@@ -2,7 +2,7 @@
 
 Owns the fields of SillyTavern's world info, of `character_book` (V2, V3, with SillyTavern's `extensions`) and of the decorators at
 the top of an entry. Refuses: deciding whether an entry wakes (`recall/lore/waking`). Before: `rows`. After: `lorebook_json` reads it,
-`graph/world` keeps it with the entry.
+`graph/world/description` keeps it with the entry.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import cast
 
-from backscroll.formats.rows import as_array, as_object, as_text
+from backscroll.formats.sources.rows import as_array, as_object, as_text
 from backscroll.vocab.part import Json
 
 #: How secondary keys count, by SillyTavern's numbers.

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from backscroll.formats.lorebook_entry import LoreEntry
-from backscroll.formats.rows import short_title
+from backscroll.formats.lorebooks.entry import LoreEntry
+from backscroll.formats.sources.rows import short_title
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from backscroll.errors import FormatError
-from backscroll.formats.json_text import NotJson, dumps, parsed, printable
-from backscroll.formats.markdown_words import Words, words_for
+from backscroll.formats.markdown.words import Words, words_for
 from backscroll.formats.readable import label_of
-from backscroll.formats.rows import as_object
 from backscroll.formats.shape import Blobs, Format, Source, Written
+from backscroll.formats.sources.json_text import NotJson, dumps, parsed, printable
+from backscroll.formats.sources.rows import as_object
 from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

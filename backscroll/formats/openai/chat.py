@@ -9,16 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from backscroll.formats.containers import (
-    Conversation,
-    Found,
-    conversations,
-    shape_of,
-    sniff_messages,
-    written,
-)
-from backscroll.formats.json_text import dumps
-from backscroll.formats.openai_message import (
+from backscroll.formats.openai.message import (
     ROLES,
     LegacyCalls,
     message_from_openai,
@@ -26,9 +17,26 @@ from backscroll.formats.openai_message import (
     messages_from_openai,
     openai_messages,
 )
-from backscroll.formats.openai_parts import VENDOR, parts_from
-from backscroll.formats.rows import MALFORMED, UNKNOWN, as_array, as_object, as_text, of_vendor, short_title
+from backscroll.formats.openai.parts import VENDOR, parts_from
 from backscroll.formats.shape import Blobs, Format, Source, Written
+from backscroll.formats.sources.containers import (
+    Conversation,
+    Found,
+    conversations,
+    shape_of,
+    sniff_messages,
+    written,
+)
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import (
+    MALFORMED,
+    UNKNOWN,
+    as_array,
+    as_object,
+    as_text,
+    of_vendor,
+    short_title,
+)
 from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json, Text

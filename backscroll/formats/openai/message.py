@@ -12,9 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from backscroll.errors import FormatError, InvalidInput
-from backscroll.formats.json_text import object_in
-from backscroll.formats.media import no_blobs
-from backscroll.formats.openai_parts import (
+from backscroll.formats.openai.parts import (
     VENDOR,
     ContentPart,
     call_from,
@@ -23,8 +21,10 @@ from backscroll.formats.openai_parts import (
     part_to,
     parts_from,
 )
-from backscroll.formats.rows import as_array, as_object, as_text, of_vendor, own, same, under, without
 from backscroll.formats.shape import Blobs
+from backscroll.formats.sources.json_text import object_in
+from backscroll.formats.sources.media import no_blobs
+from backscroll.formats.sources.rows import as_array, as_object, as_text, of_vendor, own, same, under, without
 from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from backscroll.formats.json_text import dumps, value_in
-from backscroll.formats.media import (
+from backscroll.formats.shape import Blobs
+from backscroll.formats.sources.json_text import dumps, value_in
+from backscroll.formats.sources.media import (
     bytes_of,
     from_base64,
     from_data_url,
@@ -19,8 +20,7 @@ from backscroll.formats.media import (
     to_base64,
     to_data_url,
 )
-from backscroll.formats.rows import as_array, as_object, as_text, of_vendor, same, under, without
-from backscroll.formats.shape import Blobs
+from backscroll.formats.sources.rows import as_array, as_object, as_text, of_vendor, same, under, without
 from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.part import Json, Media, Opaque, Text, ToolCall
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from backscroll.errors import FormatError
-from backscroll.formats.json_text import dumps, elements
-from backscroll.formats.openai_responses_item import (
+from backscroll.formats.openai.responses_item import (
     VENDOR,
     ResponsesPrompt,
     instructions_from,
@@ -24,7 +23,9 @@ from backscroll.formats.openai_responses_item import (
     messages_from_responses,
     messages_to_responses,
 )
-from backscroll.formats.rows import (
+from backscroll.formats.shape import Blobs, Format, Source, Written
+from backscroll.formats.sources.json_text import dumps, elements
+from backscroll.formats.sources.rows import (
     as_array,
     as_object,
     as_text,
@@ -35,7 +36,6 @@ from backscroll.formats.rows import (
     stem,
     without,
 )
-from backscroll.formats.shape import Blobs, Format, Source, Written
 from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from backscroll.errors import FormatError
-from backscroll.formats.codex_item import contents, is_item, put_back, said_in, taken_out
-from backscroll.formats.json_text import dumps
-from backscroll.formats.media import no_blobs
-from backscroll.formats.rows import as_object, as_text, own, same, without
+from backscroll.formats.codex.item import contents, is_item, put_back, said_in, taken_out
 from backscroll.formats.shape import Blobs
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.media import no_blobs
+from backscroll.formats.sources.rows import as_object, as_text, own, same, without
 from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role

@@ -23,9 +23,9 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple, cast
 
-from backscroll.formats.json_text import dumps
-from backscroll.formats.media import from_base64
-from backscroll.formats.sillytavern_time import when
+from backscroll.formats.sillytavern.time import when
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.media import from_base64
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Media, Part, Reasoning, Text, ToolCall, ToolResult

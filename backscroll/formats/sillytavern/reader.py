@@ -14,13 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from backscroll.errors import FormatError
-from backscroll.formats.json_text import NotJson, parsed
 from backscroll.formats.language import language_of
-from backscroll.formats.media import no_blobs
 from backscroll.formats.shape import Format, Source
-from backscroll.formats.sillytavern_message import KEY, mapping, messages_of, unspoken
-from backscroll.formats.sillytavern_time import when
-from backscroll.formats.sillytavern_write import (
+from backscroll.formats.sillytavern.message import KEY, mapping, messages_of, unspoken
+from backscroll.formats.sillytavern.time import when
+from backscroll.formats.sillytavern.writer import (
     BROKEN_ASIDE,
     LINE_ASIDE,
     Scribe,
@@ -28,6 +26,8 @@ from backscroll.formats.sillytavern_write import (
     fingerprint,
     write,
 )
+from backscroll.formats.sources.json_text import NotJson, parsed
+from backscroll.formats.sources.media import no_blobs
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, ToolResult

@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.formats.json_text import dumps, parsed
-from backscroll.formats.media import bytes_of, to_data_url
 from backscroll.formats.shape import Blobs, Written
-from backscroll.formats.sillytavern_message import KEY, SWIPED, mapping, unspoken
+from backscroll.formats.sillytavern.message import KEY, SWIPED, mapping, unspoken
+from backscroll.formats.sources.json_text import dumps, parsed
+from backscroll.formats.sources.media import bytes_of, to_data_url
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Media, Opaque, Reasoning, Text, ToolCall, ToolResult

@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 
 from backscroll.errors import BackscrollError, FormatError
-from backscroll.formats.json_text import dumps, parsed
-from backscroll.formats.rows import as_object, as_text, time_of
 from backscroll.formats.shape import Source
+from backscroll.formats.sources.json_text import dumps, parsed
+from backscroll.formats.sources.rows import as_object, as_text, time_of
 from backscroll.vocab.foreign import Aside, ForeignThread, Problem
 from backscroll.vocab.part import Json
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from backscroll.errors import FormatError
-from backscroll.formats.json_text import dumps, elements
-from backscroll.formats.rows import as_array, as_object, kept, parse, parse_row, stem
 from backscroll.formats.shape import Source
+from backscroll.formats.sources.json_text import dumps, elements
+from backscroll.formats.sources.rows import as_array, as_object, kept, parse, parse_row, stem
 from backscroll.vocab.foreign import Aside, Problem
 from backscroll.vocab.part import Json
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from backscroll.errors import FormatError
-from backscroll.formats import anthropic_parts, openai_parts
-from backscroll.formats.rows import as_array, as_object
+from backscroll.formats.anthropic import parts as anthropic_parts
+from backscroll.formats.openai import parts as openai_parts
+from backscroll.formats.sources.rows import as_array, as_object
 from backscroll.vocab.part import Json, Opaque, Part
 
 OPENAI: Final = ("text", "image_url", "input_audio", "file", "refusal")

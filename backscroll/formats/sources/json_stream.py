@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backscroll.errors import FormatError
-from backscroll.formats.rows import TOO_DEEP
 from backscroll.formats.shape import Source
+from backscroll.formats.sources.rows import TOO_DEEP
 from backscroll.vocab.foreign import Problem
-from backscroll.vocab.nesting import DEEPEST_LINE, is_deeper
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.nesting import DEEPEST_LINE, is_deeper
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[\]{},]', re.DOTALL)

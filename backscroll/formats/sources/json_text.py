@@ -11,10 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from backscroll.formats.rows import TOO_DEEP, as_object, parse
-from backscroll.vocab.nesting import DEEPEST_LINE, is_deeper
+from backscroll.formats.sources.rows import TOO_DEEP, as_object, parse
 from backscroll.vocab.part import Json
-from backscroll.vocab.unicode import valid_json
+from backscroll.vocab.values.nesting import DEEPEST_LINE, is_deeper
+from backscroll.vocab.values.unicode import valid_json
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"[ \t\r\n]*")

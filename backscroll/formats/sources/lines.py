@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from backscroll.errors import FormatError
-from backscroll.formats.json_text import dumps, elements
-from backscroll.formats.rows import as_array, as_object, parse, parse_row
 from backscroll.formats.shape import Source
+from backscroll.formats.sources.json_text import dumps, elements
+from backscroll.formats.sources.rows import as_array, as_object, parse, parse_row
 from backscroll.vocab.foreign import Problem
 from backscroll.vocab.part import Json
 

@@ -16,8 +16,8 @@ from typing import NoReturn, cast
 from backscroll.formats.shape import Overlong
 from backscroll.vocab.foreign import Aside, Problem
 from backscroll.vocab.message import Content
-from backscroll.vocab.nesting import DEEPEST_LINE, is_deeper, may_be_deeper
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.nesting import DEEPEST_LINE, is_deeper, may_be_deeper
 
 #: The kinds of asides that hold what is not even a record of the format. Their text is kept all the same.
 MALFORMED = "malformed"  # a line that is no JSON

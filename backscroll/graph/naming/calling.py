@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from backscroll.graph.identity import Links, Tie
 from backscroll.graph.index import Said, Voice
-from backscroll.graph.names import ROLES
+from backscroll.graph.naming.identity import Links, Tie
+from backscroll.graph.naming.names import ROLES
 from backscroll.vocab.ids import Ref
 
 _ALONE, _NEXT, _BEFORE = 150, 100, 50  # for the only other one, who speaks next, who spoke before

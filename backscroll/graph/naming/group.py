@@ -6,7 +6,7 @@ Owns the caches that hang on a node, nothing that fills them. Before: `graph/ind
 from __future__ import annotations
 
 from backscroll.graph.index import Order
-from backscroll.graph.view import NodeView
+from backscroll.graph.reading.view import NodeView
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
@@ -26,7 +26,7 @@ class Group:
         self.view: NodeView | None = None
         self.first: tuple[Order, str] | None = None
         self.last: Place | None = None
-        self.told: Json = None  # what `graph/conflicts` keeps here
+        self.told: Json = None  # what `graph/reading/conflicts` keeps here
 
     def forget(self, predicate: str) -> None:
         """Drop what was worked out about a predicate, and what rests on it."""

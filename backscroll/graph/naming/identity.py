@@ -2,7 +2,7 @@
 
 Owns links between keys and the rules for titles, first names and family names. A rule joins only what has one reading: as
 soon as a second "John …" turns up, "John" stands for itself again. Nothing is remembered: the links follow from what is live,
-so taking a turn away takes its joins away. Before: `graph/names`. After: `graph/weave`.
+so taking a turn away takes its joins away. Before: `graph/naming/names`. After: `graph/weave`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Container, Iterable
 from enum import IntEnum
 
 from backscroll.graph.index import Profile
-from backscroll.graph.names import Shape, code_like, owned, shape_of
+from backscroll.graph.naming.names import Shape, code_like, owned, shape_of
 
 
 class Tie(IntEnum):

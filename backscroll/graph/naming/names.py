@@ -1,8 +1,8 @@
 """Names: the stable key of a name, the readable id of a node, what a name is made of.
 
-Owns spelling only: which names mean the same node is `graph/identity`'s business. A key is what overrides hang on, so the same
+Owns spelling only: which names mean the same node is `graph/naming/identity`'s business. A key is what overrides hang on, so the same
 name gives the same key in every version of this program; a key is its own key. Tables of titles and forms of address are
-data (`names.toml`). Before: nothing. After: `graph/identity`, `graph/index`, `graph/lookup`.
+data (`names.toml`). Before: nothing. After: `graph/naming/identity`, `graph/index`, `graph/reading/lookup`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 #: Roles that speak without a name of their own.
 ROLES = frozenset({"user", "assistant", "system", "tool"})

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import chain
 
 from backscroll.graph.index import ASKED, SURE, Line, Profile, Raw, Said, is_call, is_question
-from backscroll.graph.names import ROLES, key_of, table
+from backscroll.graph.naming.names import ROLES, key_of, table
 from backscroll.graph.predicates import venues
 from backscroll.vocab.assertion import PRONOUN, REGION, Claim
 
@@ -22,7 +22,7 @@ REACH = 3
 _ANIMATE = frozenset({"person", "creature", "animal", "group"})
 _SEXED = frozenset({"person", "creature", "animal"})
 _MANY = frozenset({"group", "organisation", "person", "creature", "animal"})
-#: How much a turn must say for a name (`graph/proof`) before a pronoun may mean it.
+#: How much a turn must say for a name (`graph/naming/proof`) before a pronoun may mean it.
 LOOKED = 40
 _TOPICS = {
     "work": frozenset({"work"}),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.graph.names import owned
+from backscroll.graph.naming.names import owned
 from backscroll.vocab.assertion import PRONOUN, Claim
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What does not fit together: two values where there can be one, a person's word against the text, the dead who act, circles.
 
 A report, not a repair: latest wins, the person's word stands; here is what was passed over. Which predicates change often,
-never, or exclude each other is data (`rules.toml`). Before: `graph/facts`. After: `graph/fold`, `graph/suggestions`.
+never, or exclude each other is data (`rules.toml`). Before: `graph/facts`. After: `graph/fold`, `graph/reading/suggestions`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from functools import cache
 from typing import NamedTuple, cast
 
 from backscroll.graph.facts import EITHER, OBJECT, SUBJECT, VALUE, Span, fact, predicates_of, spans
-from backscroll.graph.group import NOWHERE, Group
 from backscroll.graph.index import Line
-from backscroll.graph.names import value_key
+from backscroll.graph.naming.group import NOWHERE, Group
+from backscroll.graph.naming.names import value_key
 from backscroll.graph.overrides import Stand
 from backscroll.graph.predicates import direction, rules
-from backscroll.graph.view import Contradiction, Evidence, Fact, Rank
+from backscroll.graph.reading.view import Contradiction, Evidence, Fact, Rank
 from backscroll.graph.weave import Weave
 from backscroll.vocab.assertion import Claim
 from backscroll.vocab.ids import Ref

@@ -1,7 +1,7 @@
 """The graph in other people's shapes: JSON, GraphML, Mermaid, and a lorebook for role-play programs.
 
 Owns escaping: whatever a conversation says, the output is well formed and nothing in it is markup. The same graph gives the
-same bytes. Refuses choosing what to show, and files. Before: `view`, `complete`. After: `engine/graphing`, the surfaces.
+same bytes. Refuses choosing what to show, and files. Before: `view`, `complete`. After: `engine/knowledge/graph`, the surfaces.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from backscroll.derive.ontology import predicate
+from backscroll.derive.extract.ontology import predicate
 from backscroll.errors import InvalidInput
-from backscroll.formats.json_text import dumps
-from backscroll.formats.lorebook import LoreEntry, write_lorebook
+from backscroll.formats.lorebooks.reader import LoreEntry, write_lorebook
+from backscroll.formats.sources.json_text import dumps
 from backscroll.graph.complete import NOWHERE, seed_shape
-from backscroll.graph.telling import one_line
-from backscroll.graph.view import Evidence, Fact, NodeView, Rank
+from backscroll.graph.reading.view import Evidence, Fact, NodeView, Rank
+from backscroll.graph.reading.words import one_line
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 

@@ -10,9 +10,9 @@ import difflib
 import unicodedata
 from collections.abc import Iterable
 
-from backscroll.graph.group import Group
-from backscroll.graph.identity import owned
-from backscroll.graph.names import ROLES, key_of, readable, trimmed, units, units_with_places
+from backscroll.graph.naming.group import Group
+from backscroll.graph.naming.identity import owned
+from backscroll.graph.naming.names import ROLES, key_of, readable, trimmed, units, units_with_places
 from backscroll.graph.weave import Weave
 
 _APART = frozenset(',;!?\n，。！？；、：:"“”')

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from backscroll.graph.complete import completed
 from backscroll.graph.facts import OBJECT, VALUE, Span, fact, predicates_of, spans
-from backscroll.graph.group import Group
 from backscroll.graph.index import Line
-from backscroll.graph.lookup import called, spelled
-from backscroll.graph.names import ROLES, readable, value_key
+from backscroll.graph.naming.group import Group
+from backscroll.graph.naming.names import ROLES, readable, value_key
 from backscroll.graph.predicates import direction, suits
-from backscroll.graph.view import Evidence, Fact, Neighbourhood, NodeView, Options, Rank, WorldEntry
+from backscroll.graph.reading.lookup import called, spelled
+from backscroll.graph.reading.view import Evidence, Fact, Neighbourhood, NodeView, Options, Rank, WorldEntry
 from backscroll.graph.weave import Weave
 
 #: What tells a node from others of its name, the most telling first.

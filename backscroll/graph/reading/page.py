@@ -1,7 +1,7 @@
 """The graph as data for a page that people click through: labels in their language, facts with the quotes they rest on.
 
 Owns what the page knows and how much of a huge graph it is given. Refuses HTML (`surfaces/pages/graph`). Before: `exports`.
-After: `engine/graph_shapes`.
+After: `engine/knowledge/graph_shapes`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from backscroll.derive.ontology import predicate, types
+from backscroll.derive.extract.ontology import predicate, types
 from backscroll.graph.complete import NOWHERE
-from backscroll.graph.exports import every_relation
-from backscroll.graph.telling import one_line
-from backscroll.graph.view import Evidence, Fact, NodeView, Rank
+from backscroll.graph.reading.exports import every_relation
+from backscroll.graph.reading.view import Evidence, Fact, NodeView, Rank
+from backscroll.graph.reading.words import one_line
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 

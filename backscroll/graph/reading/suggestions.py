@@ -1,7 +1,7 @@
 """Nodes that may be one, and questions for the person: what rules cannot settle.
 
 Owns how alike two names are, and which contradictions are worth a question. Nothing is joined here: a suggestion becomes a
-merge only by a person. Before: `graph/weave`, `graph/conflicts`. After: `graph/fold`.
+merge only by a person. Before: `graph/weave`, `graph/reading/conflicts`. After: `graph/fold`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from backscroll.graph.facts import VALUE, spans
-from backscroll.graph.group import Group
-from backscroll.graph.identity import pair, tokens_of
-from backscroll.graph.lookup import called
-from backscroll.graph.names import ROLES, code_like, key_of, shape_of
+from backscroll.graph.naming.group import Group
+from backscroll.graph.naming.identity import pair, tokens_of
+from backscroll.graph.naming.names import ROLES, code_like, key_of, shape_of
 from backscroll.graph.predicates import direction, rules
-from backscroll.graph.view import Contradiction, NodeView, Question, Suggestion, WorldEntry
+from backscroll.graph.reading.lookup import called
+from backscroll.graph.reading.view import Contradiction, NodeView, Question, Suggestion, WorldEntry
 from backscroll.graph.weave import Weave
 from backscroll.vocab.assertion import PRONOUN
 

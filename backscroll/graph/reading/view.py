@@ -1,6 +1,6 @@
 """What a reader of the graph sees: facts with their evidence, nodes, neighbourhoods, contradictions, questions.
 
-Nouns only; `graph/fold` makes them. Before: `vocab/assertion`. After: `graph/telling` (words), `engine/graphing`.
+Nouns only; `graph/fold` makes them. Before: `vocab/assertion`. After: `graph/reading/words` (words), `engine/knowledge/graph`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from backscroll.formats.lorebook_rule import WakeRule
+from backscroll.formats.lorebooks.rule import WakeRule
 from backscroll.vocab.assertion import Assertion, Override
 from backscroll.vocab.ids import Ref
 

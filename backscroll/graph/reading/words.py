@@ -14,11 +14,11 @@ from functools import cache
 from importlib import resources
 from typing import cast
 
-from backscroll.derive.ontology import is_relation, predicate, types
+from backscroll.derive.extract.ontology import is_relation, predicate, types
 from backscroll.graph.complete import NOWHERE
-from backscroll.graph.view import Fact, Neighbourhood, NodeView, Rank
+from backscroll.graph.reading.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 #: How much a fact is worth by the word it rests on; what a person set matters most.
 _WORTH = {Rank.PERSON: 4.0, Rank.SAID: 3.0, Rank.WORLD: 1.6, Rank.DEFAULT: 0.0}

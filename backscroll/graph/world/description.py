@@ -2,7 +2,7 @@
 
 Owns which names an entry is found by, what type of thing it is about, and what it states about itself and in passing about
 others ("All elves are …"). Refuses completing nodes (`complete`) and making anything up: an entry that rules do not
-understand still has its words, for a model's prompt. Before: `formats/lorebook`. After: `complete`, `engine/graphing`.
+understand still has its words, for a model's prompt. Before: `formats/lorebooks/reader`. After: `complete`, `engine/knowledge/graph`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from backscroll.errors import InvalidInput
-from backscroll.formats.lorebook_entry import LoreEntry
-from backscroll.formats.lorebook_json import TOLD
-from backscroll.formats.lorebook_rule import rule_from_json
-from backscroll.graph.view import WorldEntry
-from backscroll.graph.world_dialogue import read_dialogue, unseen_before
-from backscroll.graph.world_en import read_english
-from backscroll.graph.world_fields import read_fields
-from backscroll.graph.world_traits import traits
-from backscroll.graph.world_words import (
+from backscroll.formats.lorebooks.entry import LoreEntry
+from backscroll.formats.lorebooks.json_books import TOLD
+from backscroll.formats.lorebooks.rule import rule_from_json
+from backscroll.graph.reading.view import WorldEntry
+from backscroll.graph.world.dialogue import read_dialogue, unseen_before
+from backscroll.graph.world.en import read_english
+from backscroll.graph.world.fields import read_fields
+from backscroll.graph.world.traits import traits
+from backscroll.graph.world.words import (
     Said,
     covers,
     is_han,
@@ -30,7 +30,7 @@ from backscroll.graph.world_words import (
     tidy,
     type_of_category,
 )
-from backscroll.graph.world_zh import read_chinese
+from backscroll.graph.world.zh import read_chinese
 from backscroll.vocab.part import Json
 
 _READ = 20_000  # characters of one entry that are read for facts; the words are kept whole
@@ -176,7 +176,7 @@ def _type(entry: LoreEntry, header: str, name: str, said: Sequence[Said]) -> str
 
 
 def _known(value: str) -> str:
-    from backscroll.derive.ontology import types
+    from backscroll.derive.extract.ontology import types
 
     return value if value in types() else ""
 

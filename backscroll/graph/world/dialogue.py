@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from backscroll.derive.sentences import sentences
-from backscroll.graph.world_en import read_english
-from backscroll.graph.world_words import Said, is_han, noun_of, plain, tidy, words
-from backscroll.graph.world_zh import read_chinese
+from backscroll.derive.essence.sentences import sentences
+from backscroll.graph.world.en import read_english
+from backscroll.graph.world.words import Said, is_han, noun_of, plain, tidy, words
+from backscroll.graph.world.zh import read_chinese
 
 _LINE = re.compile(
     r"^[ \t]*\{\{(user|char)\}\}[ \t]*[:：]([^\n]*(?:\n(?![ \t]*(?:\{\{|<START>|\[))[^\n]*)*)",

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import cast
 
-from backscroll.derive.ontology import is_relation
-from backscroll.derive.sentences import sentences
-from backscroll.graph.world_words import (
+from backscroll.derive.essence.sentences import sentences
+from backscroll.derive.extract.ontology import is_relation
+from backscroll.graph.world.words import (
     Noun,
     Said,
     adjectives,

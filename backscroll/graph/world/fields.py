@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from backscroll.graph.world_words import Said, is_field, is_han, plain, predicate_of, tidy, type_of_category
+from backscroll.graph.world.words import Said, is_field, is_han, plain, predicate_of, tidy, type_of_category
 
 LONGEST = 400  # characters of a value; what is longer is a text, not a fact
 _WPP_HEAD = re.compile(r"\[?\s{0,20}([A-Za-z一-鿿]{1,24})\s*\(\s*[\"“]([^\"”\n]{1,80})[\"”]\s*\)\s*[{｛]")

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from backscroll.graph.complete import completed
-from backscroll.graph.names import ROLES, key_of, readable
-from backscroll.graph.view import NodeView, Options, WorldEntry
-from backscroll.graph.world_words import form_of, is_han, plain
+from backscroll.graph.naming.names import ROLES, key_of, readable
+from backscroll.graph.reading.view import NodeView, Options, WorldEntry
+from backscroll.graph.world.words import form_of, is_han, plain
 
 _KEPT = 8  # descriptions at hand at a time
 _ready: tuple[tuple[Sequence[WorldEntry], Options, dict[str, NodeView]], ...] = ()

@@ -1,8 +1,8 @@
 """What a description shows of somebody without saying it in so many words: "they distrust strangers but will help travellers".
 
 Owns traits by clause: words that show one, turned round by a denial before them, and what traits make together (`world_traits.toml`). What
-an entry states plainly (`disposition: shy`) stands over this. Refuses to guess where clauses contradict each other. Before: `graph/world_words`. After:
-`graph/world`.
+an entry states plainly (`disposition: shy`) stands over this. Refuses to guess where clauses contradict each other. Before: `graph/world/words`. After:
+`graph/world/description`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple, cast
 
-from backscroll.graph.world_words import is_han
+from backscroll.graph.world.words import is_han
 
 _CLAUSE = re.compile(
     r"[.;!?\n:。；！？：,，—]+|\b(?:and|but|yet|though|although|while|however|whereas)\b|但是|但|不过|然而|可是|却|虽然|尽管"

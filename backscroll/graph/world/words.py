@@ -1,7 +1,7 @@
 """The words of world descriptions: labels of fields, nouns that tell a type, kinds and how they are compared.
 
 Owns reading `world.toml`, and when a kind ("elves of the forest") covers a value ("Forest Elf"). Refuses sentences
-(`world_en`, `world_zh`). Before: `derive/ontology`. After: `world_fields`, `world_en`, `world_zh`, `complete`.
+(`world_en`, `world_zh`). Before: `derive/extract/ontology`. After: `world_fields`, `world_en`, `world_zh`, `complete`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple, cast
 
-from backscroll.derive.ontology import labels
-from backscroll.vocab.pattern import late
+from backscroll.derive.extract.ontology import labels
+from backscroll.vocab.values.pattern import late
 
 _SPACE = late(r"\s+")
 _OUTER = " \t\r\n\"'*_`.,;:!?。，；：！？、"

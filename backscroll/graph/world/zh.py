@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import cast
 
-from backscroll.derive.ontology import is_relation
-from backscroll.graph.world_words import (
+from backscroll.derive.extract.ontology import is_relation
+from backscroll.graph.world.words import (
     Said,
     adjectives,
     is_field,

@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.errors import MissingExtra
-from backscroll.llm.anthropic_client_events import Heard, reply_of
-from backscroll.llm.client import Done, Reply, Request, StreamEvent, sendable
-from backscroll.llm.client_faults import stopped
-from backscroll.llm.connections import Call, Connections
+from backscroll.llm.clients.anthropic_events import Heard, reply_of
+from backscroll.llm.clients.client import Done, Reply, Request, StreamEvent, sendable
+from backscroll.llm.clients.connections import Call, Connections
+from backscroll.llm.clients.faults import stopped
+from backscroll.llm.clients.sdk import cut_short, nonsense, our_errors, plain, sent, waits_of
+from backscroll.llm.clients.stream_bounds import StreamBounds, bounded_body
 from backscroll.llm.providers import Provider
-from backscroll.llm.sdk import cut_short, nonsense, our_errors, plain, sent, waits_of
-from backscroll.llm.stream_bounds import StreamBounds, bounded_body
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from backscroll.errors import CutShort
-from backscroll.llm.client import (
+from backscroll.llm.clients.client import (
     CallDelta,
     Finish,
     ReasoningDelta,
@@ -21,8 +21,8 @@ from backscroll.llm.client import (
     TextDelta,
     Usage,
 )
-from backscroll.llm.client_faults import in_stream
-from backscroll.llm.sdk import mappings, number, sound
+from backscroll.llm.clients.faults import in_stream
+from backscroll.llm.clients.sdk import mappings, number, sound
 from backscroll.vocab.part import Json, ToolCall
 
 _FINISH: Mapping[str, Finish] = {

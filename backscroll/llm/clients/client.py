@@ -2,7 +2,7 @@
 
 Owns the shapes: a `Request` in the words of the client's own wire, a `Reply`, the events of a stream, and the protocol that
 every client follows. Refuses: the network (`openai_client`, `anthropic_client`), trying again (`retrying`), money
-(`engine/costing`). Before: `assemble` renders messages for a wire. After: `engine/modelling` asks.
+(`engine/models/costs`). Before: `assemble` renders messages for a wire. After: `engine/models/recipes` asks.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, TypeAlias, cast
 
-from backscroll.llm.client import Finish
+from backscroll.llm.clients.client import Finish
 from backscroll.vocab.part import Json
 
 #: What is wrong, where it can be told from the words.

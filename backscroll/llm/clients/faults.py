@@ -23,9 +23,9 @@ from backscroll.errors import (
     ModelError,
     ModelUnknown,
 )
-from backscroll.llm.fault_words import means, output_limit_in, window_in
+from backscroll.llm.clients.fault_words import means, output_limit_in, window_in
 from backscroll.vocab.part import Json
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _LOOKS_LIKE_A_KEY = late(r"\b(?:sk|key|pk)-[A-Za-z0-9_\-*.]{6,}")
 _PASSWORD = late(r"(?<=://)[^/@\s]*@")

@@ -1,7 +1,7 @@
 """Loading the SDK of a service before anything is asked of it.
 
 Loading takes most of a second, or two; a person who is still typing does not notice. Owns which SDK that is, and the wire that the
-service speaks. Refuses: keys (none is looked for) and every connection. Before: the clients. After: `act/warming`.
+service speaks. Refuses: keys (none is looked for) and every connection. Before: the clients. After: `act/loop/warming`.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def preload(provider: Provider) -> None:
         case "local":
             return
         case "anthropic":
-            from backscroll.llm.anthropic_client import AnthropicClient
+            from backscroll.llm.clients.anthropic import AnthropicClient
 
             AnthropicClient(provider, _NO_KEY).close()
         case "openai-responses":
-            from backscroll.llm.openai_client_responses import ResponsesClient
+            from backscroll.llm.clients.openai.responses import ResponsesClient
 
             ResponsesClient(provider, _NO_KEY).close()
         case _:
-            from backscroll.llm.openai_client_chat import ChatClient
+            from backscroll.llm.clients.openai.chat import ChatClient
 
             ChatClient(provider, _NO_KEY).close()
     _load_resources(provider.kind)

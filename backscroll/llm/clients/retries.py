@@ -4,7 +4,7 @@ Owns the policy: busy services, faults over there, cut streams and refused conne
 after the one that the service asked for; a wrong key, an unknown model or an overflow never are. Every failed attempt is
 told to the caller, who puts it on the ledger. A stream that broke off is asked for as a whole again, and `Again` tells the reader to
 drop what came of it. Refuses: a clock of its own (sleeping and chance are passed in). Before:
-`client`. After: `engine/modelling`.
+`client`. After: `engine/models/recipes`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from backscroll.errors import CutShort, ModelBusy, ModelError, Unreachable
-from backscroll.llm.client import Again, Client, Done, Request, StreamEvent
+from backscroll.llm.clients.client import Again, Client, Done, Request, StreamEvent
 from backscroll.logs import logger_of
 
 _LOG = logger_of("llm")

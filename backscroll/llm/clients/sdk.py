@@ -15,11 +15,11 @@ from math import isfinite
 from typing import Any, cast
 
 from backscroll.errors import BackscrollError, CutShort, Unreachable
-from backscroll.llm.client import Usage
-from backscroll.llm.client_faults import in_stream, refused, stopped, timed_out, without_secrets
-from backscroll.llm.connections import CONNECTING, Call
+from backscroll.llm.clients.client import Usage
+from backscroll.llm.clients.connections import CONNECTING, Call
+from backscroll.llm.clients.faults import in_stream, refused, stopped, timed_out, without_secrets
+from backscroll.llm.clients.server_sent import events_of
 from backscroll.llm.providers import Provider
-from backscroll.llm.server_sent import events_of
 from backscroll.vocab.part import Json
 
 _REFUSED = 400  # a status from here on

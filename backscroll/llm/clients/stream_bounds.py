@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from backscroll.llm.client import CallDelta, ReasoningDelta, StreamEvent, TextDelta
-from backscroll.llm.client_faults import timed_out
-from backscroll.llm.server_sent import too_large
+from backscroll.llm.clients.client import CallDelta, ReasoningDelta, StreamEvent, TextDelta
+from backscroll.llm.clients.faults import timed_out
+from backscroll.llm.clients.server_sent import too_large
 
 if TYPE_CHECKING:
     from backscroll.llm.providers import Provider

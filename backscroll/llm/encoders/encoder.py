@@ -2,7 +2,7 @@
 
 Owns the interface that every encoder has, and the one place where a name becomes an encoder. An encoder that cannot be had
 (a package is missing) is None with a reason for `doctor`: recall then goes by words alone. Before: `config.Settings.encoder`.
-After: `engine/embedding` stores vectors per revision, `recall/vectors` compares them.
+After: `engine/search/embedding` stores vectors per revision, `recall/index/vectors` compares them.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Encoder(Protocol):
 
 
 def _wordllama() -> Encoder:
-    from backscroll.llm.wordllama_encoder import WordLlamaEncoder
+    from backscroll.llm.encoders.wordllama import WordLlamaEncoder
 
     return WordLlamaEncoder()
 
 
 def _minilm() -> Encoder:
-    from backscroll.llm.minilm import MiniLMEncoder
+    from backscroll.llm.encoders.minilm import MiniLMEncoder
 
     return MiniLMEncoder()
 

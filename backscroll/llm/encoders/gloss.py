@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backscroll.recall.cut import cut_words
+from backscroll.recall.text.terms import cut_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

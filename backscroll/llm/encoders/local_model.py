@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from backscroll.errors import InvalidInput, MissingExtra, NotFound, StoreError
-from backscroll.llm.client import Client, Reply, Request, StreamEvent
-from backscroll.llm.model_files import folder_of, is_installed, known_models, model_named
+from backscroll.llm.clients.client import Client, Reply, Request, StreamEvent
+from backscroll.llm.encoders.model_files import folder_of, is_installed, known_models, model_named
+from backscroll.llm.prices.windows import window_for
 from backscroll.llm.providers import Provider
-from backscroll.llm.windows import window_for
 from backscroll.vocab.prompt import Wire
 
 ENGINE = "xllamacpp"
@@ -167,7 +167,7 @@ class LocalClient:
         return replace(request, model=self._provider.model)
 
     def _opened(self) -> Client:
-        from backscroll.llm.openai_client_chat import ChatClient
+        from backscroll.llm.clients.openai.chat import ChatClient
 
         with self._guard:
             if self._inner is None:

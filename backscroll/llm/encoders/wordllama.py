@@ -1,7 +1,7 @@
 """Static word vectors from the wordllama wheel: no network, no model to run, some ten thousand sentences a second.
 
 Owns reading the wheel's weights and the pooling. A text is the mean of the vectors of its tokens (weighing
-rare ones more was measured and did not help); Chinese is first carried over into English by `llm/gloss`. Refuses to download anything.
+rare ones more was measured and did not help); Chinese is first carried over into English by `llm/encoders/gloss`. Refuses to download anything.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from backscroll.llm.gloss import glossed
-from backscroll.recall.words import has_unspaced
+from backscroll.llm.encoders.gloss import glossed
+from backscroll.recall.text.words import has_unspaced
 
 if TYPE_CHECKING:
     from numpy import float32

@@ -2,7 +2,7 @@
 
 Owns one way of counting: `input` is the whole prompt, with what was read from the cache and written to it; `output` is the
 whole answer, with its reasoning. Anthropic reports a prompt without what was cached, the OpenAI wires with it; Gemini and
-Grok report an answer without its reasoning. Refuses money (`llm/prices`) and storing (`engine/costing`).
+Grok report an answer without its reasoning. Refuses money (`llm/prices/prices`) and storing (`engine/models/costs`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Limits on money: whether a call may be made.
 
 Owns the verdict over what is spent, what the call is expected to cost, and what is allowed. Refuses to read a ledger
-(`engine/costing` does). A call whose price nobody knows is stopped only by what is already spent, and the verdict says so.
+(`engine/models/costs` does). A call whose price nobody knows is stopped only by what is already spent, and the verdict says so.
 """
 
 from __future__ import annotations

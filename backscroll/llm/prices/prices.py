@@ -2,7 +2,7 @@
 
 Owns the order in which prices are looked for: a person's own table, then `genai-prices` (loaded when first asked), then
 nobody knows, which is None and never nought. Money is counted in billionths of a US dollar, in whole numbers. Refuses to
-remember calls (`engine/costing`). Before: `llm/prices_table`, `llm/ledger`. After: `engine/costing`, `assemble/policy`.
+remember calls (`engine/models/costs`). Before: `llm/prices/table`, `llm/prices/ledger`. After: `engine/models/costs`, `assemble/compaction/policy`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from backscroll.llm.ledger import Tokens
-from backscroll.llm.prices_table import PRICES, PriceTable, Row, Step
-from backscroll.llm.windows import family_of, local_providers, plain_name, sold_by_amazon
+from backscroll.llm.prices.ledger import Tokens
+from backscroll.llm.prices.table import PRICES, PriceTable, Row, Step
+from backscroll.llm.prices.windows import family_of, local_providers, plain_name, sold_by_amazon
 
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation

@@ -1,7 +1,7 @@
 """A person's own table of prices and windows: a TOML file that wins over everything built in.
 
 Owns reading and checking it: an error names the file, the line and the field. Refuses to guess: a row is right or refused.
-Before: the setting `prices`. After: `llm/prices`, `llm/windows`.
+Before: the setting `prices`. After: `llm/prices/prices`, `llm/prices/windows`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.windows import fitting, plain_name
+from backscroll.llm.prices.windows import fitting, plain_name
 from backscroll.regular_files import read_text
 
 #: US dollars for a million tokens.

@@ -1,7 +1,7 @@
 """What is known about a model: its family, its window, its longest answer.
 
-Owns `models.toml` and how a model's many spellings are compared with it. Refuses prices (`llm/prices`) and asking anybody:
-an unknown model gets careful figures that say so. Before: the name of a model. After: `llm/tokens`, `assemble/policy`.
+Owns `models.toml` and how a model's many spellings are compared with it. Refuses prices (`llm/prices/prices`) and asking anybody:
+an unknown model gets careful figures that say so. Before: the name of a model. After: `llm/tokens/tokens`, `assemble/compaction/policy`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 if TYPE_CHECKING:
-    from backscroll.llm.prices_table import PriceTable
+    from backscroll.llm.prices.table import PriceTable
 
 #: Where the platform of a seller stands before the name: us.anthropic.claude-…, meta.llama3-…
 _SELLER = late(
@@ -137,7 +137,9 @@ def _sized(model: str, provider: str, table: PriceTable | None) -> Window:
         return Window(own.window, known.output if known else usual_output(own.window))
     if known is not None:
         return known
-    from backscroll.llm.prices import listed_window  # a megabyte of prices: only for names we do not know
+    from backscroll.llm.prices.prices import (
+        listed_window,  # a megabyte of prices: only for names we do not know
+    )
 
     listed = listed_window(model, provider)
     if listed:

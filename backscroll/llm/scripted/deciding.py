@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, cast
 
+from backscroll.llm.prices.windows import built_in_window
 from backscroll.llm.scripted.asked import Asked
 from backscroll.llm.scripted.cache import Counted, PrefixCache, rough_count
 from backscroll.llm.scripted.scenario import Fault, Line, Scenario
 from backscroll.llm.scripted.seals import Judged, Seals
 from backscroll.llm.scripted.spoken import Spoken, overflow, speak, too_long_answer
-from backscroll.llm.windows import built_in_window
 
 _UNKNOWN = 404
 
@@ -225,6 +225,6 @@ def counting(tokens: str, rough: Callable[[str], int]) -> Callable[[str], int]:
     """How tokens are counted: by the tables of a model, or roughly."""
     if not tokens:
         return rough
-    from backscroll.llm.tokens import tokenizer_for
+    from backscroll.llm.tokens.tokens import tokenizer_for
 
     return tokenizer_for(tokens).count

@@ -2,7 +2,7 @@
 
 Owns the arithmetic and the shape in which it is kept. The ratio is bounded, moves slowly, ignores small prompts and is
 rounded up to steps, so that a prompt does not change with every call. Stored counts stay as they were counted: the ratio
-is applied to sums and budgets. Refuses to store anything (`engine/counting` does).
+is applied to sums and budgets. Refuses to store anything (`engine/prompts/counts` does).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The vocabularies that turn text into tokens, read from tables that lie beside this module.
 
 Owns the two OpenAI rank tables and the reading of other vendors' vocabularies where a package that bundles one is
-installed. Refuses the network and environment variables: what is not here is estimated by `llm/tokens`. Everything is
+installed. Refuses the network and environment variables: what is not here is estimated by `llm/tokens/tokens`. Everything is
 loaded when it is first asked for and then kept; o200k, which takes a third of a second, only once more than a few texts are counted.
 """
 
@@ -17,8 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from backscroll.llm.rank_table import RankTable, ShortCounter
-from backscroll.vocab.pattern import late
+from backscroll.llm.tokens.rank_table import RankTable, ShortCounter
+from backscroll.vocab.values.pattern import late
 
 if TYPE_CHECKING:
     import tiktoken

@@ -1,8 +1,8 @@
 """How many tokens messages and tools are on a wire: the words, and what the wire puts around them.
 
 Owns `overhead.toml`. Exact for plain text on the OpenAI wires, an upper bound for everything else, so that a prompt that
-fits by this count fits. Refuses to spell a request: what a part becomes is asked of `assemble/wires`. Before: `llm/tokens`.
-After: `engine/counting`.
+fits by this count fits. Refuses to spell a request: what a part becomes is asked of `assemble/wires`. Before: `llm/tokens/tokens`.
+After: `engine/prompts/counts`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from importlib.resources import files
 from math import ceil
 from typing import Any, Protocol, TypeAlias, cast
 
-from backscroll.assemble.validity.anthropic import in_marks
+from backscroll.assemble.validity.anthropic.rules import in_marks
 from backscroll.assemble.wires.parts import arguments_object, arguments_text, found, media_words, opaque_words
 from backscroll.errors import InvalidInput
-from backscroll.formats.json_text import dumps
-from backscroll.formats.media import no_blobs
-from backscroll.llm.overhead_media import image_size, is_text, page_count, picture_tokens
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.media import no_blobs
+from backscroll.llm.tokens.media import image_size, is_text, page_count, picture_tokens
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Wire, checked_wire
 

@@ -3,7 +3,7 @@
 Owns the file format (`packed`), looking up single tokens (`RankTable`), and counting by the rules of o200k without building the
 vocabulary in memory: that takes a third of a second and 60 MB, and most processes count a few sentences. Counts the scripts of which the
 classes of characters never change from one edition of Unicode to the next (ASCII, Chinese); refuses everything else, long texts, and cutting
-(`llm/encodings` has the whole vocabulary for these). After: `llm/encodings`.
+(`llm/tokens/encodings` has the whole vocabulary for these). After: `llm/tokens/encodings`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Owns the choice of a vocabulary, counting, and cutting at a number of tokens. o200k and cl100k are counted exactly, and so
 is a vendor whose vocabulary is installed; the others are estimated from the o200k count, which `exact` says and
-`llm/calibration` corrects. Refuses messages and tools (`llm/overhead`) and storing (`engine/counting`).
+`llm/tokens/calibration` corrects. Refuses messages and tools (`llm/tokens/overhead`) and storing (`engine/prompts/counts`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from hashlib import blake2b
 from math import ceil
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.encodings import available, coder, well_formed
-from backscroll.llm.windows import Family, family_of
-from backscroll.vocab.pattern import late
+from backscroll.llm.prices.windows import Family, family_of
+from backscroll.llm.tokens.encodings import available, coder, well_formed
+from backscroll.vocab.values.pattern import late
 
 _KEPT = 16_384  # counts in memory, per vocabulary
 _SHORT = 192  # characters up to which a text is its own key; longer ones are remembered by their hash

@@ -1,7 +1,7 @@
 """Candidates: texts of the past that may answer, prepared so that any number of questions can be put to them.
 
 Owns what is looked at in a text before anybody asks (its terms, its pieces, whether it asks or tells a number). Before:
-`recall/cut`, `recall/understand`. After: `recall/index`.
+`recall/text/terms`, `recall/question/understanding`. After: `recall/index/index`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from backscroll.recall.cut import terms_of
-from backscroll.recall.understand import cues_in, without_cue
-from backscroll.vocab.pattern import late
+from backscroll.recall.question.understanding import cues_in, without_cue
+from backscroll.recall.text.terms import terms_of
+from backscroll.vocab.values.pattern import late
 
 _SENTENCE = late(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
 _QUESTION = late(r"[?？]")

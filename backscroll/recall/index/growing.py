@@ -1,6 +1,6 @@
 """Arrays that grow at their end: room is kept ahead, so that adding a row does not copy all rows before it.
 
-Owns only that. A view that was handed out stays as it was. After: `recall/index`.
+Owns only that. A view that was handed out stays as it was. After: `recall/index/index`.
 """
 
 from __future__ import annotations

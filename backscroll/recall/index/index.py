@@ -2,7 +2,7 @@
 
 Owns the order of the candidates, their postings and their matrices. Grows at its end; anything else (an edit, a deletion) is an index
 made anew from prepared candidates, which is quick because preparing and encoding are done once per text by whoever holds them.
-So an index that grew equals one that was built at once. Before: `recall/candidate`, `recall/space`. After: `recall/clues`.
+So an index that grew equals one that was built at once. Before: `recall/index/candidate`, `recall/index/space`. After: `recall/clues`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backscroll.recall.candidate import Prepared
-from backscroll.recall.growing import Growing
-from backscroll.recall.lexical import Postings
-from backscroll.recall.space import Rows, Space, Spacing, vectors_of
-from backscroll.recall.vectors import Encode
-from backscroll.recall.words import is_unspaced
+from backscroll.recall.index.candidate import Prepared
+from backscroll.recall.index.growing import Growing
+from backscroll.recall.index.lexical import Postings
+from backscroll.recall.index.space import Rows, Space, Spacing, vectors_of
+from backscroll.recall.index.vectors import Encode
+from backscroll.recall.text.words import is_unspaced
 
 if TYPE_CHECKING:
     from numpy import float64

@@ -2,7 +2,7 @@
 
 Owns the postings and both scores. *Exactly*: Okapi BM25. *Softly*: each term of the question is matched by the most similar term
 of a text (by the vectors of the terms), so that "physician" finds "doctor". A rare term counts for more, and a term that no
-text holds still counts in what could have been reached. Before: `recall/cut`. After: `recall/clues`.
+text holds still counts in what could have been reached. Before: `recall/text/terms`. After: `recall/clues`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Owns the matrices and how they grow. What all texts have in common is taken away first; it is read off the first texts (512 of them, 1,024, …: the
 largest such number that there is), so that a new text adds a row and changes no other, and a space that grew equals one that was built at once.
-Before: an encoder, passed in. After: `recall/index` holds it, `recall/clues` compares.
+Before: an encoder, passed in. After: `recall/index/index` holds it, `recall/clues` compares.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from backscroll.recall.candidate import Prepared
-from backscroll.recall.growing import Growing
-from backscroll.recall.vectors import Encode, products, themes_of, unit
+from backscroll.recall.index.candidate import Prepared
+from backscroll.recall.index.growing import Growing
+from backscroll.recall.index.vectors import Encode, products, themes_of, unit
 
 if TYPE_CHECKING:
     from numpy import float16, float32

@@ -1,7 +1,7 @@
 """Which entries of lorebooks a conversation wakes, and what woke each: the rules of role-play programs, without their dice.
 
 Constant entries, primary and secondary keys, depth of scanning, recursion, groups and chance. Chance is decided by the entry and the message that
-woke it, so the same log gives the same prompt. Refuses: budgets and places (`engine/lore`). Pure. Before: `matching`. After: `engine/lore/placing`.
+woke it, so the same log gives the same prompt. Refuses: budgets and places (`engine/knowledge/lore`). Pure. Before: `matching`. After: `engine/knowledge/lore/placing`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.formats.lorebook_rule import WakeRule
+from backscroll.formats.lorebooks.rule import WakeRule
 from backscroll.recall.lore.matching import ScannedText, matches, needle
 from backscroll.vocab.ids import Ref
 

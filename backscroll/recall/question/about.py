@@ -18,10 +18,10 @@ from importlib.resources import files
 from math import log1p
 from typing import TYPE_CHECKING
 
-from backscroll.recall.cut import terms_of
-from backscroll.recall.index import Index
-from backscroll.recall.understand import Asked
-from backscroll.recall.words import is_unspaced
+from backscroll.recall.index.index import Index
+from backscroll.recall.question.understanding import Asked
+from backscroll.recall.text.terms import terms_of
+from backscroll.recall.text.words import is_unspaced
 
 if TYPE_CHECKING:
     from numpy import float64

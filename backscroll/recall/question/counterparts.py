@@ -2,7 +2,7 @@
 
 A question in Chinese about a log in English shares no word with it, and vectors of words say too little about one line of a long
 result. Owns the table (`counterparts.toml`, written for this package) and the look-up; it is no translation: any counterpart will
-do, and a word that the table lacks has none. Before: `recall/cut`. After: `recall/passages` looks for them.
+do, and a word that the table lacks has none. Before: `recall/text/terms`. After: `recall/text/passages` looks for them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TypeAlias
 
-from backscroll.recall.cut import terms_of
-from backscroll.vocab.pattern import late
+from backscroll.recall.text.terms import terms_of
+from backscroll.vocab.values.pattern import late
 
 #: An English word or phrase as the stems that all have to be there.
 Stems: TypeAlias = tuple[str, ...]

@@ -6,7 +6,7 @@
     one OR other         either (also 或)
     begin*               words that begin so
 
-Owns the syntax and its translation to FTS5 and tsquery; words come from `recall/words`. No input makes a syntax error: what
+Owns the syntax and its translation to FTS5 and tsquery; words come from `recall/text/words`. No input makes a syntax error: what
 is no operator is a word, what has no letters is ignored. Refuses only queries that ask for nothing.
 """
 
@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from backscroll.errors import InvalidInput
-from backscroll.recall.words import folded, humps_of, index_words, is_unspaced, normalized, runs_of, stem
-from backscroll.vocab.pattern import late
+from backscroll.recall.text.words import folded, humps_of, index_words, is_unspaced, normalized, runs_of, stem
+from backscroll.vocab.values.pattern import late
 
 #: More distinct terms than this make no better result, only a slower one; the rest of a pasted page is ignored.
 MOST_TERMS = 200

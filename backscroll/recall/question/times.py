@@ -2,7 +2,7 @@
 
 Owns reading "last Friday", "two weeks ago", "in March", "上周三", "前天", "三月五号" against a given `now`; knows no clock of its own. A date
 without a year is the latest one that is not after `now`; without `now` only dates with a year are read. Refuses nothing: what is
-no date (the 31st of June) is passed over. After: `recall/understand`, `recall/clues`.
+no date (the 31st of June) is passed over. After: `recall/question/understanding`, `recall/clues`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TypeAlias
 
-from backscroll.derive.runs import parted
+from backscroll.derive.extract.runs import parted
 
 _DAY = timedelta(days=1)
 #: Longer texts are pasted pages, not questions about a time.

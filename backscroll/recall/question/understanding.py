@@ -1,7 +1,7 @@
 """What a question says about itself, without a model: times, names, quoted words, paths, identifiers, whom it is about.
 
 Owns the reading of a message as a question to the past, and the decision whether it is one (`needs_past`). The cue phrases are
-data: `cues.toml`. Before: `recall/cut`, `recall/times`. After: `recall/clues` weighs, `engine/recalling` decides what to do.
+data: `cues.toml`. Before: `recall/text/terms`, `recall/question/times`. After: `recall/clues` weighs, `engine/search/recall` decides what to do.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import cast
 
-from backscroll.derive.runs import parted
-from backscroll.recall.cut import terms_of
-from backscroll.recall.times import Days, find_times
-from backscroll.vocab.pattern import late
+from backscroll.derive.extract.runs import parted
+from backscroll.recall.question.times import Days, find_times
+from backscroll.recall.text.terms import terms_of
+from backscroll.vocab.values.pattern import late
 
 #: More of a message says nothing new about what it asks; a pasted file is not a question.
 LONGEST = 6_000

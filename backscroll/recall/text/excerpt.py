@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from backscroll.recall.cut import terms_of
-from backscroll.vocab.pattern import late
+from backscroll.recall.text.terms import terms_of
+from backscroll.vocab.values.pattern import late
 
 _GAP = "…"
 _LOOKED_AT = 200_000  # characters

@@ -2,8 +2,8 @@
 
 The learned weighing (`recall/fuse`) comes from conversations. A tool result is another kind of text: dozens of lines about many
 things, one of which answers. Here a question is a list of notions, each with the words that may stand for it in either language; rare ones
-count more. A text is as good as its best lines, with what the call says that brought it. Before: `recall/counterparts`,
-`recall/lexical`. After: `engine/recalling` hands it out.
+count more. A text is as good as its best lines, with what the call says that brought it. Before: `recall/question/counterparts`,
+`recall/index/lexical`. After: `engine/search/recall` hands it out.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backscroll.recall.counterparts import Stems, chinese_of, english_of
-from backscroll.recall.cut import terms_of
-from backscroll.recall.index import Index
-from backscroll.recall.lexical import Postings
-from backscroll.recall.understand import Asked, cue
-from backscroll.recall.words import is_unspaced, pairs_of
+from backscroll.recall.index.index import Index
+from backscroll.recall.index.lexical import Postings
+from backscroll.recall.question.counterparts import Stems, chinese_of, english_of
+from backscroll.recall.question.understanding import Asked, cue
+from backscroll.recall.text.terms import terms_of
+from backscroll.recall.text.words import is_unspaced, pairs_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

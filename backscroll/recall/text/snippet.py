@@ -1,7 +1,7 @@
 """The piece of a text that shows best why it was found.
 
 Owns the choice of the window and the marking. Works on the text as it was written; words are compared by the rules of
-`recall/words`, so that a search for `running` marks `runs`. Before: `recall/query`. Refuses nothing: without a match, or
+`recall/text/words`, so that a search for `running` marks `runs`. Before: `recall/question/query`. Refuses nothing: without a match, or
 without letters, the beginning of the text is shown.
 """
 
@@ -14,8 +14,16 @@ from functools import lru_cache
 from itertools import pairwise
 from unicodedata import combining, east_asian_width
 
-from backscroll.recall.query import Query, Term
-from backscroll.recall.words import SPACED_WORD, UNSPACED, folded, humps_of, index_words, is_unspaced, runs_of
+from backscroll.recall.question.query import Query, Term
+from backscroll.recall.text.words import (
+    SPACED_WORD,
+    UNSPACED,
+    folded,
+    humps_of,
+    index_words,
+    is_unspaced,
+    runs_of,
+)
 
 #: How far into a text we look, and how many places of one word we compare: enough for any message, bounded for a book.
 LOOKED_AT = 2_000_000

@@ -1,6 +1,6 @@
 """The words of a text as recall compares them: stems of spaced scripts, dictionary words and character pairs of Chinese.
 
-Owns the choice of terms; the letters are prepared by `recall/words`, whose index words (pairs of characters for scripts
+Owns the choice of terms; the letters are prepared by `recall/text/words`, whose index words (pairs of characters for scripts
 without spaces) are one of the two kinds. The other kind are words as a dictionary cuts them (rjieba). Words that stand in every
 sentence are left out; they are listed in `stopwords.toml`. Without the word cutter, pairs stand in for words.
 """
@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Protocol
 
-from backscroll.recall.words import UNSPACED, folded, humps_of, normalized, pairs_of, runs_of, stem
+from backscroll.recall.text.words import UNSPACED, folded, humps_of, normalized, pairs_of, runs_of, stem
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 #: Nobody asks about more; the rest of a book adds nothing to the statistics.

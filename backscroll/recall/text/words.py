@@ -10,7 +10,7 @@ single spaces, so both find the same things; neither may tokenise by its own rul
 - Scripts written without spaces give overlapping pairs of characters and, at the end of each run, the last character
   alone: `小猫咪` gives `小猫 猫咪 咪`, so that every single character begins some word and prefix search finds it.
 
-After: `recall/query` makes queries by the same rules.
+After: `recall/question/query` makes queries by the same rules.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from operator import add
 from unicodedata import is_normalized, normalize, unidata_version
 from zlib import crc32
 
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 #: The number of the rules below, and of what counts as searchable (`record/content`): raise it when a text gets other words.
 RULES = 1
@@ -211,7 +211,7 @@ def index_words(text: str, limit: int = 1_000_000) -> str:
 def recipe_number() -> int:
     """A number for everything that decides which index words a text has: these rules, characters, stems. Never 0.
 
-    A store that keeps no copy of the words names by it who made them (`stores/sqlite/word_index`).
+    A store that keeps no copy of the words names by it who made them (`stores/sqlite/reading/word_index`).
     """
     from Stemmer import version
 

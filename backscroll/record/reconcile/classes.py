@@ -1,16 +1,17 @@
 """What happened to a message that both sides have: nothing, an edit, a regeneration, a choice, a flag.
 
-Before: `record/stages` said which entry is which message. Refuses: order and presence; `record/placing` has those.
+Before: `record/reconcile/stages` said which entry is which message. Refuses: order and presence; `record/reconcile/placing` has those.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from backscroll.record.holes import forgotten_by, only
-from backscroll.record.matching import Block, Sides
-from backscroll.record.normal import unspoken
-from backscroll.record.operations import (
+from backscroll.record.reconcile.holes import forgotten_by, only
+from backscroll.record.reconcile.likeness import alike
+from backscroll.record.reconcile.matching import Block, Sides
+from backscroll.record.reconcile.normal import unspoken
+from backscroll.record.reconcile.operations import (
     AddAlternative,
     Ambiguous,
     Choose,
@@ -25,7 +26,6 @@ from backscroll.record.operations import (
     SkipForgotten,
     Unhide,
 )
-from backscroll.record.resemble import alike
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
 

@@ -10,9 +10,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from backscroll.record.matching import Matching, Sides
-from backscroll.record.normal import WEIGHTY, substance
-from backscroll.record.operations import Ambiguous, Note, SkipForgotten
+from backscroll.record.reconcile.matching import Matching, Sides
+from backscroll.record.reconcile.normal import WEIGHTY, substance
+from backscroll.record.reconcile.operations import Ambiguous, Note, SkipForgotten
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from zlib import crc32
 
-from backscroll.record.align import Pair, common_length, heaviest_rising
+from backscroll.record.reconcile.alignment import Pair, common_length, heaviest_rising
 
 ALIKE = 0.8  # from here on two texts are versions of one
 LETTERS = 256  # texts up to this length are compared letter by letter

@@ -13,9 +13,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.record.align import Pair
-from backscroll.record.normal import BlobName, Names, call_ids, exact, loose
-from backscroll.record.operations import Mode, Ours
+from backscroll.record.reconcile.alignment import Pair
+from backscroll.record.reconcile.normal import BlobName, Names, call_ids, exact, loose
+from backscroll.record.reconcile.operations import Mode, Ours
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
 

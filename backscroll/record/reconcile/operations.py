@@ -1,7 +1,7 @@
 """What a sync is asked with and what it answers: our entries, operations, notes, and the plan that holds them.
 
 Operations change our history when they are carried out in the order given. Notes change nothing: they say what was seen and
-left alone, and what could have been understood in another way. Before: `vocab`. After: `record/sync` makes plans, the engine
+left alone, and what could have been understood in another way. Before: `vocab`. After: `record/reconcile/plan` makes plans, the engine
 carries them out.
 """
 

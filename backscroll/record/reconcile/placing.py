@@ -1,6 +1,6 @@
 """From a finished matching to operations: what goes, what comes back, what is new and where everything stands.
 
-Before: `record/matching`, and a verdict for whatever found no match. After: the operations of a plan, in the order in which
+Before: `record/reconcile/matching`, and a verdict for whatever found no match. After: the operations of a plan, in the order in which
 they can be carried out: each names an entry that stands, or a message that was added before.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from backscroll.record.classify import Circumstances, changed, untouched
-from backscroll.record.holes import without_forgotten
-from backscroll.record.matching import Matching, Sides
-from backscroll.record.operations import (
+from backscroll.record.reconcile.classes import Circumstances, changed, untouched
+from backscroll.record.reconcile.holes import without_forgotten
+from backscroll.record.reconcile.matching import Matching, Sides
+from backscroll.record.reconcile.operations import (
     Append,
     Delete,
     Hide,

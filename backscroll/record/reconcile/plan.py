@@ -1,7 +1,7 @@
 """The plan of a sync: another program's list of messages against our history.
 
 `plan` says what to do so that our live history says what theirs says; it does nothing itself. The evidence is used from the surest
-to the weakest (`record/stages`): ids, equal words in order, words in another place, earlier revisions, times, likeness, place.
+to the weakest (`record/reconcile/stages`): ids, equal words in order, words in another place, earlier revisions, times, likeness, place.
 What is missing at the top was trimmed and is never deleted. What can be understood in several ways is done in the way that
 loses least, and noted. Planning again after the plan was carried out finds nothing to do. Refuses: trees; a list with branches
 has to be handed over one branch at a time.
@@ -11,15 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from backscroll.record.align import Pair
-from backscroll.record.holes import beside_holes, withhold
-from backscroll.record.matching import Block, Gap, Keys, Matching, Sides, kind_of, sides_of, unmatched
-from backscroll.record.normal import BlobName, names_of, sha256_name
-from backscroll.record.operations import Ambiguous, Mode, Note, Ours, Plan, Trimmed
-from backscroll.record.placing import Verdict, matched_of, operations_of
-from backscroll.record.rendered import MARKERS, plan_prompt
-from backscroll.record.slides import settle
-from backscroll.record.stages import (
+from backscroll.record.reconcile.alignment import Pair
+from backscroll.record.reconcile.holes import beside_holes, withhold
+from backscroll.record.reconcile.matching import (
+    Block,
+    Gap,
+    Keys,
+    Matching,
+    Sides,
+    kind_of,
+    sides_of,
+    unmatched,
+)
+from backscroll.record.reconcile.normal import BlobName, names_of, sha256_name
+from backscroll.record.reconcile.operations import Ambiguous, Mode, Note, Ours, Plan, Trimmed
+from backscroll.record.reconcile.placing import Verdict, matched_of, operations_of
+from backscroll.record.reconcile.rendered import MARKERS, plan_prompt
+from backscroll.record.reconcile.slides import settle
+from backscroll.record.reconcile.stages import (
     by_absence,
     by_ids,
     by_knowledge,

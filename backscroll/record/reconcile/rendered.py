@@ -10,14 +10,24 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.record.align import Pair
-from backscroll.record.holes import beside_holes, withhold
-from backscroll.record.matching import NEAR, Block, Gap, Keys, Matching, Sides, kind_of, sides_of, unmatched
-from backscroll.record.normal import normal_text
-from backscroll.record.operations import Ambiguous, Awaiting, Injected, Note, Ours, Plan, Trimmed
-from backscroll.record.placing import Verdict, matched_of, operations_of
-from backscroll.record.slides import settle
-from backscroll.record.stages import (
+from backscroll.record.reconcile.alignment import Pair
+from backscroll.record.reconcile.holes import beside_holes, withhold
+from backscroll.record.reconcile.matching import (
+    NEAR,
+    Block,
+    Gap,
+    Keys,
+    Matching,
+    Sides,
+    kind_of,
+    sides_of,
+    unmatched,
+)
+from backscroll.record.reconcile.normal import normal_text
+from backscroll.record.reconcile.operations import Ambiguous, Awaiting, Injected, Note, Ours, Plan, Trimmed
+from backscroll.record.reconcile.placing import Verdict, matched_of, operations_of
+from backscroll.record.reconcile.slides import settle
+from backscroll.record.reconcile.stages import (
     by_absence,
     by_ids,
     by_knowledge,
@@ -27,7 +37,7 @@ from backscroll.record.stages import (
     by_words,
     top_of,
 )
-from backscroll.record.unjoin import by_signature, piece, taken_apart
+from backscroll.record.reconcile.unjoining import by_signature, piece, taken_apart
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.part import Text
 

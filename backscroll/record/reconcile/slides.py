@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from backscroll.record.align import Pair
-from backscroll.record.matching import Matching, Sides
-from backscroll.record.operations import Ambiguous, Note
+from backscroll.record.reconcile.alignment import Pair
+from backscroll.record.reconcile.matching import Matching, Sides
+from backscroll.record.reconcile.operations import Ambiguous, Note
 from backscroll.vocab.ids import Ref
 
 FURTHEST = 4096  # how far one gap is tried

@@ -1,6 +1,6 @@
 """The stages of matching, from the surest evidence to the weakest: ids, words, known revisions, times, likeness, place.
 
-Every stage takes what the ones before it left free. A stage refuses to touch what is matched already; `record/slides` is the
+Every stage takes what the ones before it left free. A stage refuses to touch what is matched already; `record/reconcile/slides` is the
 one place that does.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from backscroll.record.align import Pair, common, heaviest_rising, longest_rising
-from backscroll.record.matching import Gap, Matching, Sides
-from backscroll.record.normal import WEIGHTY, call_ids, substance
-from backscroll.record.operations import Ambiguous, Note
-from backscroll.record.resemble import kindred
+from backscroll.record.reconcile.alignment import Pair, common, heaviest_rising, longest_rising
+from backscroll.record.reconcile.likeness import kindred
+from backscroll.record.reconcile.matching import Gap, Matching, Sides
+from backscroll.record.reconcile.normal import WEIGHTY, call_ids, substance
+from backscroll.record.reconcile.operations import Ambiguous, Note
 
 REPLIES = 8  # how many last replies a prompt may ask for again
 NEAR = 2  # how far a short message may have moved and still be taken for the same one

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from backscroll.record.align import common
-from backscroll.record.matching import Block, Gap, Keys, Matching, Sides
-from backscroll.record.normal import normal_text, substance
-from backscroll.record.operations import Joined
+from backscroll.record.reconcile.alignment import common
+from backscroll.record.reconcile.matching import Block, Gap, Keys, Matching, Sides
+from backscroll.record.reconcile.normal import normal_text, substance
+from backscroll.record.reconcile.operations import Joined
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Text
 

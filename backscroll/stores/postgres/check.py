@@ -15,11 +15,11 @@ from backscroll.record.chain import from_bytes
 from backscroll.record.order import WIDTH
 from backscroll.stores.beside import beside
 from backscroll.stores.columns import plain
-from backscroll.stores.postgres.columns import UNREADABLE
+from backscroll.stores.postgres.reading.columns import UNREADABLE
+from backscroll.stores.postgres.reading.text import HOUR
 from backscroll.stores.postgres.schema import DISTRIBUTED_BY
 from backscroll.stores.postgres.session import Session
-from backscroll.stores.postgres.text import HOUR
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 _SHOWN = 20
 _PAGE = 1000

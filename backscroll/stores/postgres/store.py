@@ -20,16 +20,16 @@ import psycopg
 
 from backscroll.errors import StoreError
 from backscroll.record.ports import Reader, Writer
-from backscroll.stores.postgres.derived import taught
 from backscroll.stores.postgres.faults import collided, cut_off, translated
 from backscroll.stores.postgres.fence import ended
 from backscroll.stores.postgres.names import Roots
 from backscroll.stores.postgres.opening import Connection, address, prepare, reach
 from backscroll.stores.postgres.pool import let_go, shared_pool
-from backscroll.stores.postgres.rows import PostgresReader
+from backscroll.stores.postgres.reading.derived import taught
+from backscroll.stores.postgres.reading.rows import PostgresReader
 from backscroll.stores.postgres.session import BEGIN_READ, BEGIN_WRITE, Session
-from backscroll.stores.postgres.upkeep import facts_of, resumed, scrubbed
-from backscroll.stores.postgres.write import Crowded, PostgresWriter
+from backscroll.stores.postgres.writing.rows import Crowded, PostgresWriter
+from backscroll.stores.postgres.writing.upkeep import facts_of, resumed, scrubbed
 
 T = TypeVar("T")
 

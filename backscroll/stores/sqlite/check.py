@@ -20,8 +20,8 @@ from backscroll.stores.beside import beside
 from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only
 from backscroll.stores.sqlite.packing import unpacked
-from backscroll.stores.sqlite.word_index import misfits, recipe
-from backscroll.vocab.moment import microseconds
+from backscroll.stores.sqlite.reading.word_index import misfits, recipe
+from backscroll.vocab.values.moment import microseconds
 
 _SHOWN = 20
 

@@ -21,12 +21,12 @@ from backscroll.stores.sqlite import forking
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, translated
 from backscroll.stores.sqlite.opening import WRITING, connect, prepare
 from backscroll.stores.sqlite.readers import Readers
-from backscroll.stores.sqlite.rows import SqliteReader, WordsWait
-from backscroll.stores.sqlite.scrubbing import OUT_OF_REACH, noted, rewrite
-from backscroll.stores.sqlite.signs import Signs
+from backscroll.stores.sqlite.reading.rows import SqliteReader, WordsWait
+from backscroll.stores.sqlite.reading.signs import Signs
+from backscroll.stores.sqlite.reading.word_index import AT_ONCE
 from backscroll.stores.sqlite.turns import Turns
-from backscroll.stores.sqlite.word_index import AT_ONCE
-from backscroll.stores.sqlite.write import SqliteWriter
+from backscroll.stores.sqlite.writing.rows import SqliteWriter
+from backscroll.stores.sqlite.writing.scrubbing import OUT_OF_REACH, noted, rewrite
 
 T = TypeVar("T")
 _BATCH = 256

@@ -15,11 +15,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.engine import conversing, overhearing
-from backscroll.engine.costing import record_call
-from backscroll.engine.replying import ANSWER
+from backscroll.engine.calls import conversation as conversing
+from backscroll.engine.calls import overhearing
+from backscroll.engine.calls.replies import ANSWER
+from backscroll.engine.models.costs import record_call
 from backscroll.errors import MissingExtra
-from backscroll.llm.ledger import Tokens, heard_tokens, tokens_of
+from backscroll.llm.prices.ledger import Tokens, heard_tokens, tokens_of
 from backscroll.surfaces.adapters.langchain_messages import VENDOR, heard, told
 from backscroll.surfaces.adapters.listening import Asking, Listener, Spoken
 from backscroll.vocab.foreign import ForeignMessage
@@ -36,7 +37,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from backscroll.engine.overhearing import Overheard
+    from backscroll.engine.calls.overhearing import Overheard
     from backscroll.engine.thread import Thread
 
 

@@ -1,7 +1,7 @@
 """Listening to an agent of another framework: its list into a thread, a prompt of ours in its place, its answers with their price.
 
 Owns what the hooks of all frameworks have in common. A fault of ours never breaks the agent's call (it is warned of, once) unless
-`strict` says so. Refuses: shapes of frameworks (`langchain_messages`, `pydantic_ai_messages`). Before: `engine/overhearing`. After:
+`strict` says so. Refuses: shapes of frameworks (`langchain_messages`, `pydantic_ai_messages`). Before: `engine/calls/overhearing`. After:
 `langchain`, `pydantic_ai`.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, cast
 
-from backscroll.engine import overhearing
-from backscroll.engine.overhearing import Overheard
-from backscroll.llm.client import Reply
-from backscroll.llm.ledger import Tokens
+from backscroll.engine.calls import overhearing
+from backscroll.engine.calls.overhearing import Overheard
+from backscroll.llm.clients.client import Reply
+from backscroll.llm.prices.ledger import Tokens
 from backscroll.surfaces.guarding import Guarded
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content

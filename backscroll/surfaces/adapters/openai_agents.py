@@ -15,11 +15,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from backscroll.engine import conversing
-from backscroll.engine.costing import record_call
-from backscroll.engine.replying import ANSWER
+from backscroll.engine.calls import conversation as conversing
+from backscroll.engine.calls.replies import ANSWER
+from backscroll.engine.models.costs import record_call
 from backscroll.errors import BudgetTooSmall, MissingExtra
-from backscroll.llm.ledger import Tokens, heard_tokens, tokens_of
+from backscroll.llm.prices.ledger import Tokens, heard_tokens, tokens_of
 from backscroll.surfaces.guarding import Guarded
 from backscroll.surfaces.wrapping import host_of
 from backscroll.vocab.part import Json
@@ -257,6 +257,6 @@ def _model_of(agent: Any) -> str:
 
 
 def _instructions_size(text: str | None, model: str) -> int:
-    from backscroll.llm.tokens import tokenizer_for
+    from backscroll.llm.tokens.tokens import tokenizer_for
 
     return tokenizer_for(model).count(text) + 4 if text else 0

@@ -17,12 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from backscroll.engine import conversing
-from backscroll.engine.costing import record_call
-from backscroll.engine.overhearing import PROGRAM, append_all
-from backscroll.engine.replying import ANSWER
+from backscroll.engine.calls import conversation as conversing
+from backscroll.engine.calls.overhearing import PROGRAM, append_all
+from backscroll.engine.calls.replies import ANSWER
+from backscroll.engine.models.costs import record_call
 from backscroll.errors import MissingExtra
-from backscroll.llm.ledger import Tokens, heard_tokens, tokens_of
+from backscroll.llm.prices.ledger import Tokens, heard_tokens, tokens_of
 from backscroll.surfaces.adapters.listening import Asking, Listener, Spoken
 from backscroll.surfaces.adapters.pydantic_ai_messages import VENDOR, heard, told, understood
 from backscroll.vocab.foreign import ForeignMessage

@@ -17,25 +17,27 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from backscroll.engine.leaving import how_ended, mark_ended
-from backscroll.engine.replying import AGENT
+from backscroll.engine.calls.replies import AGENT
+from backscroll.engine.calls.run_end import how_ended, mark_ended
 from backscroll.errors import BackscrollError
-from backscroll.surfaces.chat import asking, composing, heading, taskbar
-from backscroll.surfaces.chat.drawing import Region
-from backscroll.surfaces.chat.first_minute import FirstMinute
-from backscroll.surfaces.chat.interrupting import Interrupts, ending_orderly, quiet_terminal
-from backscroll.surfaces.chat.keys import Aside
-from backscroll.surfaces.chat.line_input import LineInput
-from backscroll.surfaces.chat.pastes import Pastes
-from backscroll.surfaces.chat.pasting import clipboard_image
+from backscroll.surfaces.chat.input import message as composing
+from backscroll.surfaces.chat.input import questions as asking
+from backscroll.surfaces.chat.input.interrupts import Interrupts, ending_orderly, quiet_terminal
+from backscroll.surfaces.chat.input.keys import Aside
+from backscroll.surfaces.chat.input.line import LineInput
+from backscroll.surfaces.chat.input.pastes import Pastes
+from backscroll.surfaces.chat.input.pasting import clipboard_image
 from backscroll.surfaces.chat.person import TerminalPerson
-from backscroll.surfaces.chat.player import Player
+from backscroll.surfaces.chat.screen import heading, taskbar
+from backscroll.surfaces.chat.screen.drawing import Region
+from backscroll.surfaces.chat.screen.first_minute import FirstMinute
+from backscroll.surfaces.chat.screen.player import Player
+from backscroll.surfaces.chat.screen.status import Figures, counted, status_line
+from backscroll.surfaces.chat.screen.tool_lines import Folds, printed, unfolded
 from backscroll.surfaces.chat.starting import title_from, verdict_given
-from backscroll.surfaces.chat.status import Figures, counted, status_line
 from backscroll.surfaces.chat.suspending import suspendable
-from backscroll.surfaces.chat.tool_lines import Folds, printed, unfolded
-from backscroll.surfaces.cli.cells import wrap
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import find, t
 from backscroll.surfaces.i18n.said import say
 
@@ -43,11 +45,11 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from backscroll.act.agent import Agent
-    from backscroll.act.happening import Finished, Happening
-    from backscroll.act.warming import Warming
+    from backscroll.act.loop.events import Finished, Happening
+    from backscroll.act.loop.warming import Warming
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.chat.ahead import Ahead
+    from backscroll.surfaces.chat.input.ahead import Ahead
     from backscroll.vocab.message import ContentLike
     from backscroll.vocab.task import Task
 
@@ -329,7 +331,7 @@ class Chat:
 
     def _warm(self, line: LineInput) -> None:
         """Load what the first answer needs as soon as the prompt stands; before that it would only make the person wait."""
-        from backscroll.act.warming import Warming
+        from backscroll.act.loop.warming import Warming
 
         warming = self._warming = Warming(self._agent)
 
@@ -386,7 +388,7 @@ class Chat:
 
     def _owed(self, sent: int, cached: int, received: int) -> int | None:
         """What an answer that still comes would cost, in US dollars × 10⁹; None where nobody knows."""
-        from backscroll.engine.costing import expected_cost
+        from backscroll.engine.models.costs import expected_cost
 
         agent = self._agent
         tokens = {"input": sent, "cached": cached, "output": received}

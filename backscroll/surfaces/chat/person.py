@@ -2,7 +2,7 @@
 
 Owns what is shown before a decision (the command to the letter, the diff, warnings, that it was refused before) and the keys of
 it. A key that was pressed before the question stood there decides nothing. Escape and Ctrl-C stop the run. Before: `act/person`.
-After: `asking`. Refuses: rules (`act/approval`).
+After: `asking`. Refuses: rules (`act/approval/approval`).
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Protocol
 from rich.text import Text
 
 from backscroll.act.person import Decision, Judgement, Proposal, Span, WiderRule
-from backscroll.surfaces.chat import asking
-from backscroll.surfaces.chat.diffs import BRIEF, diff_lines
-from backscroll.surfaces.chat.markdown_look import as_texts, block_lines
-from backscroll.surfaces.chat.unseen import revealed
-from backscroll.surfaces.cli.cells import cut, wrap
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.chat.input import questions as asking
+from backscroll.surfaces.chat.screen.diffs import BRIEF, diff_lines
+from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines
+from backscroll.surfaces.chat.screen.unseen import revealed
+from backscroll.surfaces.cli.screen.cells import cut, wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from backscroll.surfaces.chat.ahead import Ahead
+    from backscroll.surfaces.chat.input.ahead import Ahead
 
 _SPANS: tuple[Span, ...] = ("once", "session", "project", "always")
 _KINDS = {"words": "chat.wider_words", "below": "chat.wider_below", "folder": "chat.wider_folder"}
@@ -287,21 +287,21 @@ def whole_preview(proposal: Proposal) -> list[Text]:
 
 def suggested(proposal: Proposal) -> str:
     """What a lasting decision covers, as the rules would write it; empty: exactly this call."""
-    from backscroll.act import approval_offers
+    from backscroll.act.approval import offers as approval_offers
 
     return approval_offers.suggested(proposal) if proposal.narrow is None else proposal.narrow
 
 
 def wider_rules(proposal: Proposal) -> tuple[WiderRule, ...]:
     """What it may cover beyond that, if the person wants it."""
-    from backscroll.act import approval_offers
+    from backscroll.act.approval import offers as approval_offers
 
     return approval_offers.wider(proposal) if proposal.narrow is None else proposal.wider
 
 
 def own_rule(proposal: Proposal, pattern: str) -> WiderRule:
     """A pattern that the person wrote, with what it would let through."""
-    from backscroll.act import approval_offers
+    from backscroll.act.approval import offers as approval_offers
 
     examples = approval_offers.examples_of(pattern) if proposal.effect == "command" else ()
     return WiderRule(pattern, "own", examples)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.chat.picker import of_folder, pick_thread
+from backscroll.surfaces.chat.screen.picker import of_folder, pick_thread
 from backscroll.surfaces.i18n import spoken, t
 from backscroll.vocab.part import Json, ToolResult
 
@@ -91,7 +91,7 @@ def verdict_given(thread: Thread) -> bool:
 
 def title_from(text: str) -> str:
     """A title from the first words that were said."""
-    from backscroll.surfaces.cli.cells import cut
-    from backscroll.surfaces.cli.plain import one_line
+    from backscroll.surfaces.cli.screen.cells import cut
+    from backscroll.surfaces.cli.screen.plain import one_line
 
     return cut(one_line(text), _TITLE)

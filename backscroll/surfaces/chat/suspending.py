@@ -17,7 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from backscroll.surfaces.chat.drawing import Region
+    from backscroll.surfaces.chat.screen.drawing import Region
 
 _SECONDS = 0.5  # that a picture which is just being drawn may take
 

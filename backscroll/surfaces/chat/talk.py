@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from backscroll.act.agent import Agent
-    from backscroll.act.happening import Finished, Happening
+    from backscroll.act.loop.events import Finished, Happening
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
 

@@ -16,8 +16,8 @@ from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
+    from backscroll.engine.core.history import History
     from backscroll.engine.engine import Engine
-    from backscroll.engine.reading import History
     from backscroll.engine.thread import Thread
 
 LAST = "last"

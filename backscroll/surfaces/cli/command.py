@@ -12,8 +12,8 @@ from typing import Any, cast
 import click
 from click.core import ParameterSource
 
-from backscroll.surfaces.cli import help_page
 from backscroll.surfaces.cli.language import checked
+from backscroll.surfaces.cli.screen import help_page
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.i18n import t
 

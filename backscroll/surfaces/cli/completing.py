@@ -9,9 +9,9 @@ from click.shell_completion import CompletionItem
 
 from backscroll.errors import BackscrollError
 from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.conversation import title_of
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words.conversation import title_of
 from backscroll.surfaces.i18n import spoken, t
 
 _MOST = 50
@@ -31,7 +31,7 @@ def threads(session: Session, incomplete: str) -> Sequence[CompletionItem]:
 
 def nodes(session: Session, thread: str, incomplete: str) -> Sequence[CompletionItem]:
     """Nodes of a thread's graph whose name begins so, with their types."""
-    from backscroll.engine.graph_shapes import type_words
+    from backscroll.engine.knowledge.graph_shapes import type_words
 
     wanted = incomplete.casefold()
     try:
@@ -49,7 +49,7 @@ def nodes(session: Session, thread: str, incomplete: str) -> Sequence[Completion
 
 def predicates(session: Session, thread: str, node: str, incomplete: str) -> Sequence[CompletionItem]:
     """What is known about a node: attributes and relations, as they are written."""
-    from backscroll.engine.graph_shapes import predicate_words
+    from backscroll.engine.knowledge.graph_shapes import predicate_words
 
     try:
         with session.engine() as engine:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import click
 
-from backscroll.surfaces.cli import help_page
 from backscroll.surfaces.cli.command import Command, global_options, help_option
+from backscroll.surfaces.cli.screen import help_page
 
 
 def _page() -> None:

@@ -11,7 +11,7 @@ from backscroll.errors import FormatError
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
-    from backscroll.engine.importing import ImportReport
+    from backscroll.engine.exchange.imports import ImportReport
 
 _SUFFIXES = {".jsonl", ".json", ".md", ".txt"}
 _SKIPPED = {"node_modules", "__pycache__", ".git", ".venv", "venv"}

@@ -7,9 +7,9 @@ from importlib import import_module
 
 import click
 
-from backscroll.surfaces.cli import help_page
 from backscroll.surfaces.cli.catalogue import MODULES, SECTIONS
 from backscroll.surfaces.cli.command import global_options, help_option, session_of
+from backscroll.surfaces.cli.screen import help_page
 from backscroll.surfaces.i18n import t
 
 
@@ -59,11 +59,11 @@ def _begin(*, version: bool = False) -> None:  # noqa: ARG001 - handled by its c
         return
     session = session_of(ctx)
     if sys.stdin.isatty() and sys.stdout.isatty() and not session.as_json:
-        from backscroll.surfaces.cli.commands.chat import chat
+        from backscroll.surfaces.cli.commands.agent.chat import chat
 
         chat(session)
     else:
-        from backscroll.surfaces.cli.overview import overview
+        from backscroll.surfaces.cli.words.overview import overview
 
         overview(session)
 

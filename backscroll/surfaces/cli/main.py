@@ -52,6 +52,6 @@ def _quick_answer(arguments: list[str]) -> str:
         from backscroll import __version__
 
         return f"backscroll {__version__}\n"
-    from backscroll.surfaces.cli.help_page import of_program
+    from backscroll.surfaces.cli.screen.help_page import of_program
 
     return of_program()

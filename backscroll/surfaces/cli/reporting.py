@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import click
 
 from backscroll.errors import BackscrollError
-from backscroll.surfaces.cli.plain import safe, safe_json
-from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.cli.screen.plain import safe, safe_json
+from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.said import say
 

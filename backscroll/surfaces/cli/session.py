@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.errors import NotFound
-from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:

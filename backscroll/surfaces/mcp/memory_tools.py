@@ -42,7 +42,7 @@ class Memory:
             project: only in the conversations of this project
             budget: tokens the answer may take
         """
-        from backscroll.engine.recalling import recall_across  # heavy; a client lists the tools first
+        from backscroll.engine.search.recall import recall_across  # heavy; a client lists the tools first
 
         place = thread or ("" if project else self.thread)
         if place:
@@ -118,7 +118,7 @@ class Memory:
             thread: the conversation; empty: the one served, or the newest
             rounds: of how many turns
         """
-        from backscroll.engine.tooling import render_operations
+        from backscroll.engine.folder.tool_uses import render_operations
 
         found = self._thread(thread)
         told = render_operations(found.operations(rounds), found.legible.info.language or "en")

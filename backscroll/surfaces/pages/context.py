@@ -12,13 +12,13 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces import receipts
-from backscroll.surfaces.cli.parts import folded, unfolded
-from backscroll.surfaces.cli.plain import safe
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.screen.plain import safe
+from backscroll.surfaces.cli.screen.times import shown
+from backscroll.surfaces.cli.words.parts import folded, unfolded
 from backscroll.surfaces.i18n import spoken, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompting import Item, Prompt, Receipt
+    from backscroll.engine.prompts.builder import Item, Prompt, Receipt
     from backscroll.vocab.prompt import Block
 
 #: Nothing may be loaded and nothing run, whatever a conversation says.

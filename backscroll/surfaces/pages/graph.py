@@ -2,7 +2,7 @@
 
 Owns the file: its own script and style stand in it, nothing is loaded, and the page's policy lets only that one script run (by
 its hash). What a conversation says is data in a block that no browser executes, and the script only ever sets it as text.
-Refuses: deciding what is in the graph. Before: `engine/graph_shapes`. After: the command line writes it to a file.
+Refuses: deciding what is in the graph. Before: `engine/knowledge/graph_shapes`. After: the command line writes it to a file.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import LANGUAGES, Language, section, spoken
 
 if TYPE_CHECKING:
-    from backscroll.engine.graph_shapes import Fact, NodeView
+    from backscroll.engine.knowledge.graph_shapes import Fact, NodeView
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.part import Json
 
@@ -41,7 +41,7 @@ def page(
     history: Mapping[str, Sequence[Fact]] | None = None,
 ) -> str:
     """The page of a graph; `history` has, by the id of a node, what was once true of it."""
-    from backscroll.engine.graph_shapes import page_data
+    from backscroll.engine.knowledge.graph_shapes import page_data
 
     chosen = language if language in LANGUAGES else spoken()
     words = {name: str(text) for name, text in section("graph_page", chosen).items()}

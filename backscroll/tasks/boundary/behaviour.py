@@ -2,7 +2,7 @@
 
 Owns the state that words do not hold: when the last word was said, which files are being worked on, how the last steps went, how
 far the last boundary is. In a thread in which tools are called only the person starts a task, and more evidence is needed. The numbers are set by hand
-(`boundary_behaviour.toml`): the written dialogues that the rest is learned from have no tools and no times. After: `tasks/boundary`.
+(`boundary_behaviour.toml`): the written dialogues that the rest is learned from have no tools and no times. After: `tasks/boundary/detector`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from importlib.resources import files
 from math import inf
 from typing import NamedTuple
 
-from backscroll.tasks.boundary_features import Said
-from backscroll.tasks.boundary_reasons import Reason
-from backscroll.tasks.boundary_signals import Signal
+from backscroll.tasks.boundary.features import Said
+from backscroll.tasks.boundary.reasons import Reason
+from backscroll.tasks.boundary.signals import Signal
 from backscroll.vocab.part import Json
 
 _MINUTE_US = 60_000_000

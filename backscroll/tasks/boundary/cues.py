@@ -2,7 +2,7 @@
 
 Owns the reading of `boundary_cues_en.toml` and `boundary_cues_zh.toml`. Phrases that open a message also count behind a greeting or
 an "ok". Long messages are read at both ends: what stands in the middle of a pasted page is not how somebody opens a subject.
-Refuses weights. After: `tasks/boundary_features`.
+Refuses weights. After: `tasks/boundary/features`.
 """
 
 from __future__ import annotations

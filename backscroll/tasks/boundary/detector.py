@@ -1,8 +1,8 @@
 """Where one task or topic ends and the next begins, told while messages arrive, with reasons.
 
-Owns the score of each message: a learned weighing of how it is said and what it is about (`tasks/boundary_features`,
-`tasks/boundary_model`), time, tools and files on top (`tasks/boundary_behaviour`), and explicit words ("next task", "换个话题") above both. Suggests, never acts: a
-wrong guess costs nothing. Before: `tasks/boundary_signals` makes signals from messages. After: `engine/tasking` shows suggestions, or acts where it is
+Owns the score of each message: a learned weighing of how it is said and what it is about (`tasks/boundary/features`,
+`tasks/boundary/model`), time, tools and files on top (`tasks/boundary/behaviour`), and explicit words ("next task", "换个话题") above both. Suggests, never acts: a
+wrong guess costs nothing. Before: `tasks/boundary/signals` makes signals from messages. After: `engine/work/tasks` shows suggestions, or acts where it is
 told to.
 """
 
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from math import exp, log
 
 from backscroll.errors import InvalidInput
-from backscroll.tasks.boundary_behaviour import Behaviour
-from backscroll.tasks.boundary_features import Course
-from backscroll.tasks.boundary_model import Model, shipped
-from backscroll.tasks.boundary_reasons import Reason, evidence_of, reasons_of
-from backscroll.tasks.boundary_signals import Signal, placed_signals, signals_of
+from backscroll.tasks.boundary.behaviour import Behaviour
+from backscroll.tasks.boundary.features import Course
+from backscroll.tasks.boundary.model import Model, shipped
+from backscroll.tasks.boundary.reasons import Reason, evidence_of, reasons_of
+from backscroll.tasks.boundary.signals import Signal, placed_signals, signals_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 

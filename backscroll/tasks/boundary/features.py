@@ -2,7 +2,7 @@
 
 Owns the online state of one conversation (what was talked about, how people talk here) and the measuring of each message against
 it. Nothing looks ahead. Numbers are relative where they can be, because a chat of one-liners and a support desk differ in everything but the
-drop at a boundary. Refuses weights. Before: `tasks/boundary_cues`. After: `tasks/boundary_trees` weighs.
+drop at a boundary. Refuses weights. Before: `tasks/boundary/cues`. After: `tasks/boundary_trees` weighs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import expm1, log1p, sqrt
 
-from backscroll.recall.cut import tagged_words, terms_of
-from backscroll.tasks.boundary_cues import KINDS, Read, ends_of, read_cues, sentences_of
+from backscroll.recall.text.terms import tagged_words, terms_of
+from backscroll.tasks.boundary.cues import KINDS, Read, ends_of, read_cues, sentences_of
 
 #: More of a message is not read: pasted pages say little about where a subject begins.
 _READ = 3_000

@@ -1,7 +1,7 @@
 """The learned weighing: numbers of a message in, the logarithm of the odds out, with what each number added.
 
 A linear part and small decision trees on top of it, written down as numbers in `boundary_weights.json`. Nothing is learned while it runs. What a tree adds is laid to the account of the numbers that it asked on the way.
-Before: `tasks/boundary_features`. After: `tasks/boundary`. How it is learned: `bench/boundary_learn.py`.
+Before: `tasks/boundary/features`. After: `tasks/boundary/detector`. How it is learned: `bench/boundary_learn.py`.
 """
 
 from __future__ import annotations

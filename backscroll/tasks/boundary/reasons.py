@@ -1,7 +1,7 @@
 """Reasons: why a message looks like a boundary, for people.
 
 Owns the names under which many small numbers are told as a few reasons, each with what it added to the logarithm of the odds and a detail (the phrase, the
-new word). Texts for people are the surfaces' business: a reason has a name, not a sentence. Before: `tasks/boundary_model`. After: `tasks/boundary`.
+new word). Texts for people are the surfaces' business: a reason has a name, not a sentence. Before: `tasks/boundary/model`. After: `tasks/boundary/detector`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from backscroll.tasks.boundary_features import Said
+from backscroll.tasks.boundary.features import Said
 
 _MOST = 6
 _LEAST = 0.05

@@ -1,7 +1,7 @@
 """Signals: what of a thread the detector of boundaries looks at, one for each message that somebody said.
 
 Owns the way from messages to signals: outcomes and files of tool calls go to the assistant message that asked; system and tool messages, and
-texts that a program put in the person's place (reminders, summaries of compactions), are told apart. Refuses scores. After: `tasks/boundary`.
+texts that a program put in the person's place (reminders, summaries of compactions), are told apart. Refuses scores. After: `tasks/boundary/detector`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 
-from backscroll.derive.sentences_cues import paths_in
+from backscroll.derive.essence.cues import paths_in
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall, ToolResult

@@ -1,7 +1,7 @@
 """Comparing two tasks: what they have in common, and where they differ.
 
 Looks at files, tools, commands, what was decided, what went wrong, and the words that tell what it was about. Pure: messages
-come in, nothing is read. Before: `derive/digest`, `derive/essentials`. After: `engine/tasking_compare`, `backscroll task compare`.
+come in, nothing is read. Before: `derive/digest`, `derive/essence/essentials`. After: `engine/work/comparison`, `backscroll task compare`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from backscroll.derive.digest import digests_of
-from backscroll.derive.essentials import Kind, essentials
-from backscroll.recall.cut import cut_words, stopwords
-from backscroll.recall.words import folded, is_unspaced, stem
+from backscroll.derive.essence.essentials import Kind, essentials
+from backscroll.recall.text.terms import cut_words, stopwords
+from backscroll.recall.text.words import folded, is_unspaced, stem
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.task import Task
 

@@ -2,8 +2,8 @@
 
 Owns the rules for what is missing (what "it doesn't work" means, the words of an error, which file, which version, which of two
 instructions holds, what "better" means) and for what is not: what the history already answers is never asked. An answer is a message
-of the user's; `answered` finds it. The cues are data (`followup.toml`). Before: `tasks/planning_points`,
-`tasks/preferences`. After: `engine/remembering_plans`, where a model may ask better.
+of the user's; `answered` finds it. The cues are data (`followup.toml`). Before: `tasks/lifecycle/points`,
+`tasks/preferences/preferences`. After: `engine/work/memory/plans`, where a model may ask better.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple, cast
 
+from backscroll.derive.essence.cues import CODE, lowered, paths_in
 from backscroll.derive.recipe import Recipe
-from backscroll.derive.sentences_cues import CODE, lowered, paths_in
-from backscroll.tasks.memory_ask import lines_of
-from backscroll.tasks.memory_notes import quoted
-from backscroll.tasks.planning import Said
-from backscroll.tasks.planning_points import is_vague, language_in, points_of
-from backscroll.tasks.preferences import fold
-from backscroll.tasks.preferences_reading import Stated, read_text, statements
+from backscroll.tasks.lifecycle.plans import Said
+from backscroll.tasks.lifecycle.points import is_vague, language_in, points_of
+from backscroll.tasks.memory.notes import quoted
+from backscroll.tasks.memory.request import lines_of
+from backscroll.tasks.preferences.preferences import fold
+from backscroll.tasks.preferences.reading import Stated, read_text, statements
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json

@@ -3,7 +3,7 @@
 Owns the order: what the user's feedback asks for, point by point; what is still failing; what is still to do; what holds and what the
 user prefers; a check at the end. What was tried without success stands beside the step it concerns, so that it is not done again in
 the same way. The plan changes with the feedback, because it is made of it. Refuses reading a store and doing anything. Before:
-`tasks/planning_points`, `derive/essentials`. After: `engine/remembering_plans`, where a model may make a better one.
+`tasks/lifecycle/points`, `derive/essence/essentials`. After: `engine/work/memory/plans`, where a model may make a better one.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from backscroll.derive.clusters import likeness, pieces
 from backscroll.derive.recipe import Recipe
-from backscroll.tasks.memory_ask import lines_of
-from backscroll.tasks.memory_notes import quoted
-from backscroll.tasks.planning_points import Point, language_in, plan_words, points_of
+from backscroll.derive.summaries.clusters import likeness, pieces
+from backscroll.tasks.lifecycle.points import Point, language_in, plan_words, points_of
+from backscroll.tasks.memory.notes import quoted
+from backscroll.tasks.memory.request import lines_of
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory

@@ -2,7 +2,7 @@
 
 Owns the cutting (sentences, list items, "also", 还有) and what a point asks for (mend, add, take out, change, answer). A verdict that says
 nothing about what is wrong ("still broken", 不对) is told as vague, so that somebody asks instead of guessing. The cues are data
-(`planning.toml`). Before: `derive/sentences`. After: `tasks/planning`, `tasks/followup`.
+(`planning.toml`). Before: `derive/essence/sentences`. After: `tasks/lifecycle/plans`, `tasks/lifecycle/followup`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import cache
 from importlib import resources
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from backscroll.derive.sentences import sentences
-from backscroll.derive.sentences_cues import CODE, lowered, paths_in
-from backscroll.tasks.memory_notes import quoted
+from backscroll.derive.essence.cues import CODE, lowered, paths_in
+from backscroll.derive.essence.sentences import sentences
+from backscroll.tasks.memory.notes import quoted
 from backscroll.vocab.part import Json
 
 Wish: TypeAlias = Literal["error", "missing", "remove", "change", "question", "other", "unclear"]

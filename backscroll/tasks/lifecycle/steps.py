@@ -3,7 +3,7 @@
 Owns the states and what leads from one to the other; who may take a step and what it does to the context is decided elsewhere.
 A step names its task, and the place in the history where it was taken; what belongs to a task follows from these places, so
 messages that are deleted, put in or moved later need no bookkeeping. Pure. Before: `record/acts` (which steps hold). After:
-`engine/tasking`.
+`engine/work/tasks`.
 """
 
 from __future__ import annotations

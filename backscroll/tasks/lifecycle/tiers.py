@@ -1,7 +1,7 @@
 """Tiers: how near a task is, and whether two titles mean the same.
 
 Short: the task at hand, whole. Middle: the few tasks before it, as summaries. Long: everything else, as what was remembered of
-it. Pure. Before: `tasks/lifecycle`, `recall/words`. After: `engine/tasking`, `engine/tasking_block`.
+it. Pure. Before: `tasks/lifecycle/steps`, `recall/text/words`. After: `engine/work/tasks`, `engine/work/task_block`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from backscroll.recall.cut import stopwords
-from backscroll.recall.words import index_words, normalized
+from backscroll.recall.text.terms import stopwords
+from backscroll.recall.text.words import index_words, normalized
 from backscroll.vocab.task import Task
 
 #: Ended or resting tasks whose summaries prompts show.

@@ -2,7 +2,7 @@
 
 Most important first: who it is and how it stands always, then the feedback, the plan, what is open, what earlier times teach.
 Lines go into the text in a fixed order, whichever of them fit. The words are data (`lifecycle_words.toml`). Pure: how tokens are
-counted is passed in. Before: `tasks/lifecycle`. After: `engine/tasking_block`.
+counted is passed in. Before: `tasks/lifecycle/steps`. After: `engine/work/task_block`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from backscroll.derive.essentials import Essential
-from backscroll.derive.essentials import Kind as EssentialKind
+from backscroll.derive.essence.essentials import Essential
+from backscroll.derive.essence.essentials import Kind as EssentialKind
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.task import Task, TaskState
 

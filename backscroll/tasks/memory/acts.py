@@ -2,7 +2,7 @@
 
 Owns the fold of these acts (`REMEMBERED` events in force, oldest first) over the derived memories. What a person wrote about messages
 names them: where one was changed or deleted since, the words are withheld with a note, and what the rules say stands again if they
-still say something. Refuses reading the log. Before: `record/acts`, `tasks/memory`. After: `engine/remembering_reading`.
+still say something. Refuses reading the log. Before: `record/acts`, `tasks/memory/memory`. After: `engine/work/memory/reading`.
 
 An act's head holds `act`, `memory` (its id; not for an added one), `kind`, `sources` (messages) and `revisions`; its sealed body the
 `text`.
@@ -17,8 +17,8 @@ from typing import TypeAlias, cast
 
 from backscroll.errors import InvalidInput
 from backscroll.record.chain import words_from_bytes
-from backscroll.tasks.lifecycle import WITHHELD
-from backscroll.tasks.memory import memory_id
+from backscroll.tasks.lifecycle.steps import WITHHELD
+from backscroll.tasks.memory.memory import memory_id
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json

@@ -2,7 +2,7 @@
 
 Owns finding the three sentences in what people and the assistant said: cause, fix, evidence, in this order. A talk is read as a whole: the user tells a
 trouble, the assistant states what it found, then what is done about it, and the user or a tool shows how it went; without such an end nothing counts but sentences whose words
-say by themselves what they are. Refuses writing notes. Before: `tasks/memory_turns`. After: `tasks/memory_outcomes` and `tasks/memory_lessons`.
+say by themselves what they are. Refuses writing notes. Before: `tasks/memory/turns`. After: `tasks/memory/outcomes` and `tasks/memory/lessons`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backscroll.derive.digest import Digest
-from backscroll.derive.sentences_cues import NUMBER, marked
-from backscroll.tasks.memory_moves import wrong
-from backscroll.tasks.memory_notes import quoted
-from backscroll.tasks.memory_turns import PLAN, WIDE, Turn, Weighed, plain_of, size_of, turns_of
+from backscroll.derive.essence.cues import NUMBER, marked
+from backscroll.tasks.memory.moves import wrong
+from backscroll.tasks.memory.notes import quoted
+from backscroll.tasks.memory.turns import PLAN, WIDE, Turn, Weighed, plain_of, size_of, turns_of
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.message import Message
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 MOST = 3  # arcs of one task, the last ones
 _SHOWN = 200  # characters of each part

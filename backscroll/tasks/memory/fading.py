@@ -1,7 +1,7 @@
 """Fading: what is not used weighs less with time, never nothing; what is used holds longer.
 
 Owns the arithmetic. Nothing is erased by it: a faded memory stands further down, and counts in full again once it is used or said
-again. Refuses the clock: the moment is given. Before: `vocab/task`. After: `engine/remembering_reading`, `tasks/relevance`.
+again. Refuses the clock: the moment is given. Before: `vocab/task`. After: `engine/work/memory/reading`, `tasks/memory/relevance`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from backscroll.vocab.moment import microseconds
 from backscroll.vocab.task import Memory, MemoryKind
+from backscroll.vocab.values.moment import microseconds
 
 LEAST = 0.1  # what the oldest memory still weighs
 _DAY = 86_400 * 1_000_000

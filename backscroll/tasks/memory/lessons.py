@@ -1,7 +1,7 @@
 """What was learned in a task: what failed and why, what then worked, what was refused, why it was given up.
 
 Owns the pairing of errors with what mended them: of tools by their aim, of people by what they said before and after. Every note
-quotes its sources. Before: `derive/digest`, `derive/sentences_cues`. After: `tasks/memory`; `engine/remembering` gives them as
+quotes its sources. Before: `derive/digest`, `derive/essence/cues`. After: `tasks/memory/memory`; `engine/work/memory/memories` gives them as
 hints when the like comes up again.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backscroll.derive.digest import Digest
-from backscroll.derive.sentences_cues import Marked, marked
-from backscroll.tasks.memory_arcs import Arc, trouble_before
-from backscroll.tasks.memory_notes import Note, aim, deed, failed, quoted, worked
+from backscroll.derive.essence.cues import Marked, marked
+from backscroll.tasks.memory.arcs import Arc, trouble_before
+from backscroll.tasks.memory.notes import Note, aim, deed, failed, quoted, worked
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.task import MemoryKind, Task, TaskState

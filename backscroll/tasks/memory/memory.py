@@ -4,8 +4,8 @@ Owns the recipe: from a task and its live messages to memories, by rules, each w
 say (`found_in`) is an artefact under a key over their content; what the task's own events say (results, feedback, reasons) is
 read anew every time, so nothing outlives them. The id of a memory follows from its kind, its task and the messages it rests on,
 never from its words: it is the same after a rebuild and gives nothing away. Refuses reading a store, the person's own layer
-(`tasks/memory_acts`) and what people prefer across tasks (`tasks/preferences`). Before: `derive/summary`, `derive/digest`. After:
-`engine/remembering_reading` gets or makes them.
+(`tasks/memory/acts`) and what people prefer across tasks (`tasks/preferences/preferences`). Before: `derive/summaries/summary`, `derive/digest`. After:
+`engine/work/memory/reading` gets or makes them.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from dataclasses import dataclass
 from typing import cast
 
 from backscroll.derive.digest import digests_of
-from backscroll.derive.gist import gist_messages, inputs_of, shown
+from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.sentences import rough_count
-from backscroll.derive.summary import summarise_messages
-from backscroll.formats.json_text import dumps
+from backscroll.derive.summaries.gist import gist_messages, inputs_of, shown
+from backscroll.derive.summaries.summary import summarise_messages
 from backscroll.formats.language import language_of
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
-from backscroll.tasks.memory_arcs import arcs_of
-from backscroll.tasks.memory_lessons import lessons_of, verdicts_of
-from backscroll.tasks.memory_notes import FileChange, Note, quoted, words_of
-from backscroll.tasks.memory_outcomes import REPORT, accepted_of, files_of, outcomes_of, with_changes
-from backscroll.tasks.preferences import preferences_in
+from backscroll.tasks.memory.arcs import arcs_of
+from backscroll.tasks.memory.lessons import lessons_of, verdicts_of
+from backscroll.tasks.memory.notes import FileChange, Note, quoted, words_of
+from backscroll.tasks.memory.outcomes import REPORT, accepted_of, files_of, outcomes_of, with_changes
+from backscroll.tasks.preferences.preferences import preferences_in
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json

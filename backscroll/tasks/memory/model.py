@@ -1,7 +1,7 @@
 """Memories in the words of a model: from its lines to the same nouns that the rules make.
 
 Owns the labels by which lines are told apart and what stays of the rule-made memories beside them: results, feedback and reasons that
-people wrote down, and changed files, are facts that no model rewrites. Before: `tasks/memory_ask`. After: `engine/remembering_reading`.
+people wrote down, and changed files, are facts that no model rewrites. Before: `tasks/memory/request`. After: `engine/work/memory/reading`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from backscroll.tasks.memory import Found, memory_id
-from backscroll.tasks.memory_ask import lines_of
-from backscroll.tasks.memory_notes import quoted
+from backscroll.tasks.memory.memory import Found, memory_id
+from backscroll.tasks.memory.notes import quoted
+from backscroll.tasks.memory.request import lines_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind, Task
 

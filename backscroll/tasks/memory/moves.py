@@ -1,8 +1,8 @@
 """What a sentence does in a talk: it asks, requests, wishes, plans, instructs, tells that something is wrong, or reports.
 
 Owns telling these apart by grammar: word order, mood, aspect, negation, modal verbs and other closed classes (`memory_moves.toml`), because what
-people talk about has no end and how they ask or report has one. Refuses deciding what came of a task. Before: `derive/sentences_cues`.
-After: `tasks/memory_arcs`, `tasks/memory_outcomes`.
+people talk about has no end and how they ask or report has one. Refuses deciding what came of a task. Before: `derive/essence/cues`.
+After: `tasks/memory/arcs`, `tasks/memory/outcomes`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cache
 from importlib import resources
 from typing import cast
 
-from backscroll.derive.sentences_cues import NUMBER, Marked, lowered
-from backscroll.vocab.pattern import late
+from backscroll.derive.essence.cues import NUMBER, Marked, lowered
+from backscroll.vocab.values.pattern import late
 
 _HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
 _WORD = late(r"[a-z]+(?:'[a-z]+)?")

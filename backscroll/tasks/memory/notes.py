@@ -1,7 +1,7 @@
 """Notes: what the rules find worth remembering, before it is a memory; and the few words that they need of their own.
 
 Owns the nouns and how quotations are cut. The words are data (`memory_words.toml`), in the language of the task. After:
-`tasks/memory_outcomes` and `tasks/memory_lessons` make notes, `tasks/memory` makes memories of them.
+`tasks/memory/outcomes` and `tasks/memory/lessons` make notes, `tasks/memory/memory` makes memories of them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from importlib import resources
 from typing import cast
 
 from backscroll.derive.digest import Digest
-from backscroll.derive.essentials_reading import command_name
+from backscroll.derive.essence.reading import command_name
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.pattern import late
 from backscroll.vocab.task import MemoryKind
+from backscroll.vocab.values.pattern import late
 
 LONGEST = 280  # characters of a quotation
 _SPACE = late(r"\s+")

@@ -1,7 +1,7 @@
 """What came of a task: results that were accepted, decisions, tests that pass, what the user confirmed; and changed files.
 
 Owns the rules for these; every note quotes what it rests on. Refuses outcomes of a cancelled task: there is none. Before:
-`derive/digest`, `derive/essentials`, `derive/sentences_cues`. After: `tasks/memory`.
+`derive/digest`, `derive/essence/essentials`, `derive/essence/cues`. After: `tasks/memory/memory`.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from backscroll.derive.clusters import pieces
 from backscroll.derive.digest import Digest
-from backscroll.derive.essentials import Essential, Kind
-from backscroll.derive.essentials_reading import findings
-from backscroll.derive.importance import weigh_sentence
-from backscroll.derive.sentences_cues import Marked, marked
-from backscroll.tasks.memory_arcs import Arc, says_something
-from backscroll.tasks.memory_moves import asks, wishes, wrong
-from backscroll.tasks.memory_notes import FileChange, Note, aim, deed, failed, quoted, worked
-from backscroll.tasks.memory_turns import size_of
-from backscroll.tasks.preferences import SHOWN
-from backscroll.tasks.preferences_reading import read_text
+from backscroll.derive.essence.cues import Marked, marked
+from backscroll.derive.essence.essentials import Essential, Kind
+from backscroll.derive.essence.importance import weigh_sentence
+from backscroll.derive.essence.reading import findings
+from backscroll.derive.summaries.clusters import pieces
+from backscroll.tasks.memory.arcs import Arc, says_something
+from backscroll.tasks.memory.moves import asks, wishes, wrong
+from backscroll.tasks.memory.notes import FileChange, Note, aim, deed, failed, quoted, worked
+from backscroll.tasks.memory.turns import size_of
+from backscroll.tasks.preferences.preferences import SHOWN
+from backscroll.tasks.preferences.reading import read_text
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.pattern import late
 from backscroll.vocab.task import MemoryKind, Task, TaskState
+from backscroll.vocab.values.pattern import late
 
 DECISIONS, CONFIRMED, PASSING = 8, 3, 4  # of each, at the most
 FILES = 40

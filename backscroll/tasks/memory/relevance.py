@@ -1,8 +1,8 @@
 """Which memories matter for a task: by meaning, by words, by the files it touches, by what kind of work it is.
 
 Owns the score and its reasons; every score comes with why. The vectors of an encoder are passed in, and words alone do where there is
-none. Refuses reading: memories are given, faded. The cues for kinds of work are data (`relevance.toml`). Before: `recall/words`,
-`tasks/memory_fading`. After: `engine/remembering`.
+none. Refuses reading: memories are given, faded. The cues for kinds of work are data (`relevance.toml`). Before: `recall/text/words`,
+`tasks/memory/fading`. After: `engine/work/memory/memories`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from importlib import resources
 from math import log
 from typing import TypeAlias, cast
 
+from backscroll.derive.essence.cues import lowered, paths_in
 from backscroll.derive.recipe import Count
-from backscroll.derive.sentences_cues import lowered, paths_in
-from backscroll.recall.cut import stopwords
-from backscroll.recall.words import index_words
+from backscroll.recall.text.terms import stopwords
+from backscroll.recall.text.words import index_words
 from backscroll.vocab.handle import IN_TEXT
-from backscroll.vocab.pattern import late
 from backscroll.vocab.task import Memory, MemoryKind
+from backscroll.vocab.values.pattern import late
 
 #: Texts in, rows of numbers of length 1 out.
 Encode: TypeAlias = "Callable[[Sequence[str]], Sequence[Sequence[float]]]"

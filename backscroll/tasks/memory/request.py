@@ -1,9 +1,9 @@
 """What a model is asked about a task, and what is read from its answer: memories, plans, follow-up questions.
 
-Owns the plans (`derive/model_ask` calls them so): the data inside a frame, the texts of the prompts (`prompts/*.toml`), the rule-made
+Owns the plans (`derive/models/request` calls them so): the data inside a frame, the texts of the prompts (`prompts/*.toml`), the rule-made
 text that stands until the answer can be used; and the reading of the answer, line by line, each with the marks of the messages
 it rests on. A line whose marks lead nowhere is left out: what a model cannot show is not remembered. Refuses calling anybody.
-Before: `derive/model_ask`, `derive/flat`. After: `engine/modelling` makes the call and folds.
+Before: `derive/models/request`, `derive/flat`. After: `engine/models/recipes` makes the call and folds.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from importlib import resources
 from typing import NamedTuple, cast
 
 from backscroll.derive.flat import flat
-from backscroll.derive.gist import Gist, gist_messages, shown
-from backscroll.derive.model_ask import PROSE, SCHEMA, Ask, Plan, frame_name
+from backscroll.derive.models.request import PROSE, SCHEMA, Ask, Plan, frame_name
 from backscroll.derive.recipe import Count, Recipe
+from backscroll.derive.summaries.gist import Gist, gist_messages, shown
 from backscroll.vocab.handle import IN_TEXT, handle_of, parse_handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 INPUT = 24_000  # tokens of a task that a model gets to see
 VERSION = 1

@@ -1,7 +1,7 @@
 """The messages of a task as turns of a talk: what each does, and how well each of its sentences would tell a cause, a fix or evidence.
 
 Owns the weights of words (`memory_arcs.toml`) and the flags of a message: it asks or wishes, tells what is wrong, follows the results of tools.
-Thanks, wishes, questions and plans tell nothing. Refuses choosing. Before: `tasks/memory_moves`. After: `tasks/memory_arcs`.
+Thanks, wishes, questions and plans tell nothing. Refuses choosing. Before: `tasks/memory/moves`. After: `tasks/memory/arcs`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from importlib import resources
 from typing import cast
 
 from backscroll.derive.digest import Digest
-from backscroll.derive.sentences_cues import lowered, marked
-from backscroll.tasks.memory_moves import asks, fails, instructs, proposes, reports, wishes, wrong
-from backscroll.tasks.memory_notes import worked
+from backscroll.derive.essence.cues import lowered, marked
+from backscroll.tasks.memory.moves import asks, fails, instructs, proposes, reports, wishes, wrong
+from backscroll.tasks.memory.notes import worked
 from backscroll.vocab.message import Message
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 WIDE = 20_000  # characters of a message that are read
 _LONG = 400  # characters of a sentence that is read

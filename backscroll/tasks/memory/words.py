@@ -1,7 +1,7 @@
 """Memories as text: the lines of the memory section, of what a new task begins with, of a reminder.
 
 Owns the wording and the order; the words of our own are data (`memory_words.toml`). What is told is said to be a record, not a
-request. Refuses choosing what is told. Before: `tasks/relevance`. After: `engine/remembering`.
+request. Refuses choosing what is told. Before: `tasks/memory/relevance`. After: `engine/work/memory/memories`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from backscroll.tasks.memory_notes import quoted, words_of
-from backscroll.tasks.relevance import ORDER
+from backscroll.tasks.memory.notes import quoted, words_of
+from backscroll.tasks.memory.relevance import ORDER
 from backscroll.vocab.handle import IN_TEXT, Handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind

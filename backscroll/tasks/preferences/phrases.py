@@ -1,7 +1,7 @@
 """The phrases by which people state preferences, and what preferences are about: tables, read once.
 
 Owns the reading of `preferences_en.toml`, `preferences_zh.toml` and `preferences_matters.toml`. Refuses texts. After:
-`tasks/preferences_reading`.
+`tasks/preferences/reading`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import resources
 from typing import NamedTuple, cast
 
 from backscroll.vocab.part import Json
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
 

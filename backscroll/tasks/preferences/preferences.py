@@ -2,7 +2,7 @@
 
 Owns the fold over statements in order: said again, it is surer; contradicted, the latest wins and the other steps back (it is there
 again when the contradiction is deleted); and what follows from them (`defaults_from`). Refuses reading a store and the clock: ages
-are given. Before: `tasks/preferences_reading`. After: `engine/remembering_reading`, plans and the memory section.
+are given. Before: `tasks/preferences/reading`. After: `engine/work/memory/reading`, plans and the memory section.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from backscroll.derive.clusters import likeness, pieces
 from backscroll.derive.recipe import Recipe
-from backscroll.tasks.memory_notes import quoted
-from backscroll.tasks.preferences_reading import Aspect, Stated, read_text, statements
+from backscroll.derive.summaries.clusters import likeness, pieces
+from backscroll.tasks.memory.notes import quoted
+from backscroll.tasks.preferences.reading import Aspect, Stated, read_text, statements
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.task import Memory, MemoryKind
@@ -71,7 +71,7 @@ class Preference:
 
 def statement_id(stated: Stated) -> str:
     """The id of a preference by one of its statements: never by its words."""
-    from backscroll.tasks.memory import memory_id
+    from backscroll.tasks.memory.memory import memory_id
 
     return memory_id("preference", "", (stated.message,), stated.number)
 

@@ -2,7 +2,7 @@
 
 Owns which facts of a graph last, which come first, and their wording. A line says nothing that its own sources do not: a name that only
 another message says is not used, so that deleting the one never leaves the other behind. Refuses choosing threads and reading
-graphs from a store. Words are data (`profile.toml`). Before: `graph/fold`, `tasks/relevance`. After: `engine/people/block`.
+graphs from a store. Words are data (`profile.toml`). Before: `graph/fold`, `tasks/memory/relevance`. After: `engine/knowledge/people/block`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from functools import cache
 from importlib import resources
 from typing import Any, cast
 
-from backscroll.derive.ontology import is_relation, predicate, types
+from backscroll.derive.extract.ontology import is_relation, predicate, types
 from backscroll.graph.fold import Graph
-from backscroll.graph.telling import one_line
-from backscroll.graph.view import Evidence, Fact, NodeView, Rank
-from backscroll.tasks.relevance import Encode, terms_of
+from backscroll.graph.reading.view import Evidence, Fact, NodeView, Rank
+from backscroll.graph.reading.words import one_line
+from backscroll.tasks.memory.relevance import Encode, terms_of
 from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.ids import Ref
 

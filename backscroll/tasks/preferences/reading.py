@@ -3,7 +3,7 @@
 Owns the reading: which sentences state a preference, how firmly, for or against what, and what it is about (a language, a name, a
 style, a tool, or just a way to do things). Local: one message is read by itself. The phrases are data (`preferences_en.toml`,
 `preferences_zh.toml`, `preferences_matters.toml`). Refuses questions, code, quotations, what programs put into a user's message, and
-weighing one statement against another (`tasks/preferences`). Before: `derive/sentences_cues`.
+weighing one statement against another (`tasks/preferences/preferences`). Before: `derive/essence/cues`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from backscroll.derive.sentences_cues import lowered, marked
-from backscroll.formats.json_text import dumps
+from backscroll.derive.essence.cues import lowered, marked
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
-from backscroll.tasks.memory_notes import quoted
-from backscroll.tasks.preferences_phrases import HAN, Phrases, matters, phrases, trigger
+from backscroll.tasks.memory.notes import quoted
+from backscroll.tasks.preferences.phrases import HAN, Phrases, matters, phrases, trigger
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 Aspect: TypeAlias = Literal["language", "name", "style", "tool", "practice", "taste"]
 _WIDE, _END = (

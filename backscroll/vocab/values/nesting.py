@@ -1,7 +1,7 @@
 """How deep lists and objects stand inside each other: the limits, and a look that needs no stack of its own.
 
 Reading, writing and walking a JSON value take a call on the stack for every level, so what is nested deeper is refused where it
-comes in, with the place, instead of failing somewhere later. Before: nothing. After: `record/chain`, `formats/rows`.
+comes in, with the place, instead of failing somewhere later. Before: nothing. After: `record/chain`, `formats/sources/rows`.
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from backscroll.errors import BackscrollError, Conflict
-from backscroll.workspace.edits_draft import Planned
-from backscroll.workspace.edits_journal import Entry, Step, clear, noted, put_back
-from backscroll.workspace.edits_plan import Plan
-from backscroll.workspace.files import Files
-from backscroll.workspace.guard import shown
+from backscroll.workspace.edits.draft import Planned
+from backscroll.workspace.edits.journal import Entry, Step, clear, noted, put_back
+from backscroll.workspace.edits.plan import Plan
+from backscroll.workspace.files.files import Files
+from backscroll.workspace.files.guard import shown
 from backscroll.workspace.wrote import Wrote, note_wrote
 
 

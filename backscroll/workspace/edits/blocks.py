@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 
 from backscroll.errors import FormatError
-from backscroll.workspace.edit import Replace
-from backscroll.workspace.edits_fences import FENCE, name_in
+from backscroll.workspace.edits.edit import Replace
+from backscroll.workspace.edits.fences import FENCE, name_in
 
 _OPENS = re.compile(r"^\s{0,3}(<{5,}|-{5,}) ?SEARCH>?\s*$")
 _HINT = "a block is: <<<<<<< SEARCH, the lines that stand there, =======, the new lines, >>>>>>> REPLACE"

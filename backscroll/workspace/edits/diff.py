@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from backscroll.errors import FormatError
-from backscroll.workspace.edit import Hunk, Patch
+from backscroll.workspace.edits.edit import Hunk, Patch
 
 _HEAD = re.compile(r"^@@+(?: -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))?)?(?: @@+)?(.*)$")
 _GIT = re.compile(r"^diff --git (.+)$")

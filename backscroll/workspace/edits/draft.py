@@ -17,12 +17,12 @@ from typing import Literal, TypeAlias
 
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.vocab.change import Action
-from backscroll.workspace.edit import Patch, Replace, Write
-from backscroll.workspace.edits_match import Document, Found, find_hunk, find_replace
-from backscroll.workspace.encoding import Text, decoded, encoded, with_newlines
-from backscroll.workspace.files import Content
-from backscroll.workspace.guard import shown
-from backscroll.workspace.syntax import flaw
+from backscroll.workspace.edits.edit import Patch, Replace, Write
+from backscroll.workspace.edits.match import Document, Found, find_hunk, find_replace
+from backscroll.workspace.edits.syntax import flaw
+from backscroll.workspace.files.encoding import Text, decoded, encoded, with_newlines
+from backscroll.workspace.files.files import Content
+from backscroll.workspace.files.guard import shown
 
 #: What an edit that breaks the syntax of a file leads to. A file that was broken before is only warned of.
 Syntax: TypeAlias = Literal["refuse", "warn"]

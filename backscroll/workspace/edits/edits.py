@@ -3,7 +3,7 @@
 Owns reading every form of edit in the order in which they stand in a text, and the one call that does it all. The forms:
 search/replace blocks (`edits_blocks`), unified diffs (`edits_diff`), patches (`edits_patch`), whole files in fenced blocks
 (`edits_fences`). The way: `parse_edits` → `plan` (checked, previewed) → `apply` (all or nothing) → `undo`. Refuses: a block that is
-cut off; text without edits gives none. After: `act/tools`, `engine/changing`.
+cut off; text without edits gives none. After: `act/tools`, `engine/folder/workroom`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backscroll.errors import InvalidInput
-from backscroll.workspace import edits_blocks, edits_diff, edits_fences, edits_patch
-from backscroll.workspace.edit import Delete, Edit, Hunk, Patch, Replace, Write
-from backscroll.workspace.edits_apply import Applied, apply, undo
-from backscroll.workspace.edits_plan import Plan, Planned, plan
-from backscroll.workspace.files import Files
+from backscroll.workspace.edits import blocks as edits_blocks
+from backscroll.workspace.edits import diff as edits_diff
+from backscroll.workspace.edits import fences as edits_fences
+from backscroll.workspace.edits import patch as edits_patch
+from backscroll.workspace.edits.application import Applied, apply, undo
+from backscroll.workspace.edits.edit import Delete, Edit, Hunk, Patch, Replace, Write
+from backscroll.workspace.edits.plan import Plan, Planned, plan
+from backscroll.workspace.files.files import Files
 
 __all__ = [
     "Applied",

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from backscroll.errors import FormatError
-from backscroll.workspace.edit import Write
+from backscroll.workspace.edits.edit import Write
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _LABEL = re.compile(

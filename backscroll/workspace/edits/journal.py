@@ -20,11 +20,11 @@ from typing import cast
 
 from backscroll.errors import BackscrollError, Conflict
 from backscroll.vocab.part import Json
-from backscroll.workspace.files import Files
-from backscroll.workspace.guard import shown
+from backscroll.workspace.files.files import Files
+from backscroll.workspace.files.guard import shown
+from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY
+from backscroll.workspace.files.walk import said
 from backscroll.workspace.holding import take_lock
-from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY
-from backscroll.workspace.walking import said
 
 
 @dataclass(frozen=True, slots=True)

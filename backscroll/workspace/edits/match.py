@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import NoReturn
 
 from backscroll.errors import InvalidInput
-from backscroll.workspace.edit import Hunk, Replace
+from backscroll.workspace.edits.edit import Hunk, Replace
 
 _NUMBERED = re.compile(r"^\s*\d+ ?[|│:→\t]")
 _SHOWN = 8  # lines of what is nearest

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from backscroll.errors import FormatError
-from backscroll.workspace.edit import Delete, Edit, Hunk, Patch, Write
+from backscroll.workspace.edits.edit import Delete, Edit, Hunk, Patch, Write
 
 _FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$")
 _MOVE = re.compile(r"^\*\*\* Move to: (.+?)\s*$")

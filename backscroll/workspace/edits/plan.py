@@ -13,11 +13,11 @@ from pathlib import PurePosixPath
 from typing import NoReturn
 
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, NotFound
-from backscroll.workspace.edit import Delete, Edit, Patch, Replace, Write
-from backscroll.workspace.edits_draft import Draft, Planned, Syntax
-from backscroll.workspace.files import Files
-from backscroll.workspace.guard import shown
-from backscroll.workspace.walking import check_name
+from backscroll.workspace.edits.draft import Draft, Planned, Syntax
+from backscroll.workspace.edits.edit import Delete, Edit, Patch, Replace, Write
+from backscroll.workspace.files.files import Files
+from backscroll.workspace.files.guard import shown
+from backscroll.workspace.files.walk import check_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,11 @@ from typing import NoReturn
 
 from backscroll.config import default_store
 from backscroll.errors import Conflict, InvalidInput, NotFound
-from backscroll.workspace.encoding import Newline, decoded, encoded, is_binary, with_newlines
-from backscroll.workspace.guard import Guard, shown
-from backscroll.workspace.open_flags import CLOEXEC, NOCTTY, NOFOLLOW, NONBLOCK
-from backscroll.workspace.putting import put
-from backscroll.workspace.walking import Spot, Walker, check_new, kind_of
+from backscroll.workspace.files.encoding import Newline, decoded, encoded, is_binary, with_newlines
+from backscroll.workspace.files.guard import Guard, shown
+from backscroll.workspace.files.open_flags import CLOEXEC, NOCTTY, NOFOLLOW, NONBLOCK
+from backscroll.workspace.files.replacement import put
+from backscroll.workspace.files.walk import Spot, Walker, check_new, kind_of
 
 _READ = os.O_RDONLY | NOFOLLOW | NONBLOCK | NOCTTY | CLOEXEC
 _PIECE = 1 << 20
@@ -247,7 +247,7 @@ class Files:
 
     def recover(self) -> list[str]:
         """Put right what a crash in the middle of a set of edits left; what was done, a sentence each."""
-        from backscroll.workspace.edits_journal import recover  # built on this module
+        from backscroll.workspace.edits.journal import recover  # built on this module
 
         return recover(self)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from backscroll.workspace.patterns import parse_line
+from backscroll.workspace.files.patterns import parse_line
 
 
 @dataclass(frozen=True, slots=True)

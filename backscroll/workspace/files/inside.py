@@ -1,8 +1,8 @@
 """Reaching files inside a folder without ever being led out of it.
 
 Owns opening and looking at a path component by component, following no symbolic link. Refuses: deciding what to do with a file
-(`workspace/looking`, `workspace/restoring`). A path checked first and opened afterwards can be swapped in between; a
-folder that is already open cannot. Before: nothing. After: `workspace/looking`, `workspace/restoring`.
+(`workspace/snapshots/looking`, `workspace/snapshots/restoring`). A path checked first and opened afterwards can be swapped in between; a
+folder that is already open cannot. Before: nothing. After: `workspace/snapshots/looking`, `workspace/snapshots/restoring`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from backscroll.errors import InvalidInput
-from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW, NONBLOCK
+from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW, NONBLOCK
 
 _FOLDER = os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC
 _FILE = os.O_RDONLY | NOFOLLOW | NONBLOCK | CLOEXEC

@@ -18,12 +18,12 @@ from functools import lru_cache
 from importlib.resources import files as data_files
 
 from backscroll.errors import BackscrollError, InvalidInput, NotFound
-from backscroll.workspace.encoding import is_binary
-from backscroll.workspace.files import Files
-from backscroll.workspace.guard import shown
-from backscroll.workspace.ignoring import Chosen, Ignore
-from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY, NOCTTY, NOFOLLOW, NONBLOCK
-from backscroll.workspace.walking import kind_of
+from backscroll.workspace.files.encoding import is_binary
+from backscroll.workspace.files.files import Files
+from backscroll.workspace.files.guard import shown
+from backscroll.workspace.files.ignore import Chosen, Ignore
+from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOCTTY, NOFOLLOW, NONBLOCK
+from backscroll.workspace.files.walk import kind_of
 
 _FOLDER = os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC
 _PEEK = os.O_RDONLY | NOFOLLOW | NONBLOCK | NOCTTY | CLOEXEC

@@ -1,8 +1,8 @@
 """Patterns that say which files count: those of ignore files, and of one's own.
 
 Owns the meaning of patterns (`*.log`, `build/`, `!keep.log`, `docs/**`), of one ignore file and of several that stand above each
-other. Refuses: reading a folder (`workspace/looking`). Written here and not left to git, because the same files must count
-where there is no git; tests hold it against the real one (a `?` is one character here, and one byte there). After: `workspace/looking` (snapshots), `workspace/ignoring`
+other. Refuses: reading a folder (`workspace/snapshots/looking`). Written here and not left to git, because the same files must count
+where there is no git; tests hold it against the real one (a `?` is one character here, and one byte there). After: `workspace/snapshots/looking` (snapshots), `workspace/files/ignore`
 (listing and searching).
 """
 

@@ -13,9 +13,9 @@ import stat
 from contextlib import suppress
 
 from backscroll.errors import Conflict
-from backscroll.workspace.guard import shown
-from backscroll.workspace.open_flags import CLOEXEC, NOFOLLOW
-from backscroll.workspace.walking import Spot
+from backscroll.workspace.files.guard import shown
+from backscroll.workspace.files.open_flags import CLOEXEC, NOFOLLOW
+from backscroll.workspace.files.walk import Spot
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | CLOEXEC
 

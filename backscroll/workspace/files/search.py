@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backscroll.errors import BackscrollError, InvalidInput, NotFound
-from backscroll.workspace.encoding import decoded
-from backscroll.workspace.files import Files
-from backscroll.workspace.guard import shown
-from backscroll.workspace.ignoring import Chosen
-from backscroll.workspace.listing import Walk
+from backscroll.workspace.files.encoding import decoded
+from backscroll.workspace.files.files import Files
+from backscroll.workspace.files.guard import shown
+from backscroll.workspace.files.ignore import Chosen
+from backscroll.workspace.files.listing import Walk
 
 _WIDEST = 300  # characters of a line that are shown
 _LONGEST_QUERY = 2000

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, NotFound
-from backscroll.workspace.guard import Guard, shown
-from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
+from backscroll.workspace.files.guard import Guard, shown
+from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
 
 _FOLDER = os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC
 _LINKS = 40  # on the way to one file; more are a circle

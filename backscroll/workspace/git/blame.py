@@ -1,8 +1,8 @@
 """Which version of a file wrote each of its lines.
 
 Owns following lines from version to version, also where a block moved inside the file. Pure in spirit: contents are passed in,
-renames are already followed by whoever does so. Refuses: knowing what a version is (`engine/blaming`). Before:
-`workspace/line_history`. After: `engine/blaming`.
+renames are already followed by whoever does so. Refuses: knowing what a version is (`engine/folder/blame`). Before:
+`workspace/git/line_history`. After: `engine/folder/blame`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from backscroll.workspace.line_history import Run, matched, split_lines
+from backscroll.workspace.git.line_history import Run, matched, split_lines
 
 _MOVED = 3  # lines that must have moved together to count as moved and not as written anew
 _CANDIDATES = 8  # places from which a block may have come, that are compared

@@ -3,7 +3,7 @@
 Owns building a commit from HEAD and the agent's changes alone, moving the branch, and bringing the user's index along for these
 paths and no others. The working tree is never written. What the user has staged stays staged; a file that also holds other
 people's uncommitted edits gets only the agent's part, or is refused by name where the two cannot be told apart. Refuses:
-deciding which changes are the agent's (`engine/committing`). Before: `workspace/git`. After: `engine/committing`.
+deciding which changes are the agent's (`engine/folder/commits`). Before: `workspace/git/git`. After: `engine/folder/commits`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backscroll.errors import Conflict, InvalidInput, NotFound
-from backscroll.workspace.commits_index import Locked, build_index, changed_index
-from backscroll.workspace.commits_merging import Blob, Blobs, merged_with_head, merged_with_index
-from backscroll.workspace.commits_repository import Repository, find_repository
-from backscroll.workspace.commits_trust import programs_of, refuse, switched_off, unseen
-from backscroll.workspace.git import GitFailed
-from backscroll.workspace.inside import checked
-from backscroll.workspace.snapshots import Kind
+from backscroll.workspace.files.inside import checked
+from backscroll.workspace.git.git import GitFailed
+from backscroll.workspace.git.index import Locked, build_index, changed_index
+from backscroll.workspace.git.merge import Blob, Blobs, merged_with_head, merged_with_index
+from backscroll.workspace.git.repository import Repository, find_repository
+from backscroll.workspace.git.trust import programs_of, refuse, switched_off, unseen
+from backscroll.workspace.snapshots.snapshots import Kind
 
 _TRAILER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: \S")
 

@@ -2,7 +2,7 @@
 
 Owns finding git, a clean environment, time limits, and git's failures in our words. Refuses: knowing what it is run for. Two ways:
 `sealed` for our own repository (no settings of anybody), and `users` for the user's repository (their settings, for their
-name; no hooks, no programs of theirs). Before: nothing. After: `workspace/shadow`, `workspace/commits`.
+name; no hooks, no programs of theirs). Before: nothing. After: `workspace/snapshots/shadow`, `workspace/git/commits`.
 """
 
 from __future__ import annotations

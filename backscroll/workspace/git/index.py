@@ -2,7 +2,7 @@
 
 Owns temporary indexes and the lock. Git's own way: the new index is written into `index.lock`, which becomes `index` when the commit
 is made; whoever finds the lock waits or gives up, and a kill leaves the old index. Refuses: contents. Before:
-`workspace/commits_merging`. After: `workspace/commits`.
+`workspace/git/merge`. After: `workspace/git/commits`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from types import TracebackType
 from typing import Self
 
 from backscroll.errors import Conflict
-from backscroll.workspace.commits_merging import Blob
-from backscroll.workspace.commits_repository import Repository
-from backscroll.workspace.open_flags import CLOEXEC
+from backscroll.workspace.files.open_flags import CLOEXEC
+from backscroll.workspace.git.merge import Blob
+from backscroll.workspace.git.repository import Repository
 
 _WAIT = 5.0
 _AGAIN = 0.05

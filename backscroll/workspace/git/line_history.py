@@ -2,7 +2,7 @@
 
 Owns matching two lists of lines. Unique lines that both have are anchors (as in patience diff), what lies between is matched
 with the fewest changes, a piece at a time; so the work stays near the number of lines, whatever the texts are. Refuses: files, versions
-(`workspace/blame`). Before: nothing. After: `workspace/blame`, `workspace/comparing`.
+(`workspace/git/blame`). Before: nothing. After: `workspace/git/blame`, `workspace/snapshots/comparison`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Contents for a commit: the agent's part of a file on top of what HEAD has, and of what the user has staged.
 
 Owns contents as the repository would store them (line ends and filters of the user applied), and merging three of them. Refuses:
-merging what is no text, or what overlaps: that is for a person. Before: `workspace/commits_repository`. After: `workspace/commits`.
+merging what is no text, or what overlaps: that is for a person. Before: `workspace/git/repository`. After: `workspace/git/commits`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Literal
 
 from backscroll.errors import Conflict
-from backscroll.workspace.commits_repository import Repository
-from backscroll.workspace.comparing import is_binary
-from backscroll.workspace.snapshots import Kind
+from backscroll.workspace.git.repository import Repository
+from backscroll.workspace.snapshots.comparison import is_binary
+from backscroll.workspace.snapshots.snapshots import Kind
 
 _MODES: dict[Kind, str] = {"file": "100644", "exec": "100755", "link": "120000"}
 _KINDS: dict[str, Kind] = {mode: kind for kind, mode in _MODES.items()}

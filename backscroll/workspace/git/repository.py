@@ -1,7 +1,7 @@
 """The user's repository: where it is, what state it is in, and the few things done to it.
 
 Owns finding it, refusing states in which nobody should commit, its HEAD, identity and hooks. Refuses: contents
-(`workspace/commits_merging`) and the index (`workspace/commits_index`). Before: `workspace/git`. After: `workspace/commits`.
+(`workspace/git/merge`) and the index (`workspace/git/index`). Before: `workspace/git/git`. After: `workspace/git/commits`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backscroll.errors import Conflict, InvalidInput, NotFound
-from backscroll.workspace.git import GitFailed, Ran, run_git
+from backscroll.workspace.git.git import GitFailed, Ran, run_git
 
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",

@@ -2,8 +2,8 @@
 
 Owns reading them without running any, and names for them that can be compared later. A filter that a person set up for all their
 repositories is theirs. One that stands in the repository's own settings, and every hook, may have been put there by an agent with a
-command; whoever asked remembers which there were before an agent was at work. Refuses: remembering (`engine/committing`), running.
-Before: `workspace/git`. After: `workspace/commits`.
+command; whoever asked remembers which there were before an agent was at work. Refuses: remembering (`engine/folder/commits`), running.
+Before: `workspace/git/git`. After: `workspace/git/commits`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backscroll.errors import Conflict
-from backscroll.workspace.git import GitFailed, run_git
+from backscroll.workspace.git.git import GitFailed, run_git
 
 HOOKS = ("pre-commit", "commit-msg", "post-commit")
 _LARGEST_HOOK = 10_000_000

@@ -1,8 +1,8 @@
 """Comparing the files of two snapshots without git, and what both keepers have in common there.
 
 Owns renames by equal content and by likeness, counted lines, unified diffs, and what is said of files whose content was not
-kept. Refuses: reading contents by itself (they are passed in). Before: `workspace/line_history`. After: `workspace/shadow`,
-`workspace/hashed`.
+kept. Refuses: reading contents by itself (they are passed in). Before: `workspace/git/line_history`. After: `workspace/snapshots/shadow`,
+`workspace/snapshots/hashed`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from backscroll.vocab.change import FileChange
-from backscroll.workspace.line_history import counted, hunks, split_lines
-from backscroll.workspace.snapshots import ERASED, Entry
+from backscroll.workspace.git.line_history import counted, hunks, split_lines
+from backscroll.workspace.snapshots.snapshots import ERASED, Entry
 
 _LOOKED_AT = 8000  # bytes in which a zero byte means that it is no text, as in git
 _ALIKE = 0.5

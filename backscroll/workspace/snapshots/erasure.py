@@ -2,7 +2,7 @@
 
 Owns what is to go (by hash, wherever it stands; by path, where only a hash was kept), what stands there instead, the files that are
 not kept again as long as nobody changes them, and the journal by which a kill in the middle is finished at the next start. Refuses:
-how snapshots lie on the disk (`workspace/shadow_erasing`, `workspace/hashed`). Before: `workspace/kept_home`. After: `workspace/keeper`.
+how snapshots lie on the disk (`workspace/snapshots/shadow_erasure`, `workspace/snapshots/hashed`). Before: `workspace/snapshots/home`. After: `workspace/snapshots/keeper`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from backscroll.vocab.part import Json
-from backscroll.workspace.shadow_objects import write_whole
-from backscroll.workspace.snapshots import ERASED, Entry, Kind
+from backscroll.workspace.snapshots.shadow_objects import write_whole
+from backscroll.workspace.snapshots.snapshots import ERASED, Entry, Kind
 
 #: Called before each operation on the disk, with what it is; tests end the process there.
 Tick: TypeAlias = Callable[[str], None]

@@ -1,8 +1,8 @@
 """Snapshots without git: contents by their hash, and for each snapshot a list of its files.
 
-Owns the same as `workspace/shadow`, for machines that have no git. A content is one compressed file named by its SHA-256; a snapshot
-is a JSON document named by its own. Refuses: packing, and being read by anything else. Before: `workspace/keeper`,
-`workspace/comparing`. After: `engine/changing`, `workspace/restoring`.
+Owns the same as `workspace/snapshots/shadow`, for machines that have no git. A content is one compressed file named by its SHA-256; a snapshot
+is a JSON document named by its own. Refuses: packing, and being read by anything else. Before: `workspace/snapshots/keeper`,
+`workspace/snapshots/comparison`. After: `engine/folder/workroom`, `workspace/snapshots/restoring`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pathlib import Path
 from backscroll.errors import StoreError
 from backscroll.vocab.change import FileChange
 from backscroll.vocab.part import Json
-from backscroll.workspace.comparing import Reader, compare_entries, cut_diff, unified, wanted_paths
-from backscroll.workspace.erasing import Erasure, Held, Tick
-from backscroll.workspace.keeper import Keeper
-from backscroll.workspace.looking import Hasher
-from backscroll.workspace.shadow_objects import TEMPORARY, clear_stale, write_whole
-from backscroll.workspace.snapshots import Entry
+from backscroll.workspace.snapshots.comparison import Reader, compare_entries, cut_diff, unified, wanted_paths
+from backscroll.workspace.snapshots.erasure import Erasure, Held, Tick
+from backscroll.workspace.snapshots.keeper import Keeper
+from backscroll.workspace.snapshots.looking import Hasher
+from backscroll.workspace.snapshots.shadow_objects import TEMPORARY, clear_stale, write_whole
+from backscroll.workspace.snapshots.snapshots import Entry
 
 _INSTEAD = b"instead: "  # what stands before the name of the snapshot that was written anew
 _FOLLOWED = 1000  # times that one snapshot may have been written anew

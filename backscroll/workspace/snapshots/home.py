@@ -2,7 +2,7 @@
 
 Owns where that is, its salt, the memory of what was read (`looking`), and noticing that it was damaged or deleted. Refuses: contents
 (the keepers). Nothing here is needed for being right: the memory is believed only where a file's times and size agree, and
-without it everything is read again. Before: `workspace/looking`. After: `workspace/shadow`, `workspace/hashed`.
+without it everything is read again. Before: `workspace/snapshots/looking`. After: `workspace/snapshots/shadow`, `workspace/snapshots/hashed`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pathlib import Path
 from backscroll.errors import StoreError
 from backscroll.vocab.part import Json
 from backscroll.workspace.holding import held
-from backscroll.workspace.looking import Looker, Seen
-from backscroll.workspace.shadow_objects import write_whole
-from backscroll.workspace.snapshots import Entry
+from backscroll.workspace.snapshots.looking import Looker, Seen
+from backscroll.workspace.snapshots.shadow_objects import write_whole
+from backscroll.workspace.snapshots.snapshots import Entry
 
 _VERSION = 1
 _PATIENCE = 60.0  # seconds that one waits for somebody who erases something

@@ -1,8 +1,8 @@
 """What both keepers of snapshots do alike: opening, looking, remembering, reading back, and noticing that others were here.
 
 Owns the life of a keeper around its contents: when it begins anew, when it looks again, which lists of files stay in memory, mending
-what is damaged. Refuses: how contents and snapshots lie on the disk (`workspace/shadow`, `workspace/hashed`). Before:
-`workspace/kept_home`, `workspace/looking`. After: the two keepers.
+what is damaged. Refuses: how contents and snapshots lie on the disk (`workspace/snapshots/shadow`, `workspace/snapshots/hashed`). Before:
+`workspace/snapshots/home`, `workspace/snapshots/looking`. After: the two keepers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from backscroll.errors import NotFound, StoreError
 from backscroll.logs import logger_of
 from backscroll.vocab.change import FileChange
-from backscroll.workspace.erasing import (
+from backscroll.workspace.files.inside import opened_root, status
+from backscroll.workspace.snapshots.erasure import (
     Erasure,
     Held,
     Spared,
@@ -29,10 +30,9 @@ from backscroll.workspace.erasing import (
     unfinished,
     write_spared,
 )
-from backscroll.workspace.inside import opened_root, status
-from backscroll.workspace.kept_home import KeptHome
-from backscroll.workspace.looking import Contents, Looker, unchanged
-from backscroll.workspace.snapshots import Entry
+from backscroll.workspace.snapshots.home import KeptHome
+from backscroll.workspace.snapshots.looking import Contents, Looker, unchanged
+from backscroll.workspace.snapshots.snapshots import Entry
 
 _LOG = logger_of("workspace")
 

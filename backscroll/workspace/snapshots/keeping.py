@@ -1,8 +1,8 @@
 """Choosing a keeper of snapshots for a folder, and which files count in it.
 
 Owns `snapshots_for`: git where there is a git, hashes where there is none; the patterns of `keeping.toml`; what the user's own
-repository says about ignored and tracked files, which is only read. Refuses: taking a snapshot. Before: `workspace/shadow`,
-`workspace/hashed`. After: `engine/changing`.
+repository says about ignored and tracked files, which is only read. Refuses: taking a snapshot. Before: `workspace/snapshots/shadow`,
+`workspace/snapshots/hashed`. After: `engine/folder/workroom`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,21 @@ from importlib import resources
 from pathlib import Path
 
 from backscroll.errors import InvalidInput
-from backscroll.workspace.git import GitFailed, git_found, git_version, run_git
-from backscroll.workspace.guard import Guard
-from backscroll.workspace.hashed import Hashed
-from backscroll.workspace.kept_home import KeptHome, home_of
-from backscroll.workspace.looking import Contents, Counting, Looker, ignore_files_above, no_paths, rules_in
-from backscroll.workspace.patterns import Rules, rules_of
-from backscroll.workspace.shadow import Shadow
-from backscroll.workspace.snapshots import Snapshots
+from backscroll.workspace.files.guard import Guard
+from backscroll.workspace.files.patterns import Rules, rules_of
+from backscroll.workspace.git.git import GitFailed, git_found, git_version, run_git
+from backscroll.workspace.snapshots.hashed import Hashed
+from backscroll.workspace.snapshots.home import KeptHome, home_of
+from backscroll.workspace.snapshots.looking import (
+    Contents,
+    Counting,
+    Looker,
+    ignore_files_above,
+    no_paths,
+    rules_in,
+)
+from backscroll.workspace.snapshots.shadow import Shadow
+from backscroll.workspace.snapshots.snapshots import Snapshots
 
 
 def snapshots_for(

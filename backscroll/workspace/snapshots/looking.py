@@ -2,8 +2,8 @@
 
 Owns the walk, the ignore files on the way, what is read and what only hashed, and the memory of what was read before, so that
 an unchanged folder is not read again. Refuses: keeping contents (a keeper does, through `Contents`). Links are not followed,
-`.git` is never entered, the files of repositories inside the folder count as plain files. Before: `workspace/patterns`,
-`workspace/inside`. After: `workspace/shadow`, `workspace/hashed`.
+`.git` is never entered, the files of repositories inside the folder count as plain files. Before: `workspace/files/patterns`,
+`workspace/files/inside`. After: `workspace/snapshots/shadow`, `workspace/snapshots/hashed`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Protocol
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.workspace.inside import ABSENT, link_target, open_file, opened_root, status
-from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
-from backscroll.workspace.patterns import Rules, matches, parse_rules, rules_of
-from backscroll.workspace.snapshots import Entry, Kind, Why
+from backscroll.workspace.files.inside import ABSENT, link_target, open_file, opened_root, status
+from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
+from backscroll.workspace.files.patterns import Rules, matches, parse_rules, rules_of
+from backscroll.workspace.snapshots.snapshots import Entry, Kind, Why
 
 MOST_FILES = 100_000
 MOST_BYTES = 8_000_000_000  # that are read in one look; of a whole home folder nobody would wait for the end

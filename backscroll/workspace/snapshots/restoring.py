@@ -2,7 +2,7 @@
 
 Owns the plan (what will be written and deleted, what would be lost, what cannot be done), carrying it out so that a kill at any
 moment can be finished or undone, and doing so after the next start. Files that snapshots leave alone are never touched. Refuses:
-deciding whether to (`engine/rewinding`). Before: `workspace/snapshots`, `workspace/restoring_journal`. After: `engine/rewinding`.
+deciding whether to (`engine/folder/rewind`). Before: `workspace/snapshots/snapshots`, `workspace/snapshots/restoring_journal`. After: `engine/folder/rewind`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Literal, TypeAlias
 
 from backscroll.errors import BackscrollError, Conflict, NotFound, StoreError
 from backscroll.vocab.part import Json
-from backscroll.workspace.inside import link_target, open_file, opened_root, status
-from backscroll.workspace.restoring_files import State, Tick, blocked_by, copy_out, write_synced
-from backscroll.workspace.restoring_journal import (
+from backscroll.workspace.files.inside import link_target, open_file, opened_root, status
+from backscroll.workspace.snapshots.restoring_files import State, Tick, blocked_by, copy_out, write_synced
+from backscroll.workspace.snapshots.restoring_journal import (
     Journal,
     Left,
     Move,
@@ -32,7 +32,7 @@ from backscroll.workspace.restoring_journal import (
     silent,
     write_journal,
 )
-from backscroll.workspace.snapshots import Entry, Snapshots
+from backscroll.workspace.snapshots.snapshots import Entry, Snapshots
 
 RestoreAction: TypeAlias = Literal["write", "create", "delete", "mode"]
 Outcome: TypeAlias = Literal["nothing", "finished", "rolled back"]

@@ -1,8 +1,8 @@
 """One file brought from one state to another, such that a kill at any moment leaves it in one of the two.
 
 Owns the file operations of going back: writing beside and renaming, links, modes, folders made and removed. Every operation is
-announced to `tick` before it happens, so that tests can stop the process at each of them. Refuses: deciding (`workspace/restoring`),
-remembering (`workspace/restoring_journal`). Before: `workspace/inside`. After: `workspace/restoring`.
+announced to `tick` before it happens, so that tests can stop the process at each of them. Refuses: deciding (`workspace/snapshots/restoring`),
+remembering (`workspace/snapshots/restoring_journal`). Before: `workspace/files/inside`. After: `workspace/snapshots/restoring`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-from backscroll.workspace.inside import ABSENT, checked, link_target, open_file, parent_of, status
-from backscroll.workspace.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
-from backscroll.workspace.snapshots import Kind
+from backscroll.workspace.files.inside import ABSENT, checked, link_target, open_file, parent_of, status
+from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
+from backscroll.workspace.snapshots.snapshots import Kind
 
 Tick = Callable[[str], None]
 _PIECE = 1 << 20

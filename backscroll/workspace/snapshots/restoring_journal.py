@@ -2,8 +2,8 @@
 
 Owns the journal file and the folder of contents beside it (`<journal>.d`: each file as it was and as it shall be), and carrying out
 its steps in either direction. The journal file appears only when the folder is complete, and goes before the folder does: so
-where there is a journal, everything it needs is there. Refuses: planning (`workspace/restoring`). Before:
-`workspace/restoring_files`. After: `workspace/restoring`.
+where there is a journal, everything it needs is there. Refuses: planning (`workspace/snapshots/restoring`). Before:
+`workspace/snapshots/restoring_files`. After: `workspace/snapshots/restoring`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 
 from backscroll.errors import FormatError
 from backscroll.vocab.part import Json
-from backscroll.workspace.inside import opened_root, parent_of
-from backscroll.workspace.restoring_files import (
+from backscroll.workspace.files.inside import opened_root, parent_of
+from backscroll.workspace.snapshots.restoring_files import (
     State,
     Tick,
     prune,

@@ -3,7 +3,7 @@
 Owns taking, comparing and reading snapshots with git. A snapshot is a tree with two folders: `files` (contents) and `unkept` (for
 files that are too large, secret or unreadable: a few lines with hash and size). It is named by its hash and kept alive
 by a reference of the same name, so that git's tidying never drops it. Refuses: the user's `.git`, index, hooks, settings,
-filters. Before: `workspace/keeper`, `workspace/shadow_objects`. After: `engine/changing`, `workspace/restoring`.
+filters. Before: `workspace/snapshots/keeper`, `workspace/snapshots/shadow_objects`. After: `engine/folder/workroom`, `workspace/snapshots/restoring`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import TypeVar
 
 from backscroll.errors import StoreError
 from backscroll.vocab.change import FileChange
-from backscroll.workspace.comparing import cut_diff, merge_unkept, unkept_line, wanted_paths
-from backscroll.workspace.erasing import Erasure, Held, Tick
-from backscroll.workspace.git import GitFailed, git_version, read_git, run_git
-from backscroll.workspace.keeper import Keeper
-from backscroll.workspace.shadow_erasing import Trees, rewrite, sweep
-from backscroll.workspace.shadow_objects import Objects, clear_stale, mode_of, write_whole
-from backscroll.workspace.shadow_reading import parse_changes, parse_pointer, parse_tree, pointer
-from backscroll.workspace.snapshots import Entry
+from backscroll.workspace.git.git import GitFailed, git_version, read_git, run_git
+from backscroll.workspace.snapshots.comparison import cut_diff, merge_unkept, unkept_line, wanted_paths
+from backscroll.workspace.snapshots.erasure import Erasure, Held, Tick
+from backscroll.workspace.snapshots.keeper import Keeper
+from backscroll.workspace.snapshots.shadow_erasure import Trees, rewrite, sweep
+from backscroll.workspace.snapshots.shadow_objects import Objects, clear_stale, mode_of, write_whole
+from backscroll.workspace.snapshots.shadow_reading import parse_changes, parse_pointer, parse_tree, pointer
+from backscroll.workspace.snapshots.snapshots import Entry
 
 _DIFF = ("diff-tree", "-r", "-M", "-l1000", "--no-color", "--no-ext-diff", "--no-textconv")
 _EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # the content of nothing: it tells nothing, and many files have it

@@ -1,8 +1,8 @@
 """Erasing contents from our own git repository: every tree that names them is written anew, and then they go for good.
 
 Owns walking through all trees at once (each is read once, however many snapshots share it), the references that lead from a snapshot's
-name to its new tree, and git's sweeping. Refuses: the journal and the order of things (`workspace/keeper`, `workspace/erasing`).
-Before: `workspace/shadow_objects`. After: `workspace/shadow`.
+name to its new tree, and git's sweeping. Refuses: the journal and the order of things (`workspace/snapshots/keeper`, `workspace/snapshots/erasure`).
+Before: `workspace/snapshots/shadow_objects`. After: `workspace/snapshots/shadow`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backscroll.errors import StoreError
-from backscroll.workspace.erasing import Erasure, Tick
-from backscroll.workspace.git import GitFailed, run_git
-from backscroll.workspace.shadow_objects import KINDS, TEMPORARY, Objects, write_whole
-from backscroll.workspace.shadow_reading import parse_pointer, pointer
-from backscroll.workspace.snapshots import Entry
+from backscroll.workspace.git.git import GitFailed, run_git
+from backscroll.workspace.snapshots.erasure import Erasure, Tick
+from backscroll.workspace.snapshots.shadow_objects import KINDS, TEMPORARY, Objects, write_whole
+from backscroll.workspace.snapshots.shadow_reading import parse_pointer, pointer
+from backscroll.workspace.snapshots.snapshots import Entry
 
 _FOLDER = b"40000"
 _PORTION = 2000  # trees that are asked for at once

@@ -1,9 +1,9 @@
 """The objects of our own git repository, written and read without starting git.
 
 Owns contents and trees as git stores them: one compressed file for each, named by its hash. Refuses: comparing (git does that,
-`workspace/shadow`). Writing them here means that a file is read once, by us, following no link and through no filter or line end
+`workspace/snapshots/shadow`). Writing them here means that a file is read once, by us, following no link and through no filter or line end
 conversion, and that two processes never wait for each other: an object is a file that appears whole under its own name.
-Before: `workspace/git`. After: `workspace/shadow`.
+Before: `workspace/git/git`. After: `workspace/snapshots/shadow`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backscroll.workspace.git import GitFailed, run_git
-from backscroll.workspace.looking import Hasher
-from backscroll.workspace.snapshots import Entry, Kind
+from backscroll.workspace.git.git import GitFailed, run_git
+from backscroll.workspace.snapshots.looking import Hasher
+from backscroll.workspace.snapshots.snapshots import Entry, Kind
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 TEMPORARY = "tmp_obj_"  # git's own name for what a killed process leaves behind

@@ -1,7 +1,7 @@
 """What git prints about two trees, read; and the few lines that stand for a file whose content was not kept.
 
-Owns the parsing of `diff-tree` and `ls-tree` with their zero-separated output. Refuses: running git. Before: `workspace/snapshots`.
-After: `workspace/shadow`.
+Owns the parsing of `diff-tree` and `ls-tree` with their zero-separated output. Refuses: running git. Before: `workspace/snapshots/snapshots`.
+After: `workspace/snapshots/shadow`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import os
 from dataclasses import replace
 
 from backscroll.vocab.change import FileChange
-from backscroll.workspace.shadow_objects import KINDS
-from backscroll.workspace.snapshots import Entry, Why
+from backscroll.workspace.snapshots.shadow_objects import KINDS
+from backscroll.workspace.snapshots.snapshots import Entry, Why
 
 _WHYS: dict[str, Why] = {
     "large": "large",

@@ -1,8 +1,8 @@
 """What every keeper of snapshots can do, whatever it keeps them in.
 
 Owns the protocol and the choice of a keeper. Two keepers: `shadow` (a git repository beside the user's, which never touches
-theirs) and `hashed` (no git on this machine: contents by their hash). Refuses: the log (`engine/changing`). Before:
-`vocab/change`. After: `engine/changing`, `workspace/restoring`.
+theirs) and `hashed` (no git on this machine: contents by their hash). Refuses: the log (`engine/folder/workroom`). Before:
+`vocab/change`. After: `engine/folder/workroom`, `workspace/snapshots/restoring`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from backscroll.vocab.change import FileChange
 
 if TYPE_CHECKING:
-    from backscroll.workspace.erasing import Held
+    from backscroll.workspace.snapshots.erasure import Held
 
 #: What a path is: a plain file, one that may be run, a symbolic link (its content is where it points).
 Kind: TypeAlias = Literal["file", "exec", "link"]

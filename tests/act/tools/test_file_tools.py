@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.calling import prepare, run
+from backscroll.act.loop.calls import prepare, run
 from backscroll.vocab.part import ToolCall
 from tests.act.workbench import Bench, bench
 

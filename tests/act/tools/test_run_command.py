@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.approval import Rules
-from backscroll.act.calling import prepare
+from backscroll.act.approval.approval import Rules
+from backscroll.act.loop.calls import prepare
 from backscroll.vocab.part import ToolCall
 from tests.act.sandboxes import needs_landlock
 from tests.act.workbench import Bench, bench
@@ -107,7 +107,7 @@ def test_the_folder_is_told_as_it_is(at: Bench) -> None:
 @pytest.fixture
 def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """A bench with a sandbox and no temporary folders: the tests' own folder is one."""
-    monkeypatch.setattr("backscroll.act.sandbox._temporary", list[Path])
+    monkeypatch.setattr("backscroll.act.commands.sandbox._temporary", list[Path])
     monkeypatch.setenv("BACKSCROLL_AGENT_SANDBOX", "workspace")
     with bench(tmp_path) as made:
         yield made
@@ -161,9 +161,11 @@ def test_without_a_sandbox_nothing_is_outside_of_it(at: Bench) -> None:
 
 def test_a_sandbox_that_cannot_be_held_runs_nothing(held: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Never silently without."""
-    from backscroll.act.sandbox import Holds
+    from backscroll.act.commands.sandbox import Holds
 
-    monkeypatch.setattr("backscroll.act.sandbox.holds", lambda: Holds(0, namespaces=False, calls=False))
+    monkeypatch.setattr(
+        "backscroll.act.commands.sandbox.holds", lambda: Holds(0, namespaces=False, calls=False)
+    )
     done = held.call("run_command", command="touch evil")
     assert done.is_error
     assert "no Landlock" in done.text

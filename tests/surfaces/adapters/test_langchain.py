@@ -28,8 +28,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from openai import InternalServerError
 
 import backscroll
-from backscroll.engine.costing import calls
-from backscroll.engine.overhearing import messages_in
+from backscroll.engine.calls.overhearing import messages_in
+from backscroll.engine.models.costs import calls
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
@@ -268,7 +268,7 @@ def test_a_fault_of_ours_does_not_break_the_agent(thread: Thread, monkeypatch: p
     def broken(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("backscroll.engine.overhearing.take_in", broken)
+    monkeypatch.setattr("backscroll.engine.calls.overhearing.take_in", broken)
     with ScriptedServer(Scenario(lines=(Line(text="still here"),))) as server:
         agent = create_agent(
             example.SmallChat(base_url=server.url), tools=[], middleware=[BackscrollMiddleware(thread)]
@@ -290,7 +290,7 @@ def test_only_recording_sends_the_list_as_it_is(thread: Thread) -> None:
 def test_thinking_keeps_its_proof_on_the_wire_of_its_vendor(thread: Thread) -> None:
     """A prompt on Anthropic's wire gives the signed block back, right before the call that it led to; where the block answered another
     prompt than ours, it is left out."""
-    from backscroll.engine.overhearing import append_all
+    from backscroll.engine.calls.overhearing import append_all
 
     thinking = MESSAGES[11].model_copy(update={"response_metadata": {"model_name": "claude-sonnet-5-5"}})
     said = [HumanMessage("look"), thinking, ToolMessage("bark", tool_call_id="c3")]

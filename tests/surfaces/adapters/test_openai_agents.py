@@ -22,7 +22,7 @@ from agents import (
 from openai import AsyncOpenAI
 
 import backscroll
-from backscroll.engine.costing import calls
+from backscroll.engine.models.costs import calls
 from backscroll.engine.thread import Thread
 from backscroll.errors import BudgetTooSmall, InvalidInput
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer

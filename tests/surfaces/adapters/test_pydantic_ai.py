@@ -35,7 +35,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import RequestUsage
 
 import backscroll
-from backscroll.engine.costing import calls
+from backscroll.engine.models.costs import calls
 from backscroll.engine.thread import Thread
 from backscroll.llm.scripted import Line, Scenario, ScriptedServer
 from backscroll.llm.scripted.scenario import Called, Fault
@@ -250,7 +250,7 @@ def test_a_fault_of_ours_does_not_break_the_agent(thread: Thread, monkeypatch: p
     def broken(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("backscroll.engine.overhearing.take_in", broken)
+    monkeypatch.setattr("backscroll.engine.calls.overhearing.take_in", broken)
 
     async def work(agent: Any) -> None:
         with pytest.warns(RuntimeWarning, match="the disk is full"):

@@ -6,8 +6,8 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from backscroll.surfaces.chat import asking
-from backscroll.surfaces.chat.ahead import Ahead
+from backscroll.surfaces.chat.input import questions as asking
+from backscroll.surfaces.chat.input.ahead import Ahead
 
 
 def test_after_a_stop_nothing_is_asked() -> None:

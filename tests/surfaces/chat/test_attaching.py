@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.chat import attaching
-from backscroll.surfaces.chat.attaching import attach, part_of, picture_type, text_part
+from backscroll.surfaces.chat.input import attachments as attaching
+from backscroll.surfaces.chat.input.attachments import attach, part_of, picture_type, text_part
 from backscroll.vocab.part import Media, Text
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"x" * 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from backscroll.surfaces.chat.drawing import Region, wraps_again
+from backscroll.surfaces.chat.screen.drawing import Region, wraps_again
 from tests.surfaces.chat.drawn import Glass, printed, recorder
 
 

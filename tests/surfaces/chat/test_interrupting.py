@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from backscroll.surfaces.chat.interrupting import Interrupts, ending_orderly, quiet_terminal
+from backscroll.surfaces.chat.input.interrupts import Interrupts, ending_orderly, quiet_terminal
 
 LOCAL = 3  # where tcgetattr keeps the local modes
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.surfaces.chat.markdown_stream import Block, MarkdownStream
+from backscroll.surfaces.chat.screen.markdown_stream import Block, MarkdownStream
 
 TEXT = """# Title 标题
 

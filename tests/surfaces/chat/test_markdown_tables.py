@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backscroll.surfaces.chat import markdown_stream
-from backscroll.surfaces.chat.markdown_stream import Block, MarkdownStream
+from backscroll.surfaces.chat.screen import markdown_stream
+from backscroll.surfaces.chat.screen.markdown_stream import Block, MarkdownStream
 
 _LINES = st.lists(
     st.sampled_from(

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll.surfaces import i18n
-from backscroll.surfaces.chat import mention_files
-from backscroll.surfaces.chat.mention import complete, mentions, with_mentions
-from backscroll.surfaces.chat.mention_files import found_names
+from backscroll.surfaces.chat.input import mention_files
+from backscroll.surfaces.chat.input.mention import complete, mentions, with_mentions
+from backscroll.surfaces.chat.input.mention_files import found_names
 from backscroll.vocab.part import Media
 
 PNG = b"\x89PNG\r\n\x1a\nxxxx"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.surfaces import i18n
-from backscroll.surfaces.chat.history_file import FolderHistory
-from backscroll.surfaces.chat.pastes import CHARACTERS, LINES, Pastes
+from backscroll.surfaces.chat.input.history_file import FolderHistory
+from backscroll.surfaces.chat.input.pastes import CHARACTERS, LINES, Pastes
 
 LONG = "\n".join(f"line {n}" for n in range(240))
 CHINESE = "港口的潮汐表。" * 200

@@ -13,12 +13,12 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
-from backscroll.act.approval_offers import wider
+from backscroll.act.approval.offers import wider
 from backscroll.act.person import Decision, Judgement, Preview, Proposal
 from backscroll.surfaces import i18n
-from backscroll.surfaces.chat import asking
-from backscroll.surfaces.chat.ahead import Ahead
-from backscroll.surfaces.chat.asking import Chooser, plain_key
+from backscroll.surfaces.chat.input import questions as asking
+from backscroll.surfaces.chat.input.ahead import Ahead
+from backscroll.surfaces.chat.input.questions import Chooser, plain_key
 from backscroll.surfaces.chat.person import TerminalPerson, proposal_lines
 from tests.surfaces.chat.drawn import printed, recorder
 

@@ -11,22 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from backscroll.act.happening import Called, Calling, Counted
+from backscroll.act.loop.events import Called, Calling, Counted
 from backscroll.errors import NotFound
 from backscroll.surfaces import i18n
-from backscroll.surfaces.chat.composing import Attachments
-from backscroll.surfaces.chat.diffs import counted as counted_lines
-from backscroll.surfaces.chat.diffs import diff_lines
-from backscroll.surfaces.chat.first_minute import HINTS, FirstMinute
-from backscroll.surfaces.chat.history_file import FolderHistory, history_path
-from backscroll.surfaces.chat.markdown_look import as_texts, block_lines, folded
-from backscroll.surfaces.chat.pasting import clipboard_image, mention, pasted
-from backscroll.surfaces.chat.status import Figures, counted, short, status_line
-from backscroll.surfaces.chat.taskbar import task_line
-from backscroll.surfaces.chat.tool_lines import Folds, unfolded
-from backscroll.surfaces.chat.unseen import revealed
-from backscroll.surfaces.cli.cells import width
-from backscroll.surfaces.cli.plain import safe
+from backscroll.surfaces.chat.input.history_file import FolderHistory, history_path
+from backscroll.surfaces.chat.input.message import Attachments
+from backscroll.surfaces.chat.input.pasting import clipboard_image, mention, pasted
+from backscroll.surfaces.chat.screen.diffs import counted as counted_lines
+from backscroll.surfaces.chat.screen.diffs import diff_lines
+from backscroll.surfaces.chat.screen.first_minute import HINTS, FirstMinute
+from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines, folded
+from backscroll.surfaces.chat.screen.status import Figures, counted, short, status_line
+from backscroll.surfaces.chat.screen.taskbar import task_line
+from backscroll.surfaces.chat.screen.tool_lines import Folds, unfolded
+from backscroll.surfaces.chat.screen.unseen import revealed
+from backscroll.surfaces.cli.screen.cells import width
+from backscroll.surfaces.cli.screen.plain import safe
 from backscroll.vocab.change import Cause, CodeChange
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Task, TaskState

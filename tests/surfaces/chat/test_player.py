@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from backscroll.act.happening import (
+from backscroll.act.loop.events import (
     Asked,
     Began,
     Called,
@@ -23,10 +23,10 @@ from backscroll.act.happening import (
 )
 from backscroll.act.person import Preview, Proposal
 from backscroll.surfaces import i18n
-from backscroll.surfaces.chat.drawing import Region
-from backscroll.surfaces.chat.player import Player
-from backscroll.surfaces.chat.status import Figures, counted
-from backscroll.surfaces.chat.tool_lines import Folds
+from backscroll.surfaces.chat.screen.drawing import Region
+from backscroll.surfaces.chat.screen.player import Player
+from backscroll.surfaces.chat.screen.status import Figures, counted
+from backscroll.surfaces.chat.screen.tool_lines import Folds
 from backscroll.vocab.ids import Ref
 from tests.surfaces.chat.drawn import Glass, printed, recorder
 

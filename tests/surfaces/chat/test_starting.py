@@ -10,7 +10,8 @@ import pytest
 import backscroll
 from backscroll.engine.engine import Engine
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.chat import picker, starting
+from backscroll.surfaces.chat import starting
+from backscroll.surfaces.chat.screen import picker
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from backscroll.act.happening import Called, Calling
+from backscroll.act.loop.events import Called, Calling
 from backscroll.surfaces import i18n
-from backscroll.surfaces.chat.tool_lines import Folds, call_line, printed
+from backscroll.surfaces.chat.screen.tool_lines import Folds, call_line, printed
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
-from backscroll.engine.reading import Message
+from backscroll.engine.core.history import Message
 from tests.house import tree
 from tests.terminal.scripted import Scripted, scripted
 from tests.terminal.terminal import Terminal

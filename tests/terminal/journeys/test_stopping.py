@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.surfaces.chat.status import short
+from backscroll.surfaces.chat.screen.status import short
 from tests.terminal.journeys.stage import BUSY, READY, Stage, command, wait_until
 from tests.terminal.terminal import CTRL_C, CTRL_D, ENTER
 

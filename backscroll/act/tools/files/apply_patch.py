@@ -1,6 +1,6 @@
 """The tool `apply_patch`: edits of several files in one text, all of them or none.
 
-Refuses: text without edits, and whatever `workspace/edits` refuses. Before: `act/tools/folder`.
+Refuses: text without edits, and whatever `workspace/edits/edits` refuses. Before: `act/tools/files/folder`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
-from backscroll.act.tools.folder import edit_preview, files_of, outcome
+from backscroll.act.tools.files.folder import edit_preview, files_of, outcome
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
-from backscroll.workspace.edits import Plan, apply, parse_edits, plan
+from backscroll.workspace.edits.edits import Plan, apply, parse_edits, plan
 
 
 def _planned(context: ToolContext, text: str) -> Plan:

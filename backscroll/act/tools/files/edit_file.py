@@ -1,7 +1,7 @@
 """The tool `edit_file`: some places of one file, all of them or none.
 
 Refuses: text that is not found, or found more often than said; what would break a file that was right. Before:
-`act/tools/folder`, `workspace/edits`.
+`act/tools/files/folder`, `workspace/edits/edits`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
-from backscroll.act.tools.folder import edit_preview, files_of, outcome
+from backscroll.act.tools.files.folder import edit_preview, files_of, outcome
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
-from backscroll.workspace.edits import Edit, Plan, Replace, apply, parse_edits, plan
+from backscroll.workspace.edits.edits import Edit, Plan, Replace, apply, parse_edits, plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The folder that tools work in: safe files, protected ones, and how an edit is shown.
 
 Owns which paths are protected beside the usual ones (the store, our own settings and permissions), and the preview of a plan of
-edits. Refuses: the safety itself (`workspace/files`). After: the tools that touch files.
+edits. Refuses: the safety itself (`workspace/files/files`). After: the tools that touch files.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from pathlib import Path
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext
 from backscroll.config import config_file, default_store
-from backscroll.engine.files import store_files
-from backscroll.workspace.edits import Applied, Plan
-from backscroll.workspace.files import Files
+from backscroll.engine.exchange.files import store_files
+from backscroll.workspace.edits.edits import Applied, Plan
+from backscroll.workspace.files.files import Files
 
 
 def files_of(context: ToolContext) -> Files:

@@ -1,6 +1,6 @@
 """The tool `list_files`: which files there are, without what is ignored.
 
-Before: `workspace/listing`.
+Before: `workspace/files/listing`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
-from backscroll.act.tools.folder import files_of
+from backscroll.act.tools.files.folder import files_of
 from backscroll.vocab.part import Json
-from backscroll.workspace import listing
+from backscroll.workspace.files import listing
 
 _MOST = 1_000
 

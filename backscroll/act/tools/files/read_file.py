@@ -1,6 +1,6 @@
 """The tool `read_file`: lines of a file with their numbers, or a picture.
 
-Refuses: what is outside the folder, protected or no text (`workspace/files` says why). Before: `act/tools/folder`.
+Refuses: what is outside the folder, protected or no text (`workspace/files/files` says why). Before: `act/tools/files/folder`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from pathlib import PurePosixPath
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
-from backscroll.act.tools.folder import files_of
+from backscroll.act.tools.files.folder import files_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json, Media
-from backscroll.workspace.files import Read
+from backscroll.workspace.files.files import Read
 
 _LINES = 2_000  # shown at once
 _CHARACTERS = 100_000  # shown at once

@@ -1,20 +1,20 @@
 """The tool `search_files`: lines of files in which something stands.
 
-Before: `workspace/searching`.
+Before: `workspace/files/search`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backscroll.act.approval_protected import ProtectedPaths
-from backscroll.act.cleaning import one_line
+from backscroll.act.approval.protected import ProtectedPaths
+from backscroll.act.commands.cleaning import one_line
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
-from backscroll.act.tools.folder import files_of
+from backscroll.act.tools.files.folder import files_of
 from backscroll.vocab.part import Json
-from backscroll.workspace import searching
+from backscroll.workspace.files import search as searching
 
 _MOST = 200
 _AROUND = 10

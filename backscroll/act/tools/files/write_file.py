@@ -1,6 +1,6 @@
 """The tool `write_file`: a whole file, new or instead of the one that is there.
 
-Refuses: what is outside the folder or protected. Before: `act/tools/folder`, `workspace/edits`.
+Refuses: what is outside the folder or protected. Before: `act/tools/files/folder`, `workspace/edits/edits`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
-from backscroll.act.tools.folder import edit_preview, files_of, outcome
+from backscroll.act.tools.files.folder import edit_preview, files_of, outcome
 from backscroll.vocab.part import Json
-from backscroll.workspace.edits import Plan, Write, apply, plan
+from backscroll.workspace.edits.edits import Plan, Write, apply, plan
 
 
 def _planned(context: ToolContext, path: str, content: str) -> Plan:

@@ -1,13 +1,13 @@
 """The tool `expand`: the full originals behind a handle, in parts where they are long.
 
-Before: `engine/history_tools`.
+Before: `engine/prompts/history_tools`.
 """
 
 from __future__ import annotations
 
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
-from backscroll.engine.history_tools import expanded
+from backscroll.engine.prompts.history_tools import expanded
 
 
 @tool

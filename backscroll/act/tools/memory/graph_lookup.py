@@ -1,6 +1,6 @@
 """The tool `graph_lookup`: what the conversation says about somebody or something, with the sentences it rests on.
 
-Owns putting a neighbourhood into words. Before: `engine/graphing`.
+Owns putting a neighbourhood into words. Before: `engine/knowledge/graph`.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from backscroll.act.cleaning import one_line
+from backscroll.act.commands.cleaning import one_line
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.graph_shapes import Fact, NodeView
+    from backscroll.engine.knowledge.graph_shapes import Fact, NodeView
 
 _NODES = 25
 _FACTS = 24  # told of one node

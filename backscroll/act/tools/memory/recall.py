@@ -1,6 +1,6 @@
 """The tool `recall`: what of the past answers a question, quoted with handles.
 
-Before: `engine/recalling`.
+Before: `engine/search/recall`.
 """
 
 from __future__ import annotations

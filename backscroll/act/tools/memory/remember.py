@@ -1,6 +1,6 @@
 """The tool `remember`: something is written down for later conversations.
 
-Before: `engine/remembering_acts`.
+Before: `engine/work/memory/acts`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from backscroll.act.cleaning import one_line
+from backscroll.act.commands.cleaning import one_line
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool

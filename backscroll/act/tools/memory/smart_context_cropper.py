@@ -1,7 +1,7 @@
 """The tool `smart_context_cropper`: the model takes messages out of its own prompt and puts a summary in their place.
 
 Owns showing what would go: each message with its relevance to the task at hand, and what is saved. Nothing is lost: the messages stay
-in the record, and `uncrop` and `undo` bring them back. Before: `engine/cropping`.
+in the record, and `uncrop` and `undo` bring them back. Before: `engine/prompts/compaction/crops`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from backscroll.act.cleaning import one_line
+from backscroll.act.commands.cleaning import one_line
 from backscroll.act.person import Preview
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
-from backscroll.engine.cropping import RELEVANT, Crop, each_relevance
-from backscroll.engine.history_tools import told
+from backscroll.engine.prompts.compaction.crops import RELEVANT, Crop, each_relevance
+from backscroll.engine.prompts.history_tools import told
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json

@@ -1,11 +1,11 @@
 """The tool `tool_history`: what tools did before in this conversation, found by tool, target or words.
 
-Before: `engine/tooling`.
+Before: `engine/folder/tool_uses`.
 """
 
 from __future__ import annotations
 
-from backscroll.act.cleaning import one_line
+from backscroll.act.commands.cleaning import one_line
 from backscroll.act.tool import ToolContext, ToolOutput
 from backscroll.act.toolbox import tool
 from backscroll.vocab.handle import handle_of

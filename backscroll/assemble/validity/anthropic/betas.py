@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from backscroll.assemble.validity.draft import Draft, Entry
-from backscroll.formats.rows import as_array, as_object, without
+from backscroll.formats.sources.rows import as_array, as_object, without
 from backscroll.vocab.part import Json
 
 #: What a service does with thinking behind a changed prefix.

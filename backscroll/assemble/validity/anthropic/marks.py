@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from backscroll.assemble.validity.draft import Draft, Entry
-from backscroll.formats.rows import as_array, as_object, without
+from backscroll.formats.sources.rows import as_array, as_object, without
 from backscroll.vocab.part import Json
 
 MARK: Final = "cache_control"

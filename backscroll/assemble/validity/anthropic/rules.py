@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from backscroll.assemble.validity.anthropic_betas import mend_betas
-from backscroll.assemble.validity.anthropic_marks import mend_marks
-from backscroll.assemble.validity.anthropic_shape import THOUGHTS, shaped, shaped_system
+from backscroll.assemble.validity.anthropic.betas import mend_betas
+from backscroll.assemble.validity.anthropic.marks import mend_marks
+from backscroll.assemble.validity.anthropic.shape import THOUGHTS, shaped, shaped_system
 from backscroll.assemble.validity.draft import GO_ON, NO_RESULT, OPENING, Draft, Entry, orphan_text, words_of
 from backscroll.assemble.validity.foreign import native
 from backscroll.assemble.validity.models import refuses_prefill, takes_system_messages
 from backscroll.assemble.validity.names import PLAIN_ID, Ids
-from backscroll.formats.json_text import dumps
-from backscroll.formats.rows import as_array, as_object, as_text, without
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 
 _TOOLS: Final = ("tool_use", "tool_result")

@@ -21,8 +21,8 @@ from backscroll.assemble.validity.draft import (
     words_of,
 )
 from backscroll.assemble.validity.names import is_tool_name, tool_name
-from backscroll.formats.json_text import dumps, words_parsed
-from backscroll.formats.rows import as_array, as_object, as_text, without
+from backscroll.formats.sources.json_text import dumps, words_parsed
+from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 
 _ALIASES: Final = {

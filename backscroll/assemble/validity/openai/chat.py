@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from backscroll.assemble.validity.chat_shape import shaped
 from backscroll.assemble.validity.draft import NO_RESULT, OPENING, Draft, Entry, orphan_text, words_of
 from backscroll.assemble.validity.foreign import native
 from backscroll.assemble.validity.models import gemini, gpt, is_deepseek, is_mistral
 from backscroll.assemble.validity.names import CHAT_ID, MISTRAL_ID, Ids
-from backscroll.formats.rows import as_array, as_object, as_text, without
+from backscroll.assemble.validity.openai.chat_shape import shaped
+from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 
 _POINT: Final = "prompt_cache_breakpoint"

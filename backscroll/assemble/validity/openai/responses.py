@@ -11,9 +11,16 @@ from collections.abc import Mapping
 from backscroll.assemble.validity.draft import NO_RESULT, OPENING, Draft, Entry, orphan_text, words_of
 from backscroll.assemble.validity.foreign import native
 from backscroll.assemble.validity.names import RESPONSES_ID, Ids
-from backscroll.assemble.validity.responses_shape import CALLS, OUTPUTS, call_id, is_made, kind_of, shaped
-from backscroll.formats.json_text import dumps
-from backscroll.formats.rows import as_array, as_object, as_text, without
+from backscroll.assemble.validity.openai.responses_shape import (
+    CALLS,
+    OUTPUTS,
+    call_id,
+    is_made,
+    kind_of,
+    shaped,
+)
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 
 _PLAIN = ("function_call", "custom_tool_call")  # kinds for which we can say that there was no output

@@ -20,8 +20,8 @@ from backscroll.assemble.validity.draft import (
     words_of,
 )
 from backscroll.assemble.validity.names import is_tool_name, tool_name
-from backscroll.formats.json_text import dumps
-from backscroll.formats.rows import as_array, as_object, as_text, without
+from backscroll.formats.sources.json_text import dumps
+from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 
 #: Calls that the sender answers, and the kind of item that answers them.

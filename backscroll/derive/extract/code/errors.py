@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from backscroll.derive.extract_code_words import error_names, shape, words
+from backscroll.derive.extract.code.words import error_names, shape, words
 
 _WIDE = 60_000  # characters from the end of an output that are read: errors are told last
 _MESSAGE = 200

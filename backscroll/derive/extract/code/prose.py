@@ -1,7 +1,7 @@
 """What people and models say about code: paths, functions with their files, packages with versions, decisions, errors.
 
 Owns sentences, English and Chinese mixed as people write them, and blocks that a user pasted. Questions, conditions and plans to
-look at something are no decisions. Before: `derive/assertions_speech` (only what was really said). After: `extract_code`.
+look at something are no decisions. Before: `derive/extract/speech` (only what was really said). After: `extract_code`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import cast
 
-from backscroll.derive.extract_code_errors import short_name, trouble_in
-from backscroll.derive.extract_code_words import Spot, decisions, error_names, shape, table, words
-from backscroll.derive.said import Said
-from backscroll.derive.sentences import Sentence, sentences
-from backscroll.derive.sentences_cues import CODE, paths_in
+from backscroll.derive.essence.cues import CODE, paths_in
+from backscroll.derive.essence.sentences import Sentence, sentences
+from backscroll.derive.extract.code.errors import short_name, trouble_in
+from backscroll.derive.extract.code.words import Spot, decisions, error_names, shape, table, words
+from backscroll.derive.extract.said import Said
 from backscroll.vocab.assertion import Assertion
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _WIDE = 40_000  # characters of one message that are read
 _MANY = 10  # paths in one message beyond which it is a listing

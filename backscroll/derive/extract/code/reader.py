@@ -1,20 +1,20 @@
 """What a turn of a coding session says: files, functions, packages, decisions, errors, commands and how they ended.
 
 Owns putting together what tools did (`extract_code_tools`) and what was said about it (`extract_code_prose`). A turn that has nothing
-to do with code gives nothing. Before: `derive/assertions_speech` (what was said), `derive/digest` (what tools did). After:
-`derive/assertions`.
+to do with code gives nothing. Before: `derive/extract/speech` (what was said), `derive/digest` (what tools did). After:
+`derive/extract/assertions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backscroll.derive.assertions_speech import speeches
 from backscroll.derive.digests.asking import kind_of
-from backscroll.derive.extract_code_prose import is_about_code, read_prose
-from backscroll.derive.extract_code_spelled import unfolded
-from backscroll.derive.extract_code_tools import acts_of, paths_of, read_acts
-from backscroll.derive.said import Said
+from backscroll.derive.extract.code.prose import is_about_code, read_prose
+from backscroll.derive.extract.code.spelled import unfolded
+from backscroll.derive.extract.code.tools import acts_of, paths_of, read_acts
+from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.speech import speeches
 from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import ToolCall

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from backscroll.derive.extract_code_words import words
-from backscroll.vocab.pattern import late
+from backscroll.derive.extract.code.words import words
+from backscroll.vocab.values.pattern import late
 
 _PIECES = late(r"&&|\|\||;|\n|(?<!\|)\|(?!\|)")
 _SPEC = late(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
-from backscroll.derive.extract_code_words import table, words
+from backscroll.derive.extract.code.words import table, words
 from backscroll.vocab.part import Json
 
 _WIDE = 40_000  # characters of one piece that are read

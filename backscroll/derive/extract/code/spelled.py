@@ -14,7 +14,7 @@ from functools import lru_cache
 from backscroll.derive.digests.asking import kind_of
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
-from backscroll.vocab.pattern import late
+from backscroll.vocab.values.pattern import late
 
 _OPENS = late(r"<(?P<name>[a-z][a-z]*(?:_[a-z]+)+)>")
 _FIELD = late(r"<(?P<name>[a-z_]{2,40})>")

@@ -18,11 +18,11 @@ from backscroll.derive.digests.console import totals_line
 from backscroll.derive.digests.cues import table as tools
 from backscroll.derive.digests.telling import Told, told
 from backscroll.derive.digests.trouble import troubled
-from backscroll.derive.essentials_reading import command_name
-from backscroll.derive.extract_code_errors import Trouble, trouble_in
-from backscroll.derive.extract_code_shell import files_of, is_telling, packages_of, pieces
-from backscroll.derive.extract_code_source import defined_by, packages_in
-from backscroll.derive.extract_code_words import Spot, shape, words
+from backscroll.derive.essence.reading import command_name
+from backscroll.derive.extract.code.errors import Trouble, trouble_in
+from backscroll.derive.extract.code.shell import files_of, is_telling, packages_of, pieces
+from backscroll.derive.extract.code.source import defined_by, packages_in
+from backscroll.derive.extract.code.words import Spot, shape, words
 from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall, ToolResult

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from backscroll.derive.extract_en_classing import workplace
-from backscroll.derive.extract_en_clauses import Mood, any_more, subject
-from backscroll.derive.extract_en_phrases import Line, Phrase, kin, object_phrases, phrase, sort_of
-from backscroll.derive.extract_en_reading import Named, Reading
-from backscroll.derive.extract_en_wishing import gerund, giving, liking, parting, wanting
-from backscroll.derive.extract_en_words import table, words
+from backscroll.derive.extract.en.classes import workplace
+from backscroll.derive.extract.en.grammar.clauses import Mood, any_more, subject
+from backscroll.derive.extract.en.grammar.phrases import Line, Phrase, kin, object_phrases, phrase, sort_of
+from backscroll.derive.extract.en.grammar.words import table, words
+from backscroll.derive.extract.en.message import Named, Reading
+from backscroll.derive.extract.en.wishes import gerund, giving, liking, parting, wanting
 from backscroll.vocab.assertion import Claim
 
 _LIKING = frozenset({"likes", "loves", "hates", "dislikes"})

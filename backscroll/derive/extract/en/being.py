@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from backscroll.derive.extract_en_classing import adjective, classed, told
-from backscroll.derive.extract_en_clauses import Mood, any_more, subject
-from backscroll.derive.extract_en_phrases import Phrase, kin, object_phrases, phrase
-from backscroll.derive.extract_en_reading import Named, Reading
-from backscroll.derive.extract_en_wishing import deeds, gerund
-from backscroll.derive.extract_en_words import table, words
+from backscroll.derive.extract.en.classes import adjective, classed, told
+from backscroll.derive.extract.en.grammar.clauses import Mood, any_more, subject
+from backscroll.derive.extract.en.grammar.phrases import Phrase, kin, object_phrases, phrase
+from backscroll.derive.extract.en.grammar.words import table, words
+from backscroll.derive.extract.en.message import Named, Reading
+from backscroll.derive.extract.en.wishes import deeds, gerund
 from backscroll.vocab.assertion import Claim
 
 _BE = frozenset("am is are was were been 'm 're".split())

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from backscroll.derive.extract_en_clauses import Mood
-from backscroll.derive.extract_en_cues import leans_to_person, name_sure, used_as
-from backscroll.derive.extract_en_phrases import kin, phrase, phrase_before
-from backscroll.derive.extract_en_reading import Named, Reading
-from backscroll.derive.extract_en_words import Word, words
+from backscroll.derive.extract.en.cues import leans_to_person, name_sure, used_as
+from backscroll.derive.extract.en.grammar.clauses import Mood
+from backscroll.derive.extract.en.grammar.phrases import kin, phrase, phrase_before
+from backscroll.derive.extract.en.grammar.words import Word, words
+from backscroll.derive.extract.en.message import Named, Reading
 from backscroll.vocab.assertion import LEANS, PRONOUN, Claim
 
 _PLAIN = Mood()

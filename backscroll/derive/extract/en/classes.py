@@ -6,11 +6,11 @@ Owns what a noun or an adjective after "is" says: occupation, race, gender, mood
 
 from __future__ import annotations
 
-from backscroll.derive.extract_en_calling import kind_of
-from backscroll.derive.extract_en_clauses import Mood
-from backscroll.derive.extract_en_phrases import Line, Phrase, object_phrases, phrase
-from backscroll.derive.extract_en_reading import Named, Reading
-from backscroll.derive.extract_en_words import words
+from backscroll.derive.extract.en.calling import kind_of
+from backscroll.derive.extract.en.grammar.clauses import Mood
+from backscroll.derive.extract.en.grammar.phrases import Line, Phrase, object_phrases, phrase
+from backscroll.derive.extract.en.grammar.words import words
+from backscroll.derive.extract.en.message import Named, Reading
 
 _PEOPLE = frozenset(
     "man woman girl boy guy lady person gentleman teenager adult kid child female male human".split()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from backscroll.derive.extract_en_phrases import Line
-from backscroll.derive.extract_en_words import common, table, words
+from backscroll.derive.extract.en.grammar.phrases import Line
+from backscroll.derive.extract.en.grammar.words import common, table, words
 
 #: How sure one use makes it that a word is a name: with a capital inside a sentence, at its start, of ordinary words.
 INSIDE, OPENING, ORDINARY = 0.7, 0.45, 0.3

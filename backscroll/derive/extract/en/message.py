@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from backscroll.derive.extract_en_clauses import Mood
-from backscroll.derive.extract_en_phrases import Line, Phrase, kin
-from backscroll.derive.extract_en_words import words
-from backscroll.derive.said import Said
+from backscroll.derive.extract.en.grammar.clauses import Mood
+from backscroll.derive.extract.en.grammar.phrases import Line, Phrase, kin
+from backscroll.derive.extract.en.grammar.words import words
+from backscroll.derive.extract.said import Said
 from backscroll.vocab.assertion import LEANS, PRONOUN, Assertion, Claim
 
 _FIRST = frozenset({"i", "me", "myself", "mine"})

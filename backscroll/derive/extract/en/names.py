@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 
-from backscroll.derive.extract_en_words import Word, common, table, tags, words
+from backscroll.derive.extract.en.grammar.words import Word, common, table, tags, words
 
 _LINKS = frozenset({"of", "de", "von", "van", "der", "del", "la", "le", "da", "di", "du", "bin", "al", "y"})
 _INSIDE = frozenset({"of", "the", "and", "in", "for"})

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from backscroll.derive.extract_en_clauses import Mood
-from backscroll.derive.extract_en_phrases import Phrase, phrase, phrase_before
-from backscroll.derive.extract_en_reading import Named, Reading
-from backscroll.derive.extract_en_words import table
+from backscroll.derive.extract.en.grammar.clauses import Mood
+from backscroll.derive.extract.en.grammar.phrases import Phrase, phrase, phrase_before
+from backscroll.derive.extract.en.grammar.words import table
+from backscroll.derive.extract.en.message import Named, Reading
 
 _PLAIN = Mood()
 _IS = frozenset("is are was were 's".split())

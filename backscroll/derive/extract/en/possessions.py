@@ -6,12 +6,12 @@ sentence.
 
 from __future__ import annotations
 
-from backscroll.derive.extract_en_calling import kind_of
-from backscroll.derive.extract_en_classing import classed, told
-from backscroll.derive.extract_en_clauses import Mood, subject
-from backscroll.derive.extract_en_phrases import Phrase, kin, object_phrases, phrase, phrase_before
-from backscroll.derive.extract_en_reading import Named, Reading
-from backscroll.derive.extract_en_words import Word, words
+from backscroll.derive.extract.en.calling import kind_of
+from backscroll.derive.extract.en.classes import classed, told
+from backscroll.derive.extract.en.grammar.clauses import Mood, subject
+from backscroll.derive.extract.en.grammar.phrases import Phrase, kin, object_phrases, phrase, phrase_before
+from backscroll.derive.extract.en.grammar.words import Word, words
+from backscroll.derive.extract.en.message import Named, Reading
 
 
 def having(r: Reading, i: int) -> bool:

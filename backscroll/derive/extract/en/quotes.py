@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from backscroll.derive.extract_en_words import words
+from backscroll.derive.extract.en.grammar.words import words
 
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{1,800})[\"”]")
 _NAME = r"((?:[A-Z][\w'’-]{1,30} ){1,3})"

@@ -1,8 +1,8 @@
 """Assertions by rules from English prose: who and what is spoken of, what is said of them, how they stand to each other.
 
 Owns which parts of a message are read (prose, items; never code, tables, headings or data), in which order the rules run, and the
-limits. Refuses to decide who a pronoun means beyond the message: `graph/identity` does. Before: `derive/said`. After:
-`derive/assertions`.
+limits. Refuses to decide who a pronoun means beyond the message: `graph/naming/identity` does. Before: `derive/extract/said`. After:
+`derive/extract/assertions`.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from backscroll.derive.extract_en_being import being
-from backscroll.derive.extract_en_calling import calling_words, calls, introductions, names
-from backscroll.derive.extract_en_clauses import starts_question
-from backscroll.derive.extract_en_doing import doing, doing_words
-from backscroll.derive.extract_en_having import appositions, having, owned_names
-from backscroll.derive.extract_en_locating import locates, locating_words
-from backscroll.derive.extract_en_names import Seen, merge, survey
-from backscroll.derive.extract_en_phrases import Line, kin
-from backscroll.derive.extract_en_quotes import Quoted, quoted
-from backscroll.derive.extract_en_reading import Reading, Turn
-from backscroll.derive.extract_en_relatives import relatives
-from backscroll.derive.extract_en_words import Word, cut
-from backscroll.derive.said import Said
-from backscroll.derive.sentences import Sentence, sentences
+from backscroll.derive.essence.sentences import Sentence, sentences
+from backscroll.derive.extract.en.actions import doing, doing_words
+from backscroll.derive.extract.en.being import being
+from backscroll.derive.extract.en.calling import calling_words, calls, introductions, names
+from backscroll.derive.extract.en.grammar.clauses import starts_question
+from backscroll.derive.extract.en.grammar.phrases import Line, kin
+from backscroll.derive.extract.en.grammar.words import Word, cut
+from backscroll.derive.extract.en.message import Reading, Turn
+from backscroll.derive.extract.en.names import Seen, merge, survey
+from backscroll.derive.extract.en.places import locates, locating_words
+from backscroll.derive.extract.en.possessions import appositions, having, owned_names
+from backscroll.derive.extract.en.quotes import Quoted, quoted
+from backscroll.derive.extract.en.relatives import relatives
+from backscroll.derive.extract.said import Said
 from backscroll.vocab.assertion import LEANS, Assertion, Claim
 
 #: Characters of a message that are read in full; of longer ones the first three quarters of this and the last quarter.

@@ -5,11 +5,11 @@ Owns words for people who are somebody's. Before: `extract_en_reading`. After: `
 
 from __future__ import annotations
 
-from backscroll.derive.extract_en_calling import PLURAL_KIN, same_person
-from backscroll.derive.extract_en_clauses import Mood
-from backscroll.derive.extract_en_phrases import Phrase, kin, phrase_before
-from backscroll.derive.extract_en_reading import Named, Reading
-from backscroll.derive.extract_en_words import Word, words
+from backscroll.derive.extract.en.calling import PLURAL_KIN, same_person
+from backscroll.derive.extract.en.grammar.clauses import Mood
+from backscroll.derive.extract.en.grammar.phrases import Phrase, kin, phrase_before
+from backscroll.derive.extract.en.grammar.words import Word, words
+from backscroll.derive.extract.en.message import Named, Reading
 from backscroll.vocab.assertion import Claim
 
 _PLAIN = Mood()

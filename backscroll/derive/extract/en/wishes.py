@@ -5,10 +5,10 @@ Owns deeds as the object of a verb, wishes, giving. Before: `extract_en_reading`
 
 from __future__ import annotations
 
-from backscroll.derive.extract_en_clauses import Mood, subject
-from backscroll.derive.extract_en_phrases import Line, Phrase, kin, object_phrases, phrase, sort_of
-from backscroll.derive.extract_en_reading import Named, Reading
-from backscroll.derive.extract_en_words import words
+from backscroll.derive.extract.en.grammar.clauses import Mood, subject
+from backscroll.derive.extract.en.grammar.phrases import Line, Phrase, kin, object_phrases, phrase, sort_of
+from backscroll.derive.extract.en.grammar.words import words
+from backscroll.derive.extract.en.message import Named, Reading
 from backscroll.vocab.assertion import Claim
 
 _NO_HOBBY = frozenset(

@@ -1,7 +1,7 @@
 """Questions that a turn leaves open, and bare answers at the start of one: the fold puts them together.
 
 Owns what the last message asks (whose birthday, which address) and what the first words of a turn would say if the turn before had asked for it.
-Refuses to know the turn before: extraction reads one turn. Before: `extract_zh_reading`. After: `extract_zh`; `graph/pronouns` settles both.
+Refuses to know the turn before: extraction reads one turn. Before: `extract_zh_reading`. After: `extract_zh`; `graph/naming/pronouns` settles both.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from backscroll.derive.extract_zh_reading import apply, clause_of, stated
-from backscroll.derive.extract_zh_rules import Clause, Rule, asking, clauses, denied
-from backscroll.derive.extract_zh_scene import Scene
+from backscroll.derive.extract.zh.rules import Clause, Rule, asking, clauses, denied
+from backscroll.derive.extract.zh.scene import Scene
+from backscroll.derive.extract.zh.sentence import apply, clause_of, stated
 from backscroll.vocab.assertion import Assertion, Claim
 
 _BARE = 60  # characters of a sentence that may be a bare answer

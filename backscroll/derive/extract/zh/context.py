@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 
-from backscroll.derive.extract_zh_marks import KIND_OF, Marked
-from backscroll.derive.extract_zh_names import (
+from backscroll.derive.extract.zh.marks import KIND_OF, Marked
+from backscroll.derive.extract.zh.naming.names import (
     ORGANISATION,
     PERSON,
     PLACE,
@@ -20,8 +20,8 @@ from backscroll.derive.extract_zh_names import (
     is_chinese_name,
     is_transcribed,
 )
-from backscroll.derive.extract_zh_rules import Rule
-from backscroll.derive.extract_zh_words import is_region, listed, table, words_of
+from backscroll.derive.extract.zh.rules import Rule
+from backscroll.derive.extract.zh.words import is_region, listed, table, words_of
 
 _KINDS = {
     WORK: "电影|影片|片子|电视剧|连续剧|剧|歌曲|歌|曲子|专辑|唱片|单曲|小说|书|作品|动画片|动画|动漫|节目|游戏|纪录片|大片",

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from backscroll.derive.extract_en_words import table
-from backscroll.derive.extract_zh_rules import clauses
-from backscroll.derive.extract_zh_scene import Scene
-from backscroll.derive.extract_zh_values import is_noun
-from backscroll.derive.extract_zh_words import normal, words_of
+from backscroll.derive.extract.en.grammar.words import table
+from backscroll.derive.extract.zh.rules import clauses
+from backscroll.derive.extract.zh.scene import Scene
+from backscroll.derive.extract.zh.values import is_noun
+from backscroll.derive.extract.zh.words import normal, words_of
 from backscroll.vocab.assertion import Assertion, Claim
 
 _THING = r"(?P<x>[^\s，。！？；：、“”《》在把将没不]{1,10}?)"

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK, Found
-from backscroll.derive.extract_zh_words import table
+from backscroll.derive.extract.zh.naming.names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK, Found
+from backscroll.derive.extract.zh.words import table
 
 _FIRST = 0xF0000
 _ROOM = 0x1000  # marks of one kind in a sentence; further ones stay as they are

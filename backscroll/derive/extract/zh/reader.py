@@ -2,7 +2,7 @@
 
 Local: reads one turn and nothing else; who a pronoun means is settled here only where the turn makes it plain. Owns the order of
 reading: which stretches are read, who speaks in a quotation, who is addressed by name. Refuses code, tables and what is asked or
-supposed. Before: `derive/said`. After: `derive/assertions`.
+supposed. Before: `derive/extract/said`. After: `derive/extract/assertions`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from backscroll.derive.extract_zh_answers import bare_answers, open_questions
-from backscroll.derive.extract_zh_context import Context, definites, introduced
-from backscroll.derive.extract_zh_cues import Candidate, candidates, weigh
-from backscroll.derive.extract_zh_kin import together
-from backscroll.derive.extract_zh_marks import KIND_OF, compiled, is_mark, mark
-from backscroll.derive.extract_zh_names import ORGANISATION, PERSON, PLACE, WORK, Found, names_of
-from backscroll.derive.extract_zh_reading import note_questions, read_sentence
-from backscroll.derive.extract_zh_scene import Scene
-from backscroll.derive.extract_zh_words import is_region, listed, normal, one_of, words_of
-from backscroll.derive.said import Said
-from backscroll.derive.sentences import sentences
+from backscroll.derive.essence.sentences import sentences
+from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.zh.answers import bare_answers, open_questions
+from backscroll.derive.extract.zh.context import Context, definites, introduced
+from backscroll.derive.extract.zh.marks import KIND_OF, compiled, is_mark, mark
+from backscroll.derive.extract.zh.naming.cues import Candidate, candidates, weigh
+from backscroll.derive.extract.zh.naming.names import ORGANISATION, PERSON, PLACE, WORK, Found, names_of
+from backscroll.derive.extract.zh.relatives import together
+from backscroll.derive.extract.zh.scene import Scene
+from backscroll.derive.extract.zh.sentence import note_questions, read_sentence
+from backscroll.derive.extract.zh.words import is_region, listed, normal, one_of, words_of
 from backscroll.vocab.assertion import REGION, Assertion, Claim
 
 #: Of a longer message the first and the last part are read.

@@ -13,8 +13,8 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple, cast
 
-from backscroll.derive.extract_zh_marks import Marked, Mention, compiled, remark
-from backscroll.derive.extract_zh_words import one_of
+from backscroll.derive.extract.zh.marks import Marked, Mention, compiled, remark
+from backscroll.derive.extract.zh.words import one_of
 
 _ADJ = "(?:亲生|亲|好|老|新|最好的|唯一的|可爱的|小|大|二|三|傻|乖|那个|这个|一个|一位|现任|双胞胎|异父|高中|大学|小学|初中|公司|办公室|隔壁|英语|数学|语文|钢琴){0,2}"
 _ADVERB = "(?:也|都|就|还|现在|曾经|曾|以前|其实|可|一直|已经|确实|的确|真的){0,2}"

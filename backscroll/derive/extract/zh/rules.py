@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import cast
 
-from backscroll.derive.extract_zh_marks import compiled
+from backscroll.derive.extract.zh.marks import compiled
 
 _FILES = ("extract_zh_rules.toml", "extract_zh_things.toml")
 _NEEDED = re.compile(r"\(\?P<\w+>\{([PLOWDUMHFNA])s?\}\)(?!\)?\?)")

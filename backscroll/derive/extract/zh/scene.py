@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from backscroll.derive.extract_zh_context import Context
-from backscroll.derive.extract_zh_marks import KIND_OF, Marked, Mention, is_mark
-from backscroll.derive.extract_zh_names import PLACE, WORK
-from backscroll.derive.extract_zh_values import is_noun
-from backscroll.derive.extract_zh_words import is_region, listed, normal
-from backscroll.derive.said import Said
+from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.zh.context import Context
+from backscroll.derive.extract.zh.marks import KIND_OF, Marked, Mention, is_mark
+from backscroll.derive.extract.zh.naming.names import PLACE, WORK
+from backscroll.derive.extract.zh.values import is_noun
+from backscroll.derive.extract.zh.words import is_region, listed, normal
 from backscroll.vocab.assertion import Assertion, Claim
 
 #: What may follow the name of a place where the name is whole.

@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from backscroll.derive.extract_zh_kin import sex_of, slot_of, ties
-from backscroll.derive.extract_zh_locating import located
-from backscroll.derive.extract_zh_marks import KIND_OF, Mention, elided, is_mark
-from backscroll.derive.extract_zh_names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK
-from backscroll.derive.extract_zh_rules import Clause, Rule, asking, asks, clauses, denied, fitting
-from backscroll.derive.extract_zh_scene import Scene, nearest, spelled, unnamed
-from backscroll.derive.extract_zh_values import (
+from backscroll.derive.extract.zh.locations import located
+from backscroll.derive.extract.zh.marks import KIND_OF, Mention, elided, is_mark
+from backscroll.derive.extract.zh.naming.names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK
+from backscroll.derive.extract.zh.relatives import sex_of, slot_of, ties
+from backscroll.derive.extract.zh.rules import Clause, Rule, asking, asks, clauses, denied, fitting
+from backscroll.derive.extract.zh.scene import Scene, nearest, spelled, unnamed
+from backscroll.derive.extract.zh.values import (
     as_written,
     event_of,
     is_deed,
@@ -27,7 +27,7 @@ from backscroll.derive.extract_zh_values import (
     thing_of,
     value_of,
 )
-from backscroll.derive.extract_zh_words import listed, normal
+from backscroll.derive.extract.zh.words import listed, normal
 from backscroll.vocab.assertion import Assertion, Claim
 
 #: Ties that somebody has with many: who is known by nothing else gets no node of their own.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from backscroll.derive.extract_zh_names import ORGANISATION
-from backscroll.derive.extract_zh_words import cutter, listed, normal, words_of
+from backscroll.derive.extract.zh.naming.names import ORGANISATION
+from backscroll.derive.extract.zh.words import cutter, listed, normal, words_of
 
 _TAIL = re.compile(r"(?:[了的吧啊呀呢哦嘛啦哈噢喔~～]|来着|之类的|什么的|左右|一样|而已|罢了|等等|等地|等)+$")
 _HEAD = re.compile(

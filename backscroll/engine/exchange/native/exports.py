@@ -1,7 +1,7 @@
 """Writing native files: whole logs, exactly, with the bytes, replies and lessons that belong to them.
 
 A fork that is exported alone brings the past that it shares; of what was forgotten later the line itself says so. What is
-damaged in a store does not keep the rest from being exported. After: `engine/native`, which reads such files.
+damaged in a store does not keep the rest from being exported. After: `engine/exchange/native/imports`, which reads such files.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from backscroll.engine.journal import reply_lines
-from backscroll.engine.learning_lines import lesson_lines
-from backscroll.engine.lineage import View
+from backscroll.engine.core.lineage import View
+from backscroll.engine.exchange.native.journal import reply_lines
+from backscroll.engine.exchange.native.lesson_lines import lesson_lines
 from backscroll.errors import StoreCorrupt
-from backscroll.formats.json_text import dumps
 from backscroll.formats.native import blob_line, event_line, header
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.content import blobs_in
 from backscroll.record.history import FORGOTTEN
 from backscroll.record.ports import Reader, ThreadState

@@ -10,16 +10,16 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine import forgetting
-from backscroll.engine.files import FileSource
-from backscroll.engine.forking import begin_fork, counted
-from backscroll.engine.importing import ImportReport
-from backscroll.engine.journal import take_reply
-from backscroll.engine.learning_lines import take_lesson
-from backscroll.engine.lineage import View, kin_of
-from backscroll.engine.native_survey import rows, survey
-from backscroll.engine.native_trust import Survey, Surveyed
-from backscroll.engine.pen import Pen
+from backscroll.engine.core.lineage import View, kin_of
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.exchange.files import FileSource
+from backscroll.engine.exchange.imports import ImportReport
+from backscroll.engine.exchange.native.journal import take_reply
+from backscroll.engine.exchange.native.lesson_lines import take_lesson
+from backscroll.engine.exchange.native.survey import rows, survey
+from backscroll.engine.exchange.native.trust import Survey, Surveyed
+from backscroll.engine.log import erasure as forgetting
+from backscroll.engine.log.forks import begin_fork, counted
 from backscroll.errors import BackscrollError, FormatError
 from backscroll.formats.native import blob_from, event_from
 from backscroll.record.about import About

@@ -1,7 +1,7 @@
 """The journal in native files: what models answered, one line each, after all logs, so that nobody pays for it again.
 
 Owns the shape of such a line and its way back in. A reply is taken where its thread and all of its sources are here with
-their words; where a file's way became a fork, its sources are named as the fork names them. Before: `engine/native`, which
+their words; where a file's way became a fork, its sources are named as the fork names them. Before: `engine/exchange/native/imports`, which
 reads and writes the rest of the file. A program that knows no journal leaves these lines out and says so.
 """
 
@@ -12,11 +12,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.engine.importing import ImportReport
-from backscroll.formats.json_text import dumps
+from backscroll.engine.exchange.imports import ImportReport
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.derived import Reply
 from backscroll.record.ports import Writer
-from backscroll.vocab.fields import (
+from backscroll.vocab.foreign import Problem
+from backscroll.vocab.ids import Ref, parse_ref
+from backscroll.vocab.part import Json
+from backscroll.vocab.values.fields import (
     Check,
     is_name,
     is_position,
@@ -27,9 +30,6 @@ from backscroll.vocab.fields import (
     listed,
     wrong_field,
 )
-from backscroll.vocab.foreign import Problem
-from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

@@ -1,7 +1,7 @@
 """Lessons in native files: what was asked for again, one line each, so that a copy condenses as the original does.
 
 Owns the shape of such a line and its way back in. Lessons hold no words; the same lesson twice is one. A program that knows no lessons
-leaves these lines out and says so. Before: `engine/learning`. After: `engine/native`, which reads and writes the rest of the file.
+leaves these lines out and says so. Before: `engine/prompts/compaction/lessons`. After: `engine/exchange/native/imports`, which reads and writes the rest of the file.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from backscroll.formats.json_text import dumps
+from backscroll.formats.sources.json_text import dumps
 from backscroll.record.derived import Lesson
 from backscroll.record.ports import Writer
-from backscroll.vocab.fields import Check, is_name, is_thread, is_time, wrong_field
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.fields import Check, is_name, is_thread, is_time, wrong_field
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

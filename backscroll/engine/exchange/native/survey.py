@@ -1,7 +1,7 @@
 """Looking a native file over before anything of it is written: which threads it holds, and how far each can be believed.
 
 Owns: reading every line once with the distrust that foreign files get, checking every field, seal and link, folding each log in
-memory. One bad thread does not stop the others; `engine/native_trust` decides how far each is taken in. Writes nothing. Before: `formats/native` (one line), `record/rehearsal` (one log). After: `engine/native`, which writes.
+memory. One bad thread does not stop the others; `engine/exchange/native/trust` decides how far each is taken in. Writes nothing. Before: `formats/native` (one line), `record/rehearsal` (one log). After: `engine/exchange/native/imports`, which writes.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.files import FileSource
-from backscroll.engine.importing import ImportReport
-from backscroll.engine.journal import reply_from
-from backscroll.engine.learning_lines import lesson_from
-from backscroll.engine.native_trust import (
+from backscroll.engine.exchange.files import FileSource
+from backscroll.engine.exchange.imports import ImportReport
+from backscroll.engine.exchange.native.journal import reply_from
+from backscroll.engine.exchange.native.lesson_lines import lesson_from
+from backscroll.engine.exchange.native.trust import (
     REST,
     Survey,
     Surveyed,
@@ -24,18 +24,18 @@ from backscroll.engine.native_trust import (
     past_here,
 )
 from backscroll.errors import BackscrollError, FormatError, StoreCorrupt
-from backscroll.formats.json_text import NotJson, parsed
 from backscroll.formats.native import LINES, ThreadLine, blob_from, checked_header, event_from, thread_from
+from backscroll.formats.sources.json_text import NotJson, parsed
 from backscroll.record.chain import DAMAGE, flaws, genesis
 from backscroll.record.content import blobs_in
 from backscroll.record.history import Entry
 from backscroll.record.rehearsal import Past, Rehearsal
 from backscroll.record.wellformed import misshapen
 from backscroll.vocab.event import SPEAKING, Event
-from backscroll.vocab.fields import is_ref
 from backscroll.vocab.foreign import Problem
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.fields import is_ref
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

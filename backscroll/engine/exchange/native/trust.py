@@ -3,7 +3,7 @@
 Owns: what is known of a thread of a file while it is looked over, what its line must have in common with its first event, and,
 once all threads are known, up to which event each is taken in: words may be absent only where something says that they were
 forgotten, a fork needs its parent, and what the store has under the same names must have begun in the same way.
-Before: `record/rehearsal`. After: `engine/native_survey`, which reads the lines.
+Before: `record/rehearsal`. After: `engine/exchange/native/survey`, which reads the lines.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from backscroll.engine.importing import ImportReport
-from backscroll.engine.lineage import View, reach
+from backscroll.engine.core.lineage import View, reach
+from backscroll.engine.exchange.imports import ImportReport
 from backscroll.errors import BackscrollError, StoreCorrupt
 from backscroll.formats.native import ThreadLine
 from backscroll.record.chain import DAMAGE
@@ -95,10 +95,10 @@ def misread(event: Event) -> str | None:
     """What those who will read an event have against it."""
     if event.body is None:
         return None
-    from backscroll.engine.changing_log import recorded_of
-    from backscroll.engine.compaction_body import frozen_of
-    from backscroll.engine.graph_acts import override_of, world_in
-    from backscroll.engine.placement import placement_of
+    from backscroll.engine.folder.change_log import recorded_of
+    from backscroll.engine.knowledge.graph_acts import override_of, world_in
+    from backscroll.engine.prompts.compaction.body import frozen_of
+    from backscroll.engine.prompts.placement import placement_of
 
     try:
         if event.kind is Kind.COMPACTED:

@@ -1,7 +1,7 @@
 """The lorebooks of a thread: entries in force that can wake, with the names of the conversation in them.
 
 Books are events of the log (`world_told`), so undo, forks and copies carry them. What was read is kept in memory until another rare event comes.
-Before: `engine/graph_acts`, `graph/world`. After: `engine/lore/placing`, `engine/composing`.
+Before: `engine/knowledge/graph_acts`, `graph/world/description`. After: `engine/knowledge/lore/placing`, `engine/prompts/composer`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.engine.graph_acts import world_in
-from backscroll.engine.lineage import View
+from backscroll.engine.core.lineage import View
+from backscroll.engine.knowledge.graph_acts import world_in
 from backscroll.formats.cards.macros import fill_macros
-from backscroll.graph.view import WorldEntry
+from backscroll.graph.reading.view import WorldEntry
 from backscroll.recall.lore.waking import LoreLine
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.sheet import Sheet
+    from backscroll.engine.prompts.sheet.sheet import Sheet
     from backscroll.engine.thread import Thread
 
 _ACTING = frozenset({Kind.WORLD_TOLD, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})

@@ -1,7 +1,7 @@
 """What lorebooks put into a prompt: the entries that the newest messages wake, each placed once, within the budget.
 
 An entry is placed behind the newest message and stays there until the next compaction, as every insertion does; so it is not placed again while it
-stands there. It rests on the message that woke it and on the book. Before: `engine/lore/books`, `recall/lore`. After: `engine/insertions`.
+stands there. It rests on the message that woke it and on the book. Before: `engine/knowledge/lore/books`, `recall/lore`. After: `engine/prompts/insertions`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.engine.lore.books import TELLS, Books, lines_of, names_in
-from backscroll.formats.lorebook_rule import PLACES
+from backscroll.engine.knowledge.lore.books import TELLS, Books, lines_of, names_in
+from backscroll.formats.lorebooks.rule import PLACES
 from backscroll.recall.lore.matching import ScannedText
 from backscroll.recall.lore.waking import LoreLine, LoreMessage, Waking, Woken, wake
 from backscroll.vocab.message import Message
@@ -20,7 +20,7 @@ from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
 
 if TYPE_CHECKING:
-    from backscroll.engine.composing import Composer
+    from backscroll.engine.prompts.composer import Composer
 
 _TITLES = {"en": "[World info: {name}]", "zh": "[世界书：{name}]"}
 _NAME = 80  # characters of a name that are shown

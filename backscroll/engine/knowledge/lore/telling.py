@@ -1,7 +1,7 @@
 """Telling a thread about a book: from text, from the bytes of a card, and with a card that is imported.
 
 A card that is imported stands in front of the conversation as a system message, so its description tells the graph about the character and is not placed a
-second time. Before: `formats/lorebook`, `formats/cards`. After: `engine/graphing`, `engine/importing`.
+second time. Before: `formats/lorebooks/reader`, `formats/cards`. After: `engine/knowledge/graph`, `engine/exchange/imports`.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.lore.books import card_of_thread, user_name
+from backscroll.engine.knowledge.lore.books import card_of_thread, user_name
 from backscroll.errors import InvalidInput
 from backscroll.formats.cards.macros import fill_macros
 from backscroll.formats.cards.reading import LARGEST_FILE, card_file, is_packed_card
-from backscroll.formats.json_text import dumps
-from backscroll.formats.lorebook import read_lorebook
-from backscroll.formats.lorebook_entry import LoreEntry
-from backscroll.graph.world import to_json, world_entries
+from backscroll.formats.lorebooks.entry import LoreEntry
+from backscroll.formats.lorebooks.reader import read_lorebook
+from backscroll.formats.sources.json_text import dumps
+from backscroll.graph.world.description import to_json, world_entries
 from backscroll.record.chain import words_from_bytes
 from backscroll.vocab.event import Kind
 from backscroll.vocab.foreign import ForeignMessage, ForeignThread, Item
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Text
-from backscroll.vocab.unicode import valid_text
+from backscroll.vocab.values.unicode import valid_text
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
-    from backscroll.graph.view import WorldEntry
+    from backscroll.graph.reading.view import WorldEntry
 
 
 #: Bytes of a card that are read at the most.

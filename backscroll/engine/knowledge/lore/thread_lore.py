@@ -1,6 +1,6 @@
 """The lorebooks of a thread as people use them: add one, drop one, see what is in prompts and why.
 
-Before: `engine/lore/placing`, `engine/lore/telling`. After: `surfaces/cli`, users of the library.
+Before: `engine/knowledge/lore/placing`, `engine/knowledge/lore/telling`. After: `surfaces/cli`, users of the library.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.engine.asking import asked
-from backscroll.engine.checking import in_valid_text
-from backscroll.engine.doors import doors
-from backscroll.engine.lore.books import TELLS
-from backscroll.engine.lore.placing import look_at_lore, reason_of
+from backscroll.engine.core.checks import in_valid_text
+from backscroll.engine.core.doors import doors
+from backscroll.engine.knowledge.lore.books import TELLS
+from backscroll.engine.knowledge.lore.placing import look_at_lore, reason_of
+from backscroll.engine.prompts.request import asked
 from backscroll.recall.lore.matching import why_unusable
 from backscroll.vocab.prompt import Section
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
-    from backscroll.graph.view import WorldEntry
+    from backscroll.graph.reading.view import WorldEntry
     from backscroll.recall.lore.waking import LoreLine
 
 
@@ -59,7 +59,7 @@ class ThreadLore:
 
         Without a budget and a model, as the last prompt had it.
         """
-        from backscroll.engine.prompting import composed, receipts
+        from backscroll.engine.prompts.builder import composed, receipts
 
         thread, settings = self.thread, self.thread.engine.settings
         if not (budget or model or settings.budget or settings.model):

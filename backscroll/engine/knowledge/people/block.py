@@ -3,7 +3,7 @@
 Lasting facts about the user and their preferences come first, the nearest to the question first where there is no room for all; then
 what is known of whom or what the question names. Nothing that the prompt shows anyway, nothing twice. Each text names the revisions
 that it rests on: when one is deleted, edited or forgotten in its own thread, the text is missing from the next prompt here. Waits for nothing:
-what is not analysed yet is read up to a fixed amount. Before: `engine/people/held`, `tasks/profile`. After: `engine/insertions`.
+what is not analysed yet is read up to a fixed amount. Before: `engine/knowledge/people/held`, `tasks/preferences/profile`. After: `engine/prompts/insertions`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,22 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.engine.lineage import reach
-from backscroll.engine.people.held import HeldScope
-from backscroll.engine.people.scope import scopes_of
-from backscroll.graph.view import Fact, NodeView
-from backscroll.tasks import profile
-from backscroll.tasks.memory_telling import line_of, told_as
-from backscroll.tasks.profile import Trait, around, chosen, person_in, quotes_of, said_in, traits_of, within
+from backscroll.engine.core.lineage import reach
+from backscroll.engine.knowledge.people.held import HeldScope
+from backscroll.engine.knowledge.people.scope import scopes_of
+from backscroll.graph.reading.view import Fact, NodeView
+from backscroll.tasks.memory.words import line_of, told_as
+from backscroll.tasks.preferences import profile
+from backscroll.tasks.preferences.profile import (
+    Trait,
+    around,
+    chosen,
+    person_in,
+    quotes_of,
+    said_in,
+    traits_of,
+    within,
+)
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text
@@ -26,7 +35,7 @@ from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.task import MemoryKind
 
 if TYPE_CHECKING:
-    from backscroll.engine.composing import Composer
+    from backscroll.engine.prompts.composer import Composer
 
 LEAST = 30  # tokens below which nothing useful can be said
 _SAID = 4_000  # characters of the newest words that are looked through for names
@@ -110,7 +119,7 @@ def _known(composer: Composer, words: str, hides: Callable[[Fact], bool]) -> _Kn
     helds = composer.scopes()
     own = traits_told(helds[0], language)
     if len(own) > _TRAITS:
-        from backscroll.engine.remembering import encode_with
+        from backscroll.engine.work.memory.memories import encode_with
 
         own = chosen(own, words, _TRAITS, encode_with(thread.engine))
     said, tells = _said(composer)
@@ -137,7 +146,7 @@ def traits_told(held: HeldScope, language: str) -> list[Trait]:
 
 def _said(composer: Composer) -> tuple[list[Trait], dict[str, str]]:
     """What the user prefers, and what people wrote down, in the other conversations."""
-    from backscroll.engine.remembering import in_telling_order
+    from backscroll.engine.work.memory.memories import in_telling_order
 
     thread, past = composer.thread, _past(composer)
     out: list[Trait] = []

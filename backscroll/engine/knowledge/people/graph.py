@@ -1,8 +1,8 @@
 """The knowledge graph of a user or a project: what all of their threads say, with what people changed on top.
 
 Reading is that of a thread's graph. What is changed here holds for the whole: it is an event of a thread of its own, the profile
-thread, made with the first change, so undo, export and forget reach it as they reach any other. Before: `engine/people/held`,
-`engine/graphing`. After: `engine/people/user`, `Engine.graph`.
+thread, made with the first change, so undo, export and forget reach it as they reach any other. Before: `engine/knowledge/people/held`,
+`engine/knowledge/graph`. After: `engine/knowledge/people/user`, `Engine.graph`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.engine.checking import in_valid_text
-from backscroll.engine.doors import doors
-from backscroll.engine.graph_acts import revisions_of
-from backscroll.engine.graphing import ThreadGraph
-from backscroll.engine.people.held import held_scope
-from backscroll.engine.people.scope import PROFILE, Scope
+from backscroll.engine.core.checks import in_valid_text
+from backscroll.engine.core.doors import doors
+from backscroll.engine.knowledge.graph import ThreadGraph
+from backscroll.engine.knowledge.graph_acts import revisions_of
+from backscroll.engine.knowledge.people.held import held_scope
+from backscroll.engine.knowledge.people.scope import PROFILE, Scope
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.fold import Graph
-from backscroll.graph.view import WorldEntry
+from backscroll.graph.reading.view import WorldEntry
 from backscroll.record.ports import Reader
 from backscroll.vocab.assertion import Change, Override
 from backscroll.vocab.ids import Ref
@@ -108,8 +108,8 @@ class ScopeGraph(ThreadGraph):
 
 
 def _numbered(engine: Engine, opening: Ref) -> int:
-    from backscroll.engine.graphing import number_in
-    from backscroll.engine.lineage import View
+    from backscroll.engine.core.lineage import View
+    from backscroll.engine.knowledge.graph import number_in
 
     def work(reader: Reader) -> int:
         state = reader.thread(opening.thread)

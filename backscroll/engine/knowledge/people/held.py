@@ -3,7 +3,7 @@
 Owns the fold over threads: turns in the order in which they were said, the newest wins; a turn that a fork shares with its parent counts
 once; pronouns are settled inside each conversation; what people changed, in any of the threads or about the whole, stands on top. It
 equals a fold that was made anew. Every OS thread has its own, so that nobody changes what another one reads. Before:
-`engine/people/turns`, `graph/settled`, `graph/fold`. After: `engine/people/graph`, `engine/people/block`.
+`engine/knowledge/people/turns`, `graph/settled`, `graph/fold`. After: `engine/knowledge/people/graph`, `engine/knowledge/people/block`.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from backscroll.engine.artefacts import keep_artefacts
-from backscroll.engine.graph_acts import overrides_in, world_in
-from backscroll.engine.graph_holding import fold_options
-from backscroll.engine.lineage import View
-from backscroll.engine.models_used import ASSERTIONS, models_used
-from backscroll.engine.people.scope import PROFILE, STATES, Scope
-from backscroll.engine.people.turns import Reading, ThreadTurns, turns_of
+from backscroll.engine.core.artefacts import keep_artefacts
+from backscroll.engine.core.lineage import View
+from backscroll.engine.knowledge.graph_acts import overrides_in, world_in
+from backscroll.engine.knowledge.graph_holder import fold_options
+from backscroll.engine.knowledge.people.scope import PROFILE, STATES, Scope
+from backscroll.engine.knowledge.people.turns import Reading, ThreadTurns, turns_of
+from backscroll.engine.models.used import ASSERTIONS, models_used
 from backscroll.graph.fold import Graph, let_go
+from backscroll.graph.reading.view import Options, WorldEntry
 from backscroll.graph.settled import REACH, has_pronouns, settled
-from backscroll.graph.view import Options, WorldEntry
 from backscroll.record.acts import acts_in_force
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.assertion import Assertion, Override, TurnClaims
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

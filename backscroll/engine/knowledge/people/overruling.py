@@ -1,8 +1,8 @@
 """Overruling: lines about a user or a project that prompts tell, and that may not be told any more.
 
 A line goes when a person corrected what it says, when a correction that it tells was lifted, and when a thread that it rests on belongs to
-somebody else by now. Refuses: what later words supersede; the newer line is told behind it. Before: `engine/people/held`,
-`tasks/profile`. After: `engine/withdrawals`.
+somebody else by now. Refuses: what later words supersede; the newer line is told behind it. Before: `engine/knowledge/people/held`,
+`tasks/preferences/profile`. After: `engine/prompts/withdrawals`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from backscroll.derive.ontology import predicate
-from backscroll.engine.people.block import person_of
-from backscroll.engine.people.held import HeldScope
-from backscroll.engine.people.scope import is_near
+from backscroll.derive.extract.ontology import predicate
+from backscroll.engine.knowledge.people.block import person_of
+from backscroll.engine.knowledge.people.held import HeldScope
+from backscroll.engine.knowledge.people.scope import is_near
 from backscroll.graph.fold import Graph
 from backscroll.graph.predicates import named
 from backscroll.record.about import About
 from backscroll.record.ports import Reader
-from backscroll.tasks.profile import is_lasting, person_in, trait_of, traits_of, words
+from backscroll.tasks.preferences.profile import is_lasting, person_in, trait_of, traits_of, words
 from backscroll.vocab.assertion import TurnClaims
 from backscroll.vocab.prompt import Block
 

@@ -2,7 +2,7 @@
 
 Owns the rule of privacy. What is said in a thread of a user is known in the threads of this user and nowhere else. What is said in a
 thread that belongs to nobody is known in the threads of its project. A thread with neither has only itself. Before: `record/ports`.
-After: `engine/people/held`, `engine/remembering_reading`, `engine/recalling`, `engine/placement`.
+After: `engine/knowledge/people/held`, `engine/work/memory/reading`, `engine/search/recall`, `engine/prompts/placement`.
 """
 
 from __future__ import annotations

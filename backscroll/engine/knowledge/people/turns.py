@@ -4,7 +4,7 @@ The graph of a thread waits until a turn is steady and keeps what was settled. W
 and no longer than it stands: so every turn counts here as the history shows it now. Most are known from the marks of the analysis,
 without reading a message; those that were touched since, or that the analysis has not reached, are read. Claims are kept under the
 same keys, so nothing is read twice. Whoever waits gives an allowance; the newest is read first, and the rest is left for the next
-look. Before: `engine/analysing`, `derive/assertions`. After: `engine/people/held`.
+look. Before: `engine/knowledge/analysis`, `derive/extract/assertions`. After: `engine/knowledge/people/held`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from backscroll.derive.assertions import RECIPE, extract, rule_key, to_body
-from backscroll.derive.tree import just_before
+from backscroll.derive.extract.assertions import RECIPE, extract, rule_key, to_body
+from backscroll.derive.summaries.tree import just_before
 from backscroll.derive.window import window_of
-from backscroll.engine.analysing import FOUND, progress_name
-from backscroll.engine.graph_holding import EXTRACTED, claims_of
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
-from backscroll.engine.remembering_log import rare_of
-from backscroll.engine.sheet_changes import touched_by
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.knowledge.analysis import FOUND, progress_name
+from backscroll.engine.knowledge.graph_holder import EXTRACTED, claims_of
+from backscroll.engine.prompts.sheet.changes import touched_by
+from backscroll.engine.work.memory.log import rare_of
 from backscroll.record.derived import Made, TurnMark
 from backscroll.record.history import FORGOTTEN
 from backscroll.record.order import at_end
@@ -30,7 +30,7 @@ from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.assertion import TurnClaims
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

@@ -1,7 +1,7 @@
 """A user, as callers hold one: what is known over all of their conversations, corrected, exported and forgotten as a whole.
 
 Owns nothing: facts are read from the graph of the user, preferences from the memories, corrections are events of the profile thread.
-Before: `engine/people/graph`, `engine/remembering_reading`. After: `Engine.user`, `surfaces/cli`.
+Before: `engine/knowledge/people/graph`, `engine/work/memory/reading`. After: `Engine.user`, `surfaces/cli`.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backscroll.engine import forgetting
-from backscroll.engine.doors import doors
-from backscroll.engine.people.block import person_of
-from backscroll.engine.people.graph import ScopeGraph
-from backscroll.engine.people.held import HeldScope, held_scope
-from backscroll.engine.people.scope import PROFILE, Scope
-from backscroll.engine.scrubbing import scrub
+from backscroll.engine.core.doors import doors
+from backscroll.engine.knowledge.people.block import person_of
+from backscroll.engine.knowledge.people.graph import ScopeGraph
+from backscroll.engine.knowledge.people.held import HeldScope, held_scope
+from backscroll.engine.knowledge.people.scope import PROFILE, Scope
+from backscroll.engine.log import erasure as forgetting
+from backscroll.engine.log.scrubbing import scrub
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.predicates import named
-from backscroll.graph.view import Contradiction, Fact
+from backscroll.graph.reading.view import Contradiction, Fact
 from backscroll.record.ports import Reader
-from backscroll.tasks.preferences import Preference
-from backscroll.tasks.profile import is_lasting, said_in, traits_of
+from backscroll.tasks.preferences.preferences import Preference
+from backscroll.tasks.preferences.profile import is_lasting, said_in, traits_of
 from backscroll.vocab.assertion import Override
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
@@ -31,7 +31,7 @@ from backscroll.vocab.thread import ThreadInfo
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
-    from backscroll.engine.exporting import ExportReport
+    from backscroll.engine.exchange.exports import ExportReport
     from backscroll.engine.thread import Thread
     from backscroll.vocab.task import Memory
 
@@ -138,14 +138,14 @@ class User:
 
     def preferences(self) -> list[Preference]:
         """What they prefer, with all evidence; superseded and doubtful ones last."""
-        from backscroll.engine.remembering import preferences
+        from backscroll.engine.work.memory.memories import preferences
 
         home = self._newest()
         return [] if home is None else preferences(home, scope="user")
 
     def memories(self, text: str = "") -> list[Memory]:
         """What is remembered over all of their threads; with `text` only what has to do with it."""
-        from backscroll.engine.remembering import memories
+        from backscroll.engine.work.memory.memories import memories
 
         home = self._newest()
         return [] if home is None else memories(home, scope="user", text=text)
@@ -192,8 +192,8 @@ class User:
         return person.id
 
     def _is_between_nodes(self, predicate: str) -> bool:
-        from backscroll.derive.ontology import is_relation
-        from backscroll.engine.graph_acts import predicate_meant
+        from backscroll.derive.extract.ontology import is_relation
+        from backscroll.engine.knowledge.graph_acts import predicate_meant
 
         return is_relation(predicate_meant(predicate))
 
@@ -213,7 +213,7 @@ class User:
         if not names:
             raise NotFound(f"no thread belongs to {self.name!r}", hint="`backscroll user list` shows users")
         done: list[forgetting.Erasure] = []
-        from backscroll.engine.changing_forgetting import snapshots_left
+        from backscroll.engine.folder.erasure import snapshots_left
 
         left: dict[str, None] = {}
         for name in names:

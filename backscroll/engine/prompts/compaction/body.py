@@ -1,7 +1,7 @@
 """A compaction as it was written down: at which resolution the past is shown, and what stands beside it.
 
-Owns the sealed body of the event, in and out. Before: `assemble/compaction`. After: `engine/compacting` writes it,
-`engine/composing` shows it.
+Owns the sealed body of the event, in and out. Before: `assemble/compaction/compaction`. After: `engine/prompts/compaction/compaction` writes it,
+`engine/prompts/composer` shows it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.assemble.compaction import Compaction
-from backscroll.engine.sheet_compaction import edge_of_compaction
+from backscroll.assemble.compaction.compaction import Compaction
+from backscroll.engine.prompts.sheet.compaction import edge_of_compaction
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import words_from_bytes
 from backscroll.vocab.event import Event

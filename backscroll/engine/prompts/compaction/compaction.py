@@ -1,8 +1,8 @@
 """Compacting: when the past is condensed, what is written down about it, and what it would bring.
 
 A compaction is an event like any other: it can be undone, and nothing is lost by it. Rules decide and make it, so a prompt
-never waits for a model; what models write (summaries of the tree) is used where it is there. Before: `assemble/policy`.
-After: `engine/prompting`.
+never waits for a model; what models write (summaries of the tree) is used where it is there. Before: `assemble/compaction/policy`.
+After: `engine/prompts/builder`.
 """
 
 from __future__ import annotations
@@ -11,28 +11,35 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.compaction import Reason
-from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.indexed import remember
-from backscroll.assemble.marks import MUST, aim, cap, decide, filled, fits_whole
-from backscroll.assemble.policy import Plan
-from backscroll.assemble.policy import compact as condensed
-from backscroll.derive.essentials import Kind
-from backscroll.engine.compaction_body import Bound, Frozen
-from backscroll.engine.composing import Composer, weight
-from backscroll.engine.cuts import Made, as_it_is, boost_of, cut_to_fit, fixed_tokens, unseen_units
-from backscroll.engine.pen import Pen
-from backscroll.engine.placement import Placing, place
-from backscroll.engine.sheet import Sheet, kept_long
-from backscroll.engine.sheet_waiting import noted_waiting, out_of_place
+from backscroll.assemble.compaction.compaction import Reason
+from backscroll.assemble.compaction.indexed import remember
+from backscroll.assemble.compaction.marks import MUST, aim, cap, decide, filled, fits_whole
+from backscroll.assemble.compaction.policy import Plan
+from backscroll.assemble.compaction.policy import compact as condensed
+from backscroll.assemble.compaction.trail import Trail
+from backscroll.derive.essence.essentials import Kind
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.prompts.compaction.body import Bound, Frozen
+from backscroll.engine.prompts.compaction.cuts import (
+    Made,
+    as_it_is,
+    boost_of,
+    cut_to_fit,
+    fixed_tokens,
+    unseen_units,
+)
+from backscroll.engine.prompts.composer import Composer, weight
+from backscroll.engine.prompts.placement import Placing, place
+from backscroll.engine.prompts.sheet.sheet import Sheet, kept_long
+from backscroll.engine.prompts.sheet.waiting import noted_waiting, out_of_place
 from backscroll.errors import Conflict
 from backscroll.logs import logger_of
 from backscroll.vocab.event import Event
 from backscroll.vocab.event import Kind as Happened
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import is_spoken_by_user
-from backscroll.vocab.moment import microseconds
 from backscroll.vocab.prompt import Level
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -243,7 +250,7 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
     """The nodes of the summary tree that speak for all that stands before a position."""
     if before is None or room <= 0:
         return ()
-    from backscroll.engine.tree import catch_up_soon, far_summaries
+    from backscroll.engine.prompts.tree.tree import catch_up_soon, far_summaries
 
     thread = composer.thread
     catch_up_soon(thread.engine, thread.id)
@@ -259,7 +266,7 @@ _KEPT = 0.8
 
 def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:
     """What of the window is still open and binding, newest first as far as it fits, in order."""
-    from backscroll.derive.essentials import essentials
+    from backscroll.derive.essence.essentials import essentials
 
     messages = [m for unit in composer.units for m in unit.messages]
     earlier = composer.frozen.bound if composer.frozen is not None else ()
@@ -323,8 +330,8 @@ def compact(
     thread: Thread, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
 ) -> CompactionReport:
     """Condense the past now; see `Thread.compact`."""
-    from backscroll.engine.asking import asked, too_small
-    from backscroll.engine.prompting import composed
+    from backscroll.engine.prompts.builder import composed
+    from backscroll.engine.prompts.request import asked, too_small
 
     ask = asked(thread.engine, budget, model=model)
     refused = too_small(thread.engine, ask, 1)

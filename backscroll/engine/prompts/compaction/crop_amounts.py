@@ -1,8 +1,8 @@
 """The amount of a crop that parts no call from its result: the nearest one to what somebody typed.
 
 Owns finding it: who types a number cannot know where the calls stand. Between two amounts that are equally near, fewer messages
-go; more than may go becomes all that may. Refuses: cropping (`engine/cropping`, which refuses every other amount). Before:
-`assemble/units`, `assemble/crop`. After: `surfaces/chat`.
+go; more than may go becomes all that may. Refuses: cropping (`engine/prompts/compaction/crops`, which refuses every other amount). Before:
+`assemble/view/units`, `assemble/compaction/crop`. After: `surfaces/chat`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from backscroll.assemble.units import Unit
+    from backscroll.assemble.view.units import Unit
     from backscroll.engine.thread import Thread
 
 
@@ -30,9 +30,9 @@ def possible_amounts(thread: Thread, direction: str, amount: int) -> tuple[int, 
 
 def _going(thread: Thread, direction: str) -> Iterator[Unit]:
     """What may go, in the order in which a crop meets it."""
-    from backscroll.assemble.crop import may_go
-    from backscroll.assemble.units import units_of
-    from backscroll.engine.cropping import crops
+    from backscroll.assemble.compaction.crop import may_go
+    from backscroll.assemble.view.units import units_of
+    from backscroll.engine.prompts.compaction.crops import crops
     from backscroll.vocab.message import is_spoken_by_user
 
     marks = crops(thread)

@@ -1,7 +1,7 @@
 """What a crop costs and when it pays: everything behind the first message that goes is written to the cache once more.
 
 Owns the arithmetic, in plain input tokens and with the prices of the model, as a compaction reports it. A prompt is never longer than
-its budget, so no more than that is counted. Refuses: cropping (`engine/cropping`). Before: `engine/counting`, `engine/costing`.
+its budget, so no more than that is counted. Refuses: cropping (`engine/prompts/compaction/crops`). Before: `engine/prompts/counts`, `engine/models/costs`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CropPrice:
 
 def crop_price(engine: Engine, behind: Iterable[Message], saved: int, summary: int) -> CropPrice:
     """The price of a crop: `behind` are the messages that stay behind its first one, newest first."""
-    from backscroll.engine.asking import prices_for
+    from backscroll.engine.prompts.request import prices_for
 
     prices = prices_for(engine, engine.settings.model)
     cost = (_tokens(engine, behind) + summary) * (prices.write - prices.read)
@@ -39,9 +39,9 @@ def crop_price(engine: Engine, behind: Iterable[Message], saved: int, summary: i
 
 def _tokens(engine: Engine, messages: Iterable[Message]) -> int:
     """Tokens of messages, up to what fits into a prompt."""
-    from backscroll.engine.costing import window_of
-    from backscroll.engine.counting import counts_for
-    from backscroll.llm.tokens import tokenizer_for
+    from backscroll.engine.models.costs import window_of
+    from backscroll.engine.prompts.counts import counts_for
+    from backscroll.llm.tokens.tokens import tokenizer_for
 
     settings = engine.settings
     tokenizer = tokenizer_for(settings.model)

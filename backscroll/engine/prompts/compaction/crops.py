@@ -1,7 +1,7 @@
 """Cropping: messages leave the prompt, stay in the history, and a summary with a handle stands in their place.
 
 Written as one event; `uncrop` and `undo` bring everything back exactly. Which amounts are possible is decided by
-`assemble/crop`. The summary is the person's (or a program's) own words, or made by rules; where a message that it speaks of is
+`assemble/compaction/crop`. The summary is the person's (or a program's) own words, or made by rules; where a message that it speaks of is
 changed later, own words are withheld and rules speak again, so that nothing deleted lives on in a summary.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.crop import (
+from backscroll.assemble.compaction.crop import (
     Cut,
     Direction,
     checked_amount,
@@ -21,16 +21,16 @@ from backscroll.assemble.crop import (
     cut_range,
     runs,
 )
-from backscroll.assemble.relevance import relevance
-from backscroll.assemble.units import Unit, units_of
+from backscroll.assemble.compaction.relevance import relevance
+from backscroll.assemble.view.units import Unit, units_of
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Count
-from backscroll.engine.crop_price import crop_price
-from backscroll.engine.lineage import View
-from backscroll.engine.pen import Pen
-from backscroll.engine.reading import message_of
-from backscroll.engine.sheet import CropMark, Summarised, crop_marks, standing_of
-from backscroll.engine.sheet_rows import Row
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.prompts.compaction.crop_price import crop_price
+from backscroll.engine.prompts.sheet.rows import Row
+from backscroll.engine.prompts.sheet.sheet import CropMark, Summarised, crop_marks, standing_of
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.record.ports import Spoken
@@ -118,7 +118,7 @@ def crop(
 
 
 def _told(thread: Thread, cut: Cut, words: str, tokens: int, event: int | None) -> Crop:
-    from backscroll.llm.tokens import tokenizer_for
+    from backscroll.llm.tokens.tokens import tokenizer_for
 
     seqs = [m.id.seq for m in cut.messages]
     share = _relevance(thread, cut)
@@ -313,8 +313,8 @@ def _strangers(view: View, numbers: Sequence[int]) -> Iterator[int]:
 
 
 def _words(thread: Thread, cut: Cut, summary: str | None) -> tuple[str, int]:
-    from backscroll.engine.counting import counts_for
-    from backscroll.llm.tokens import tokenizer_for
+    from backscroll.engine.prompts.counts import counts_for
+    from backscroll.llm.tokens.tokens import tokenizer_for
 
     tokenizer = tokenizer_for(thread.engine.settings.model)
     sizes = counts_for(thread.engine, cut.messages, tokenizer, thread.engine.settings.wire)
@@ -332,8 +332,8 @@ def _words(thread: Thread, cut: Cut, summary: str | None) -> tuple[str, int]:
 
 def made_summary(messages: Sequence[Message], count: Count, tokens: int | None = None) -> str:
     """A summary by rules, clearly shorter than what it stands for: what was said, what came of calls, with figures and names."""
-    from backscroll.derive.gist import gist_turn
-    from backscroll.derive.summary import summarise
+    from backscroll.derive.summaries.gist import gist_turn
+    from backscroll.derive.summaries.summary import summarise
 
     limit = SUMMARY_TOKENS if tokens is None else min(SUMMARY_TOKENS, tokens // 2)
     turns = into_turns(messages[0].id.thread, messages)
@@ -344,7 +344,7 @@ def made_summary(messages: Sequence[Message], count: Count, tokens: int | None =
 
 def summarised_again(thread: Thread) -> Summarised:
     """How a crop is summed up whose own summary is gone or withheld."""
-    from backscroll.llm.tokens import tokenizer_for
+    from backscroll.llm.tokens.tokens import tokenizer_for
 
     count = tokenizer_for(thread.engine.settings.model).count
 

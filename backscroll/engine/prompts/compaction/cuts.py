@@ -1,7 +1,7 @@
 """Cuts: results shown shorter where they stand, and what was condensed shown again; the past before them stays as it is.
 
 A step that cannot fit is cut before anybody caches it; a giant that a reply has answered is cut once that pays. Texts that were placed
-under the compaction in force stay. Before: `engine/composing`. After: `engine/compacting`, `engine/prompting`.
+under the compaction in force stay. Before: `engine/prompts/composer`. After: `engine/prompts/compaction/compaction`, `engine/prompts/builder`.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from backscroll.assemble.compaction import Compaction
-from backscroll.assemble.fade_trail import Trail
-from backscroll.assemble.marks import MUST, cap, filled, part
-from backscroll.assemble.policy import trim
-from backscroll.assemble.policy_cuts import answered_giants, count_results, with_cuts
-from backscroll.assemble.units import Unit, fresh_units
-from backscroll.engine.compaction_body import Frozen
-from backscroll.engine.composing import Composer, weight
-from backscroll.engine.sheet import Sheet
-from backscroll.engine.sheet_waiting import waits_anew
+from backscroll.assemble.compaction.compaction import Compaction
+from backscroll.assemble.compaction.cuts import answered_giants, count_results, with_cuts
+from backscroll.assemble.compaction.marks import MUST, cap, filled, part
+from backscroll.assemble.compaction.policy import trim
+from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.view.units import Unit, fresh_units
+from backscroll.engine.prompts.compaction.body import Frozen
+from backscroll.engine.prompts.composer import Composer, weight
+from backscroll.engine.prompts.sheet.sheet import Sheet
+from backscroll.engine.prompts.sheet.waiting import waits_anew
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.prompt import Block, Level
@@ -75,7 +75,7 @@ def fixed_tokens(composer: Composer) -> int:
 def boost_of(composer: Composer) -> Callable[[Message], float] | None:
     """What was asked for again after earlier compactions weighs more now, and so does its like."""
     from backscroll.derive.learning import factor, features_of
-    from backscroll.engine.learning import weights_of
+    from backscroll.engine.prompts.compaction.lessons import weights_of
 
     weights = weights_of(composer.thread.engine)
     return (lambda message: factor(features_of(message), weights)) if weights else None

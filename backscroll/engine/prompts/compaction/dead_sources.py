@@ -2,7 +2,7 @@
 
 A message was deleted, hidden, edited or cropped since, or a fork does not share it: what a compaction says of it is neither shown nor
 carried on. Nothing but a rare event changes that, so it is looked at once after each: an index of what was read names many messages.
-Before: `engine/sheet`. After: `engine/composing`.
+Before: `engine/prompts/sheet/sheet`. After: `engine/prompts/composer`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from backscroll.engine.lineage import View
-from backscroll.engine.sheet import Sheet, stand_in
+from backscroll.engine.core.lineage import View
+from backscroll.engine.prompts.sheet.sheet import Sheet, stand_in
 from backscroll.record.history import HIDDEN
 from backscroll.vocab.ids import Ref
 
@@ -63,7 +63,7 @@ def look_at_sources(
 
 def _is_worded(thread: Thread, sheet: Sheet, source: Ref, view: View) -> bool:
     """True for the summary of a crop, where it says still what it said: notes may rest on that."""
-    from backscroll.engine.cropping import summarised_again
+    from backscroll.engine.prompts.compaction.crops import summarised_again
 
     again = summarised_again(thread)
     crops = (crop for crop in sheet.crops if crop.event.seq == source.seq)

@@ -1,7 +1,7 @@
 """What was learned: a log of what was asked for again after it had been condensed, and the weights that follow from it.
 
 Lessons hold no words, only what a message was like (`tool:read`, `content:error`); they can be looked at and dropped. Before:
-`derive/learning` (the arithmetic). After: `engine/compacting` passes the weights on; `backscroll learned` shows them.
+`derive/learning` (the arithmetic). After: `engine/prompts/compaction/compaction` passes the weights on; `backscroll learned` shows them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backscroll.derive.learning import features_of, weights
-from backscroll.engine.reading import legible_message
+from backscroll.engine.core.history import legible_message
 from backscroll.record.derived import Lesson
 from backscroll.record.ports import Writer
 from backscroll.vocab.message import Message

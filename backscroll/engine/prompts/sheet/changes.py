@@ -1,6 +1,6 @@
 """What was done to the past that prompts have shown, and from which place on they say other things since.
 
-Before: `engine/lineage`. After: `engine/sheet`; `engine/prompting` says on the receipt what it costs, and leaves out thinking that
+Before: `engine/core/lineage`. After: `engine/prompts/sheet/sheet`; `engine/prompts/builder` says on the receipt what it costs, and leaves out thinking that
 was made before it.
 """
 
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.engine.lineage import View
+from backscroll.engine.core.lineage import View
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.sheet import CropMark
+    from backscroll.engine.prompts.sheet.sheet import CropMark
 
 #: A run of cropped messages that is skipped in one stride rather than read.
 _STRIDE = 512

@@ -3,7 +3,7 @@
 A compaction condenses what was old when it was made and leaves the newest messages as they are. Where none of those is left (the
 thread was rewound, they were deleted, hidden or cropped, a fork began before them), what it condensed is no longer the far past but the present: then
 an earlier compaction is in force, or none. Decided from the log alone, so that an undo decides it back. Refuses: reading messages
-for a prompt (`engine/sheet`).
+for a prompt (`engine/prompts/sheet/sheet`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, cast
 
-from backscroll.assemble.compaction import Compaction
-from backscroll.derive.tree import just_before
-from backscroll.engine.lineage import View
+from backscroll.assemble.compaction.compaction import Compaction
+from backscroll.derive.summaries.tree import just_before
+from backscroll.engine.core.lineage import View
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.history import Entry

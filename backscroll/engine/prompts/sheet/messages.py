@@ -1,6 +1,6 @@
 """Rows of the log as the messages of a prompt, with their tokens as they are shown; what was read or counted once is remembered.
 
-Before: `engine/counting`, `assemble/excerpt`. After: `engine/sheet_rows` reads with it, `engine/composing` weighs with it.
+Before: `engine/prompts/counts`, `assemble/view/excerpt`. After: `engine/prompts/sheet/rows` reads with it, `engine/prompts/composer` weighs with it.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.excerpt import is_giant, shown_parts
-from backscroll.engine.asking import Ask
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
-from backscroll.engine.sheet_rows import Row, Telling
+from backscroll.assemble.view.excerpt import is_giant, shown_parts
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.prompts.request import Ask
+from backscroll.engine.prompts.sheet.rows import Row, Telling
 from backscroll.record.content import decode
 from backscroll.record.history import Entry
 from backscroll.record.ports import Spoken
@@ -49,8 +49,8 @@ def told_by(engine: Engine, ask: Ask) -> Telling:
 
 def shown_sizes(engine: Engine, messages: Sequence[Message], ask: Ask) -> dict[Ref, int]:
     """Tokens of messages as a prompt shows them in full: of giant results that is an excerpt, and the rest is not even counted."""
-    from backscroll.engine.counting import counts_for, kept_bytes
-    from backscroll.llm.overhead import message_tokens
+    from backscroll.engine.prompts.counts import counts_for, kept_bytes
+    from backscroll.llm.tokens.overhead import message_tokens
 
     giants = [m for m in messages if is_giant(m, ask.shown)]
     named = {m.revision for m in giants}

@@ -3,7 +3,7 @@
 What was read stays true while the log gained nothing but new messages at its end and acts beside the conversation; any other event
 (an edit, a deletion, a pin, a crop, an undo, a forget, here or in another process) makes it worth nothing, and all is read again.
 That no message was missed is checked against the count that the store keeps. Refuses: choosing how far back a prompt reads
-(`engine/sheet`).
+(`engine/prompts/sheet/sheet`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from backscroll.engine.lineage import View
+from backscroll.engine.core.lineage import View
 from backscroll.record.history import Entry
 from backscroll.record.ports import Spoken
 from backscroll.vocab.event import HARMLESS

@@ -2,7 +2,7 @@
 
 Reads no more than the budget can hold: back from the newest message to where the last compaction began (or until there is
 clearly more than fits), and before that only system messages and pins. Cropped messages are left out and their summary
-stands in their place. Before: `record/standing`. After: `engine/prompting`.
+stands in their place. Before: `record/standing`. After: `engine/prompts/builder`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, M
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
-from backscroll.assemble.crop import within
-from backscroll.assemble.units import WaitingReply
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
-from backscroll.engine.sheet_changes import PastChange, changes_by, strides_of, touched_by
-from backscroll.engine.sheet_compaction import compaction_in_force, edge_of_compaction
-from backscroll.engine.sheet_rows import KeptRows, Strides, Telling
-from backscroll.engine.sheet_waiting import waited_then, waiting_now
-from backscroll.engine.sheet_window import PLENTY, SheetWindow
+from backscroll.assemble.compaction.crop import within
+from backscroll.assemble.view.units import WaitingReply
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.prompts.sheet.changes import PastChange, changes_by, strides_of, touched_by
+from backscroll.engine.prompts.sheet.compaction import compaction_in_force, edge_of_compaction
+from backscroll.engine.prompts.sheet.rows import KeptRows, Strides, Telling
+from backscroll.engine.prompts.sheet.waiting import waited_then, waiting_now
+from backscroll.engine.prompts.sheet.window import PLENTY, SheetWindow
 from backscroll.formats.language import language_of
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.history import HIDDEN, Entry

@@ -1,7 +1,7 @@
 """Replies that wait for results and stand before the window: they are shown out of their place, until the next compaction.
 
 Owns which these are: those of the newest turn, and those that the compaction in force shows already, though the user has spoken or a result has come
-since. Before: `engine/sheet_window`, `assemble/units`. After: `engine/sheet`, `engine/composing`, `engine/compacting`.
+since. Before: `engine/prompts/sheet/window`, `assemble/view/units`. After: `engine/prompts/sheet/sheet`, `engine/prompts/composer`, `engine/prompts/compaction/compaction`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.assemble.units import WaitingReply, answered_in, waiting_replies
-from backscroll.engine.reading import message_of
-from backscroll.engine.sheet_window import SheetWindow
+from backscroll.assemble.view.units import WaitingReply, answered_in, waiting_replies
+from backscroll.engine.core.history import message_of
+from backscroll.engine.prompts.sheet.window import SheetWindow
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import Json, ToolCall
 
 if TYPE_CHECKING:
-    from backscroll.engine.sheet import Sheet
+    from backscroll.engine.prompts.sheet.sheet import Sheet
 
 
 def waiting_now(

@@ -1,6 +1,6 @@
 """The window of a prompt: visible messages, read back from the end as far as a budget can need them.
 
-Cropped messages are skipped, long runs of them in one stride. Before: `engine/sheet_rows`. After: `engine/sheet`.
+Cropped messages are skipped, long runs of them in one stride. Before: `engine/prompts/sheet/rows`. After: `engine/prompts/sheet/sheet`.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.marks import cap
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
-from backscroll.engine.sheet_rows import KeptRows, Row, Sized, Strides, Telling, WindowRows
+from backscroll.assemble.compaction.marks import cap
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.prompts.sheet.rows import KeptRows, Row, Sized, Strides, Telling, WindowRows
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.record.ports import Spoken
 from backscroll.vocab.ids import Ref
@@ -19,7 +19,7 @@ from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from backscroll.engine.sheet import CropMark
+    from backscroll.engine.prompts.sheet.sheet import CropMark
 
 _PAGE = 256
 #: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.

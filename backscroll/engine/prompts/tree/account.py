@@ -1,6 +1,6 @@
 """The readable account of where a conversation stands: from the summary tree and the last turn, not from all of its history.
 
-Before: `engine/tree_reading` (what the tree says), `derive/account` (the layout). After: `Thread.context_summary`,
+Before: `engine/prompts/tree/reading` (what the tree says), `derive/summaries/account` (the layout). After: `Thread.context_summary`,
 `backscroll summary`.
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.derive.account import account
-from backscroll.derive.gist import Gist
-from backscroll.derive.tree import PROGRESS
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
-from backscroll.engine.tree import catch_up
-from backscroll.engine.tree_reading import Forest
+from backscroll.derive.summaries.account import account
+from backscroll.derive.summaries.gist import Gist
+from backscroll.derive.summaries.tree import PROGRESS
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.prompts.tree.reading import Forest
+from backscroll.engine.prompts.tree.tree import catch_up
 from backscroll.errors import InvalidInput
 from backscroll.formats.language import language_of
 from backscroll.vocab.message import Message
@@ -33,7 +33,7 @@ def context_summary(thread: Thread, budget: int = 800) -> str:
         raise InvalidInput(
             f"an account cannot have {budget!r} tokens", hint=f"give a whole number of {LEAST} or more"
         )
-    from backscroll.llm.tokens import tokenizer_for
+    from backscroll.llm.tokens.tokens import tokenizer_for
 
     catch_up(thread.engine, thread.id, _AT_ONCE)
     info = thread.legible.info

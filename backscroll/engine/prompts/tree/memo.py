@@ -1,7 +1,7 @@
 """What reading the summary tree remembers between compactions: gists taken apart, and spans put together from them.
 
-By the keys of nodes, which cover all that went in, so nothing here can be stale. Before: `derive/summary`. After:
-`engine/tree_reading`.
+By the keys of nodes, which cover all that went in, so nothing here can be stale. Before: `derive/summaries/summary`. After:
+`engine/prompts/tree/reading`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from backscroll.derive.gist import Gist
-from backscroll.derive.summary import SummaryDraft, summarise
+from backscroll.derive.summaries.gist import Gist
+from backscroll.derive.summaries.summary import SummaryDraft, summarise
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

@@ -2,8 +2,8 @@
 
 Nothing that was changed since the tree was last brought up to date is told: such a span is named by its handle, until the next
 compaction. Cropped messages are left out. What is chosen can be named by numbers (`FarSummary.level`, `opening`) and told
-again later: between two changes of what it speaks of it reads the same, byte for byte. Before: `engine/tree_texts`. After:
-`engine/compacting` chooses, `engine/composing` shows.
+again later: between two changes of what it speaks of it reads the same, byte for byte. Before: `engine/prompts/tree/texts`. After:
+`engine/prompts/compaction/compaction` chooses, `engine/prompts/composer` shows.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from backscroll.derive.gist import Gist, gist_messages
+from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count
-from backscroll.derive.sentences import rough_count
-from backscroll.derive.spans import cut, rank
-from backscroll.derive.summary import limit_of, summarise
-from backscroll.derive.tree import PROGRESS, just_before
-from backscroll.engine.lineage import View
-from backscroll.engine.models_used import GIST, SUMMARY, models_used
-from backscroll.engine.tree_memo import ForestMemo, forest_memo
-from backscroll.engine.tree_texts import Texts, changed_by
+from backscroll.derive.summaries.gist import Gist, gist_messages
+from backscroll.derive.summaries.spans import cut, rank
+from backscroll.derive.summaries.summary import limit_of, summarise
+from backscroll.derive.summaries.tree import PROGRESS, just_before
+from backscroll.engine.core.lineage import View
+from backscroll.engine.models.used import GIST, SUMMARY, models_used
+from backscroll.engine.prompts.tree.memo import ForestMemo, forest_memo
+from backscroll.engine.prompts.tree.texts import Texts, changed_by
 from backscroll.record.derived import Node
 from backscroll.record.history import Entry
 from backscroll.vocab.event import HARMLESS, Kind
@@ -29,7 +29,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
-    from backscroll.engine.sheet import CropMark
+    from backscroll.engine.prompts.sheet.sheet import CropMark
     from backscroll.engine.thread import Thread
 
 _LOOSE = 128  # messages outside of the tree that are told on the spot; more wait for the tree
@@ -92,7 +92,7 @@ def node_summaries(
     With `upto` (the moment of the compaction) nothing is told that a model wrote later: the prompt stays as it is. `edge` is the
     position up to which they speak: a node that has grown beyond it is told as far as there.
     """
-    from backscroll.engine.tree import catch_up_soon
+    from backscroll.engine.prompts.tree.tree import catch_up_soon
 
     shelf = thread.engine.memo.shelf("far", 64)
     key = (thread.id, tuple(far), upto, edge)
@@ -239,7 +239,7 @@ class Forest:
             self._models[kind] = models_used(self.reader, kind)
         if not self._models[kind]:
             return found
-        from backscroll.engine.model_work import node_words
+        from backscroll.engine.models.writing import node_words
 
         words = node_words(self.reader, [node], self._upto).get(node.key)
         return found if words is None else replace(found, text=words.text, sources=words.sources)
@@ -439,7 +439,7 @@ def _opens(message: Message) -> bool:
 
 
 def _crops_of(view: View) -> list[CropMark]:
-    from backscroll.engine.sheet import crop_marks, standing_of
+    from backscroll.engine.prompts.sheet.sheet import crop_marks, standing_of
 
     standing = standing_of(view)
     return crop_marks(standing, view.others(min(standing.crops) - 1), view) if standing.crops else []

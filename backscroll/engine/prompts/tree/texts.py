@@ -1,8 +1,8 @@
 """The texts of the summary tree: got by their keys, or made.
 
 A gist is made from the words of its messages, a summary from the gists or summaries below it. What is stored under a key is
-right; what is missing is made, recursively, and kept for whoever writes. Before: `derive/gist`, `derive/summary`. After:
-`engine/tree` writes what was made, `engine/tree_reading` only reads.
+right; what is missing is made, recursively, and kept for whoever writes. Before: `derive/summaries/gist`, `derive/summaries/summary`. After:
+`engine/prompts/tree/tree` writes what was made, `engine/prompts/tree/reading` only reads.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from typing import TypeAlias, TypeVar
 
-from backscroll.derive import gist, summary
-from backscroll.derive.gist import Gist, gist_messages
-from backscroll.derive.gist_storing import restored, stored
-from backscroll.derive.summary import Summary, summarise
-from backscroll.derive.tree import Said, just_before
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
+from backscroll.derive.summaries import gist, summary
+from backscroll.derive.summaries.gist import Gist, gist_messages
+from backscroll.derive.summaries.storage import restored, stored
+from backscroll.derive.summaries.summary import Summary, summarise
+from backscroll.derive.summaries.tree import Said, just_before
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
 from backscroll.errors import StoreCorrupt
 from backscroll.record.derived import Made, Node
 from backscroll.record.history import HIDDEN, PINNED, Entry

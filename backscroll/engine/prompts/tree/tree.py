@@ -3,7 +3,7 @@
 `catch_up` looks at what happened since it last looked, cuts again where that touched anything, and makes the gists and summaries
 that are missing under their current keys. All of a step is written together with how far it got, so it can stop at any
 moment, several processes may try, and after any history the tree is the one that a rebuild gives. The last node of a level
-is still growing: it has a key, but its text is made when somebody asks. Reading the tree: `engine/tree_reading`.
+is still growing: it has a key, but its text is made when somebody asks. Reading the tree: `engine/prompts/tree/reading`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from typing import TYPE_CHECKING, cast
 
-from backscroll.derive.spans import rank
-from backscroll.derive.tree import PROGRESS, Level, Region, Said, just_before, opens, piece, regroup, span
-from backscroll.engine.lineage import View
-from backscroll.engine.strides import in_strides
-from backscroll.engine.tree_reading import FarSummary, far_summaries, node_summaries, text_of_node
-from backscroll.engine.tree_texts import Texts, changed_by, said_of
+from backscroll.derive.summaries.spans import rank
+from backscroll.derive.summaries.tree import (
+    PROGRESS,
+    Level,
+    Region,
+    Said,
+    just_before,
+    opens,
+    piece,
+    regroup,
+    span,
+)
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.strides import in_strides
+from backscroll.engine.prompts.tree.reading import FarSummary, far_summaries, node_summaries, text_of_node
+from backscroll.engine.prompts.tree.texts import Texts, changed_by, said_of
 from backscroll.errors import NotFound
 from backscroll.record.derived import Node
 from backscroll.record.order import at_end

@@ -2,7 +2,7 @@
 
 Owns the writing: each act is one event in the log of the thread to which the memory belongs, so `undo` there takes it back, and
 lifting brings back what the rules say. What a person wrote about messages names those, so that it is withheld when they change.
-Hiding erases nothing; `forget` with `erase` destroys the person's own words for good. Before: `tasks/memory_acts`. After: the surfaces.
+Hiding erases nothing; `forget` with `erase` destroys the person's own words for good. Before: `tasks/memory/acts`. After: the surfaces.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.engine.checking import in_valid_text
-from backscroll.engine.forgetting import forget_acts
-from backscroll.engine.pen import Pen
-from backscroll.engine.remembering import memory_of
-from backscroll.engine.remembering_reading import collect
-from backscroll.engine.scrubbing import scrub
+from backscroll.engine.core.checks import in_valid_text
+from backscroll.engine.core.pen import Pen
+from backscroll.engine.log.erasure import forget_acts
+from backscroll.engine.log.scrubbing import scrub
+from backscroll.engine.work.memory.memories import memory_of
+from backscroll.engine.work.memory.reading import collect
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.record.ports import Writer
-from backscroll.tasks.memory_acts import Act, added_id, checked_kind, memory_named
+from backscroll.tasks.memory.acts import Act, added_id, checked_kind, memory_named
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json

@@ -1,7 +1,7 @@
 """What the rare events of a thread say to whoever remembers: acts of people, boundaries, what may have changed a message.
 
 Owns reading them once (words are not kept in memory) and the question whether a revision that somebody's words rest on still stands as
-it stood. Before: `engine/lineage`, `record/acts`. After: `engine/remembering_reading`.
+it stood. Before: `engine/core/lineage`, `record/acts`. After: `engine/work/memory/reading`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.lineage import View
+from backscroll.engine.core.lineage import View
 from backscroll.record.acts import acts_in_force
 from backscroll.record.history import HIDDEN
 from backscroll.record.ports import Reader

@@ -3,8 +3,8 @@
 Owns the questions that can be asked of memories: a list, one of them, why it is believed, what matters for a task, what to be
 reminded of, and the block of long-term memory in prompts. That block changes at task boundaries and compactions only (and at once
 where somebody deletes or rewords what it rests on), so that the provider's cache keeps hitting. Short-term memory is the history
-itself, middle-term the summaries of recent tasks, long-term what is told here. Before: `engine/remembering_reading`,
-`tasks/relevance`. After: `engine/composing`, `engine/tasking`, the surfaces. Writing is in `engine/remembering_acts`.
+itself, middle-term the summaries of recent tasks, long-term what is told here. Before: `engine/work/memory/reading`,
+`tasks/memory/relevance`. After: `engine/prompts/composer`, `engine/work/tasks`, the surfaces. Writing is in `engine/work/memory/acts`.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count
-from backscroll.derive.sentences import rough_count
-from backscroll.engine.checking import in_valid_text
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
-from backscroll.engine.remembering_reading import Collected, checked_scope, collect, edge_of, of_task
-from backscroll.engine.tasking_reading import all_tasks, named
+from backscroll.engine.core.checks import in_valid_text
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.work.memory.reading import Collected, checked_scope, collect, edge_of, of_task
+from backscroll.engine.work.task_reading import all_tasks, named
 from backscroll.errors import Ambiguous, NotFound
-from backscroll.tasks import memory as recipe
-from backscroll.tasks import memory_ask
-from backscroll.tasks.memory_acts import words_in
-from backscroll.tasks.memory_model import by_model
-from backscroll.tasks.memory_notes import quoted, words_of
-from backscroll.tasks.memory_telling import is_long_term, line_of, reminder, sources_of, told, told_as
-from backscroll.tasks.preferences import Defaults, Preference, defaults_from
-from backscroll.tasks.relevance import ORDER, Encode, Prepared, Ranked, kind_of, prepared, rank, within
+from backscroll.tasks.memory import memory as recipe
+from backscroll.tasks.memory import request as memory_ask
+from backscroll.tasks.memory.acts import words_in
+from backscroll.tasks.memory.model import by_model
+from backscroll.tasks.memory.notes import quoted, words_of
+from backscroll.tasks.memory.relevance import ORDER, Encode, Prepared, Ranked, kind_of, prepared, rank, within
+from backscroll.tasks.memory.words import is_long_term, line_of, reminder, sources_of, told, told_as
+from backscroll.tasks.preferences.preferences import Defaults, Preference, defaults_from
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.moment import microseconds
 from backscroll.vocab.part import Json, Text
 from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.task import Memory, MemoryKind, Task
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
-    from backscroll.tasks.followup import FollowUp
-    from backscroll.tasks.planning import Plan
+    from backscroll.tasks.lifecycle.followup import FollowUp
+    from backscroll.tasks.lifecycle.plans import Plan
 
 RELEVANT_TOKENS = 1_500
 _PREFERENCES = 8  # that go with every task, the surest
@@ -210,7 +210,7 @@ def catch_up(thread: Thread) -> int:
 
 def task_summary(thread: Thread, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
     """What stands in for a task: its summary (a model's, where one wrote it) and the revisions it rests on."""
-    from backscroll.engine.model_artefacts import better
+    from backscroll.engine.models.artefacts import better
 
     one = task if isinstance(task, Task) else named(all_tasks(thread), task)
 
@@ -322,7 +322,7 @@ def _ranked(engine: Engine, found: Collected, text: str, some: Sequence[Memory])
 
 def encode_with(engine: Engine) -> Encode | None:
     """The encoder that is set; what was encoded before is remembered as long as nothing is forgotten."""
-    from backscroll.engine.recall_pool import encoder_for
+    from backscroll.engine.search.recall_pool import encoder_for
 
     encoder = encoder_for(engine)
     if encoder is None:
@@ -344,15 +344,15 @@ def encode_with(engine: Engine) -> Encode | None:
 
 
 def plan_for(thread: Thread, task: Task | str, *, ask: bool = False) -> Plan:
-    """What to do next about a task, with what every step rests on; see `engine/remembering_plans`."""
-    from backscroll.engine.remembering_plans import plan_for as planned
+    """What to do next about a task, with what every step rests on; see `engine/work/memory/plans`."""
+    from backscroll.engine.work.memory.plans import plan_for as planned
 
     return planned(thread, task, ask=ask)
 
 
 def followups_for(thread: Thread, task: Task | str, *, ask: bool = False) -> list[FollowUp]:
-    """What to ask the user about a task, three questions at the most; see `engine/remembering_plans`."""
-    from backscroll.engine.remembering_plans import followups_for as asked
+    """What to ask the user about a task, three questions at the most; see `engine/work/memory/plans`."""
+    from backscroll.engine.work.memory.plans import followups_for as asked
 
     return asked(thread, task, ask=ask)
 

@@ -1,8 +1,8 @@
 """Plans, questions and memories of a task, by a model where somebody asks for that and one is configured, else by rules.
 
 Owns where a task stands (`standing`: goal, feedback, what is open, what failed, what is preferred) and the calls: reading never waits for
-a model; what one wrote before is used as long as what it was made of stands. Journal, limits and ledger are `engine/modelling`'s.
-Before: `tasks/planning`, `tasks/followup`, `tasks/memory_ask`. After: `engine/tasking_memory`, the surfaces.
+a model; what one wrote before is used as long as what it was made of stands. Journal, limits and ledger are `engine/models/recipes`'s.
+Before: `tasks/lifecycle/plans`, `tasks/lifecycle/followup`, `tasks/memory/request`. After: `engine/work/task_memory`, the surfaces.
 """
 
 from __future__ import annotations
@@ -12,28 +12,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.digest import digests_of
-from backscroll.derive.essentials import Essential, Kind
-from backscroll.derive.essentials_reading import findings
-from backscroll.derive.gist import Gist, inputs_of, shown
-from backscroll.derive.model_ask import Plan as Planned
-from backscroll.derive.sentences import rough_count
-from backscroll.engine.lineage import View
-from backscroll.engine.model_artefacts import better
-from backscroll.engine.modelling import Outcome, modelling_for
-from backscroll.engine.remembering import hints, ordered
-from backscroll.engine.remembering_log import rare_of
-from backscroll.engine.remembering_reading import Collected, collect, of_task
-from backscroll.engine.tasking_reading import all_tasks, messages_in, named
-from backscroll.formats.json_text import dumps
+from backscroll.derive.essence.essentials import Essential, Kind
+from backscroll.derive.essence.reading import findings
+from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.models.request import Plan as Planned
+from backscroll.derive.summaries.gist import Gist, inputs_of, shown
+from backscroll.engine.core.lineage import View
+from backscroll.engine.models.artefacts import better
+from backscroll.engine.models.recipes import Outcome, modelling_for
+from backscroll.engine.work.memory.log import rare_of
+from backscroll.engine.work.memory.memories import hints, ordered
+from backscroll.engine.work.memory.reading import Collected, collect, of_task
+from backscroll.engine.work.task_reading import all_tasks, messages_in, named
 from backscroll.formats.language import language_of
-from backscroll.tasks import followup, memory_ask, planning
-from backscroll.tasks import memory as recipe
-from backscroll.tasks.followup import AskInput, FollowUp
-from backscroll.tasks.memory_notes import deed, failed, quoted, worked
-from backscroll.tasks.memory_outcomes import is_check
-from backscroll.tasks.planning import Plan, PlanInput, Said
-from backscroll.tasks.planning_points import is_vague
-from backscroll.tasks.preferences import guides
+from backscroll.formats.sources.json_text import dumps
+from backscroll.tasks.lifecycle import followup
+from backscroll.tasks.lifecycle import plans as planning
+from backscroll.tasks.lifecycle.followup import AskInput, FollowUp
+from backscroll.tasks.lifecycle.plans import Plan, PlanInput, Said
+from backscroll.tasks.lifecycle.points import is_vague
+from backscroll.tasks.memory import memory as recipe
+from backscroll.tasks.memory import request as memory_ask
+from backscroll.tasks.memory.notes import deed, failed, quoted, worked
+from backscroll.tasks.memory.outcomes import is_check
+from backscroll.tasks.preferences.preferences import guides
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.task import Attempt, Memory, MemoryKind, Task

@@ -3,8 +3,8 @@
 Owns reading statements once: what a node of the tree says is an artefact under the version of that node, so an edit makes one path
 anew, and any process finds what another one read. A background worker makes them (`catch_up`). Whoever waits gives an allowance:
 within it messages that no artefact speaks for are read on the spot, the newest first, and the rest is counted as pending. Without an
-allowance everything is read. Refuses weighing statements (`tasks/preferences`). Before: `engine/tree`. After:
-`engine/remembering_reading`.
+allowance everything is read. Refuses weighing statements (`tasks/preferences/preferences`). Before: `engine/prompts/tree/tree`. After:
+`engine/work/memory/reading`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from backscroll.derive.tree import PROGRESS, just_before
-from backscroll.engine.lineage import View
-from backscroll.engine.reading import message_of
-from backscroll.engine.tree_texts import changed_by
+from backscroll.derive.summaries.tree import PROGRESS, just_before
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View
+from backscroll.engine.prompts.tree.texts import changed_by
 from backscroll.errors import StoreCorrupt
 from backscroll.record.derived import Made, Node
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Reader, Spoken, Writer
-from backscroll.tasks import preferences as said
-from backscroll.tasks.preferences_reading import Stated, loaded, statements, stored
+from backscroll.tasks.preferences import preferences as said
+from backscroll.tasks.preferences.reading import Stated, loaded, statements, stored
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

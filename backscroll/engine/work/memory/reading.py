@@ -4,8 +4,8 @@ to memories; each got or made, folded, faded.
 Owns what is read and what is kept: what messages say of an ended task is an artefact under a key over their content; statements of
 preferences are read once per revision; acts of people are read from the rare events. Nothing here depends on messages that came
 after a task ended, so an append makes nothing anew but its own statements. Where a fork and its parent both speak of a message, the
-thread that asks decides. Before: `tasks/memory`, `tasks/preferences`, `tasks/memory_acts`, `engine/tasking_reading`. After:
-`engine/remembering`.
+thread that asks decides. Before: `tasks/memory/memory`, `tasks/preferences/preferences`, `tasks/memory/acts`, `engine/work/task_reading`. After:
+`engine/work/memory/memories`.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.engine.artefacts import keep_artefacts
-from backscroll.engine.lineage import View, reach
-from backscroll.engine.model_preferences import with_heard
-from backscroll.engine.people.scope import STATES, Scope, may_see, near
-from backscroll.engine.remembering_log import Alive, Edge, Rare, acts_of, edge_of, rare_of
-from backscroll.engine.remembering_said import SAID, Allowance, Said, said_in, said_since
-from backscroll.engine.tasking_reading import messages_in, tasks_of
+from backscroll.engine.core.artefacts import keep_artefacts
+from backscroll.engine.core.lineage import View, reach
+from backscroll.engine.knowledge.people.scope import STATES, Scope, may_see, near
+from backscroll.engine.models.preferences import with_heard
+from backscroll.engine.work.memory.log import Alive, Edge, Rare, acts_of, edge_of, rare_of
+from backscroll.engine.work.memory.preferences import SAID, Allowance, Said, said_in, said_since
+from backscroll.engine.work.task_reading import messages_in, tasks_of
 from backscroll.errors import InvalidInput
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.derived import Made
 from backscroll.record.order import at_end
 from backscroll.record.ports import Reader, ThreadState
-from backscroll.tasks import memory as recipe
-from backscroll.tasks import memory_ask
-from backscroll.tasks.memory_acts import Layered, layered
-from backscroll.tasks.memory_fading import Use, faded
-from backscroll.tasks.memory_model import by_model
-from backscroll.tasks.preferences import SHOWN, Preference, fold
-from backscroll.tasks.preferences_reading import Stated
+from backscroll.tasks.memory import memory as recipe
+from backscroll.tasks.memory import request as memory_ask
+from backscroll.tasks.memory.acts import Layered, layered
+from backscroll.tasks.memory.fading import Use, faded
+from backscroll.tasks.memory.model import by_model
+from backscroll.tasks.preferences.preferences import SHOWN, Preference, fold
+from backscroll.tasks.preferences.reading import Stated
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import qualify_handles
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.moment import microseconds
 from backscroll.vocab.task import Memory, Task, TaskState
+from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
-    from backscroll.engine.model_artefacts import Better
+    from backscroll.engine.models.artefacts import Better
     from backscroll.engine.thread import Thread
 
 SCOPES = ("thread", "user", "project", "all")
@@ -151,7 +151,7 @@ def _written(reader: Reader, names: Sequence[bytes]) -> Mapping[bytes, Better]:
     """What a model wrote about tasks, by the names of what rules found."""
     if not names:
         return {}
-    from backscroll.engine.model_artefacts import better
+    from backscroll.engine.models.artefacts import better
 
     return better(reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), names)
 

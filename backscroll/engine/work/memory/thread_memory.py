@@ -1,7 +1,7 @@
 """What is remembered, as users hold it: `thread.memory`.
 
-Owns nothing: reading is in `engine/remembering`, writing in `engine/remembering_acts`, plans in `engine/remembering_plans`. Before: those.
-After: `engine/living`.
+Owns nothing: reading is in `engine/work/memory/memories`, writing in `engine/work/memory/acts`, plans in `engine/work/memory/plans`. Before: those.
+After: `engine/knowledge/living`.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.engine import remembering, remembering_acts
-from backscroll.engine.doors import doors
+from backscroll.engine.core.doors import doors
+from backscroll.engine.work.memory import acts as remembering_acts
+from backscroll.engine.work.memory import memories as remembering
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind, Task
 
 if TYPE_CHECKING:
-    from backscroll.engine.remembering import Relevant, Why
     from backscroll.engine.thread import Thread
-    from backscroll.tasks.followup import FollowUp
-    from backscroll.tasks.planning import Plan
-    from backscroll.tasks.preferences import Defaults, Preference
+    from backscroll.engine.work.memory.memories import Relevant, Why
+    from backscroll.tasks.lifecycle.followup import FollowUp
+    from backscroll.tasks.lifecycle.plans import Plan
+    from backscroll.tasks.preferences.preferences import Defaults, Preference
     from backscroll.vocab.thread import Scope
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.client import (
+from backscroll.llm.clients.client import (
     Done,
     Finish,
     Reply,
@@ -23,15 +23,15 @@ from backscroll.llm.client import (
     broken_calls,
     sendable,
 )
-from backscroll.llm.client_faults import gave_up, in_stream, stopped
-from backscroll.llm.connections import Call
-from backscroll.llm.dialects import adapted, arguments_of, complaint, thought_of, words_of
-from backscroll.llm.fault_words import finish_of
-from backscroll.llm.openai_client import SdkClient
-from backscroll.llm.openai_client_pieces import Heard, new_id
+from backscroll.llm.clients.connections import Call
+from backscroll.llm.clients.dialects import adapted, arguments_of, complaint, thought_of, words_of
+from backscroll.llm.clients.fault_words import finish_of
+from backscroll.llm.clients.faults import gave_up, in_stream, stopped
+from backscroll.llm.clients.openai.pieces import Heard, new_id
+from backscroll.llm.clients.openai.sdk import SdkClient
+from backscroll.llm.clients.sdk import cut_short, details, mappings, number, plain, sent, sound
+from backscroll.llm.clients.stream_bounds import StreamBounds
 from backscroll.llm.providers import Provider
-from backscroll.llm.sdk import cut_short, details, mappings, number, plain, sent, sound
-from backscroll.llm.stream_bounds import StreamBounds
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 

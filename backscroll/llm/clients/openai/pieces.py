@@ -11,9 +11,9 @@ import secrets
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from backscroll.llm.client import CallDelta, ReasoningDelta, StreamEvent, TextDelta
-from backscroll.llm.dialects import arguments_of, thought_of, words_of
-from backscroll.llm.sdk import mappings
+from backscroll.llm.clients.client import CallDelta, ReasoningDelta, StreamEvent, TextDelta
+from backscroll.llm.clients.dialects import arguments_of, thought_of, words_of
+from backscroll.llm.clients.sdk import mappings
 from backscroll.vocab.part import Json
 
 

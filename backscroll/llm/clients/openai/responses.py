@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any, cast
 
-from backscroll.llm.client import (
+from backscroll.llm.clients.client import (
     CallDelta,
     Done,
     Finish,
@@ -23,10 +23,10 @@ from backscroll.llm.client import (
     broken_calls,
     sendable,
 )
-from backscroll.llm.client_faults import in_stream, stopped
-from backscroll.llm.openai_client import SdkClient
-from backscroll.llm.sdk import cut_short, details, mappings, number, plain, sent, sound
-from backscroll.llm.stream_bounds import StreamBounds
+from backscroll.llm.clients.faults import in_stream, stopped
+from backscroll.llm.clients.openai.sdk import SdkClient
+from backscroll.llm.clients.sdk import cut_short, details, mappings, number, plain, sent, sound
+from backscroll.llm.clients.stream_bounds import StreamBounds
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from backscroll.errors import MissingExtra
-from backscroll.llm.connections import Call, Connections
+from backscroll.llm.clients.connections import Call, Connections
+from backscroll.llm.clients.sdk import our_errors, waits_of
+from backscroll.llm.clients.stream_bounds import bounded_body
 from backscroll.llm.providers import Provider
-from backscroll.llm.sdk import our_errors, waits_of
-from backscroll.llm.stream_bounds import bounded_body
 
 if TYPE_CHECKING:
     from openai import OpenAI

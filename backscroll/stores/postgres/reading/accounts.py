@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from backscroll.record.derived import Charge, Lesson, Spent
 from backscroll.stores.columns import plain
 from backscroll.stores.ledger import CHARGE, SUMS, charge_of, grouping, sums, when
-from backscroll.stores.postgres.derived import DerivedReader
+from backscroll.stores.postgres.reading.derived import DerivedReader
 
 
 class AccountReader(DerivedReader):

@@ -13,7 +13,7 @@ from backscroll.record.history import Entry
 from backscroll.record.ports import ThreadState
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 THREAD = (
     "id, root, head, hash, about, created_at, updated_at, messages, turns, parent, fork_seq, fork_position, "

@@ -17,9 +17,9 @@ from backscroll.record.derived import Made, Node, Reply, TurnMark
 from backscroll.record.ports import Wanted
 from backscroll.stores.columns import plain
 from backscroll.stores.nearness import checked, cosines, directed, rounded
-from backscroll.stores.postgres.finding import narrowed
 from backscroll.stores.postgres.names import EACH, KEYS, Names, Roots
 from backscroll.stores.postgres.opening import Connection
+from backscroll.stores.postgres.reading.search import narrowed
 from backscroll.stores.postgres.session import Session
 from backscroll.vocab.ids import Ref
 

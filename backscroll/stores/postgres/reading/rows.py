@@ -12,9 +12,10 @@ from backscroll.record.history import Entry, Span
 from backscroll.record.order import at_end
 from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
 from backscroll.stores.columns import plain
-from backscroll.stores.postgres.accounts import AccountReader
 from backscroll.stores.postgres.check import STATS, faults_found
-from backscroll.stores.postgres.columns import (
+from backscroll.stores.postgres.names import EACH, KEYS
+from backscroll.stores.postgres.reading.accounts import AccountReader
+from backscroll.stores.postgres.reading.columns import (
     ENTRY,
     EVENT,
     SPOKEN,
@@ -24,13 +25,12 @@ from backscroll.stores.postgres.columns import (
     readable,
     thread_of,
 )
-from backscroll.stores.postgres.finding import found
-from backscroll.stores.postgres.names import EACH, KEYS
+from backscroll.stores.postgres.reading.search import found
+from backscroll.stores.postgres.reading.text import hour
 from backscroll.stores.postgres.schema import SCRUB_BYTES, SCRUB_WORDS
-from backscroll.stores.postgres.text import hour
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import THREAD_ID, Ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 _OWN = "e.tenant = %s AND e.root = %s AND e.thread = %s"
 _LOG = "v.tenant = %s AND v.root = %s AND v.thread = %s"

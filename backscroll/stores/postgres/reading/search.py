@@ -1,4 +1,4 @@
-"""Full-text search over the words of the index. The query comes ready-made (`recall/query`); here it meets the filters."""
+"""Full-text search over the words of the index. The query comes ready-made (`recall/question/query`); here it meets the filters."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from backscroll.record.ports import RawHit, Wanted
 from backscroll.stores.columns import plain
-from backscroll.stores.postgres.session import Session
-from backscroll.stores.postgres.text import tenant_mark
-from backscroll.stores.postgres.tsquery import (
+from backscroll.stores.postgres.reading.text import tenant_mark
+from backscroll.stores.postgres.reading.tsquery import (
     OVERFULL,
     asked_for,
     loosened,
@@ -18,6 +17,7 @@ from backscroll.stores.postgres.tsquery import (
     spelled_out,
     written,
 )
+from backscroll.stores.postgres.session import Session
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import checked_role
 

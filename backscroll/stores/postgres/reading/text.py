@@ -6,8 +6,8 @@ import hashlib
 from collections import Counter
 from enum import Enum
 
-from backscroll.recall.words import tsvector_of
-from backscroll.stores.postgres.tsquery import OVERFULL, quoted
+from backscroll.recall.text.words import tsvector_of
+from backscroll.stores.postgres.reading.tsquery import OVERFULL, quoted
 
 HOUR = 3_600_000_000
 _MOST_PLACES = 255  # of one word in a tsvector

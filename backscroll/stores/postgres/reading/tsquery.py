@@ -2,7 +2,7 @@
 
 A tsvector keeps places up to 16383, 255 of them for a word, and a megabyte in all. For a longer text the index can only say
 that it *may* fit (`loosened`); whether it does is looked up in the words themselves (`spelled_out`). So a phrase is found
-at the end of a long log as well, and Chinese words, which are phrases of pairs. Knows what `recall/query` writes, no more.
+at the end of a long log as well, and Chinese words, which are phrases of pairs. Knows what `recall/question/query` writes, no more.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Node = Phrase | Either | Each | Without
 
 
 class _Unknown(Exception):
-    """Something that `recall/query` does not write."""
+    """Something that `recall/question/query` does not write."""
 
 
 def parsed(text: str) -> Node | None:

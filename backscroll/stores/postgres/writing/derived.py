@@ -14,13 +14,13 @@ from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, TurnMar
 from backscroll.stores.columns import plain
 from backscroll.stores.ledger import CHARGE, columns_of
 from backscroll.stores.nearness import checked
-from backscroll.stores.postgres.derived import BEHIND
 from backscroll.stores.postgres.names import EACH, KEYS, Roots
-from backscroll.stores.postgres.rows import PostgresReader
+from backscroll.stores.postgres.reading.derived import BEHIND
+from backscroll.stores.postgres.reading.rows import PostgresReader
 from backscroll.stores.postgres.schema import SCRUB_WORDS
 from backscroll.stores.postgres.session import Session
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 _TRIED = 32  # threads that a worker tries to get hold of before it looks again
 _KEYED = "tenant = %s AND root = %s AND thread = %s"

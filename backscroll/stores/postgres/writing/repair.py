@@ -8,11 +8,11 @@ from backscroll.record.chain import to_bytes
 from backscroll.record.ports import ThreadState
 from backscroll.record.quarantine import SetAside
 from backscroll.stores.columns import plain
-from backscroll.stores.postgres.making import DerivedWriter
+from backscroll.stores.postgres.reading.text import hour
 from backscroll.stores.postgres.schema import DISTRIBUTED_BY
-from backscroll.stores.postgres.text import hour
+from backscroll.stores.postgres.writing.derived import DerivedWriter
 from backscroll.vocab.ids import LAST, Ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 #: Tables with rows of a family, by the thread that they belong to.
 _FAMILY = tuple(

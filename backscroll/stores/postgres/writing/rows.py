@@ -20,15 +20,15 @@ from backscroll.record.history import Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
 from backscroll.stores.columns import plain
-from backscroll.stores.postgres.columns import THREAD, readable, thread_of
-from backscroll.stores.postgres.mending import MendingWriter, thread_values
 from backscroll.stores.postgres.names import Roots
+from backscroll.stores.postgres.reading.columns import THREAD, readable, thread_of
+from backscroll.stores.postgres.reading.text import hour, indexable, tenant_mark
 from backscroll.stores.postgres.schema import SCRUB_BYTES, SCRUB_WORDS
 from backscroll.stores.postgres.session import Session
-from backscroll.stores.postgres.text import hour, indexable, tenant_mark
+from backscroll.stores.postgres.writing.repair import MendingWriter, thread_values
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 _KEYS = 0x42534354  # the advisory locks of threads that are begun under a key
 

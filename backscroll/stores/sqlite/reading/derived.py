@@ -16,7 +16,7 @@ from backscroll.record.ports import Wanted
 from backscroll.stores.columns import plain
 from backscroll.stores.nearness import checked, cosines, directed, sign_bits
 from backscroll.stores.sqlite.names import Names
-from backscroll.stores.sqlite.signs import Signs, Sought, best
+from backscroll.stores.sqlite.reading.signs import Signs, Sought, best
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import ROLES, checked_role
 

@@ -14,10 +14,17 @@ from backscroll.record.ports import Bounds, RawHit, Spoken, Wanted
 from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.check import faults_found
 from backscroll.stores.sqlite.packing import unpacked
-from backscroll.stores.sqlite.scrubbing import noted
-from backscroll.stores.sqlite.signs import Signs
-from backscroll.stores.sqlite.thread_rows import ThreadRows, whole
-from backscroll.stores.sqlite.word_index import WAITING, filters, held_words, recipe, waiting, words_of
+from backscroll.stores.sqlite.reading.signs import Signs
+from backscroll.stores.sqlite.reading.thread_rows import ThreadRows, whole
+from backscroll.stores.sqlite.reading.word_index import (
+    WAITING,
+    filters,
+    held_words,
+    recipe,
+    waiting,
+    words_of,
+)
+from backscroll.stores.sqlite.writing.scrubbing import noted
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import LAST, Ref
 

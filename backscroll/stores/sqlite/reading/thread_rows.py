@@ -1,7 +1,7 @@
 """Reading the rows of threads in the SQLite store: by id, by the caller's key, by project and user, by family.
 
 Owns how a row becomes a `ThreadState`; one that is damaged hides no other. Before: `record/ports`. After:
-`stores/sqlite/rows`.
+`stores/sqlite/reading/rows`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from backscroll.record.about import about_from_bytes
 from backscroll.record.chain import DAMAGE, damaged
 from backscroll.record.ports import ThreadState
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.accounts import AccountReader
-from backscroll.vocab.fields import is_thread
+from backscroll.stores.sqlite.reading.accounts import AccountReader
 from backscroll.vocab.ids import parse_ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.fields import is_thread
+from backscroll.vocab.values.moment import microseconds
 
 _THREAD = (
     "id, root, head, hash, about, created_at, updated_at, messages, turns, parent, fork_seq, fork_position, "

@@ -36,7 +36,7 @@ def register(connection: sqlite3.Connection) -> None:
 
 def words_of(body: bytes | None, size: int) -> str | None:
     """The index words of a stored body; None where it cannot be read."""
-    from backscroll.recall.words import (
+    from backscroll.recall.text.words import (
         index_words,
     )  # its patterns take a while to load, and reading needs none
 
@@ -57,7 +57,7 @@ def _recipe_of(text: Any, body: Any, size: Any) -> int:
 
 def recipe() -> int:
     """The number of the recipe by which this process makes index words."""
-    from backscroll.recall.words import recipe_number
+    from backscroll.recall.text.words import recipe_number
 
     return recipe_number()
 

@@ -11,11 +11,11 @@ from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, TurnMar
 from backscroll.stores.columns import plain
 from backscroll.stores.ledger import CHARGE, columns_of
 from backscroll.stores.nearness import checked, sign_bits
-from backscroll.stores.sqlite.derived import BEHIND, joined, role_number
-from backscroll.stores.sqlite.rows import SqliteReader
-from backscroll.stores.sqlite.scrubbing import note_scrub
+from backscroll.stores.sqlite.reading.derived import BEHIND, joined, role_number
+from backscroll.stores.sqlite.reading.rows import SqliteReader
+from backscroll.stores.sqlite.writing.scrubbing import note_scrub
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 
 class DerivedWriter(SqliteReader):

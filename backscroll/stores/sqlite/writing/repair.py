@@ -10,10 +10,10 @@ from backscroll.record.chain import to_bytes
 from backscroll.record.ports import ThreadState
 from backscroll.record.quarantine import SetAside
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.making import DerivedWriter
-from backscroll.stores.sqlite.word_index import rebuild, remove
+from backscroll.stores.sqlite.reading.word_index import rebuild, remove
+from backscroll.stores.sqlite.writing.derived import DerivedWriter
 from backscroll.vocab.ids import LAST
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 #: Tables that hold what was derived for a thread, by its number.
 _OF_A_THREAD = ("entries", "turn_states", "nodes", "turn_marks", "progress", "receipts")

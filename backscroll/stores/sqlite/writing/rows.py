@@ -11,13 +11,13 @@ from backscroll.record.history import Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Logged, ThreadState
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.mending import MendingWriter, thread_values
 from backscroll.stores.sqlite.packing import packed
-from backscroll.stores.sqlite.scrubbing import note_scrub
-from backscroll.stores.sqlite.signs import Signs
-from backscroll.stores.sqlite.word_index import WAITING, add, add_all, index_waiting, remove
+from backscroll.stores.sqlite.reading.signs import Signs
+from backscroll.stores.sqlite.reading.word_index import WAITING, add, add_all, index_waiting, remove
+from backscroll.stores.sqlite.writing.repair import MendingWriter, thread_values
+from backscroll.stores.sqlite.writing.scrubbing import note_scrub
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.moment import microseconds
+from backscroll.vocab.values.moment import microseconds
 
 _LOG = (
     "INSERT INTO events (key, kind, actor, at, target, head, salt, body, seal, hash, digest, said, said_us, role, "

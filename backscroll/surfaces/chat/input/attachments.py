@@ -3,7 +3,7 @@
 Owns reading a file that the person points at (never a pipe or a device, never protected ones), telling pictures by their first
 bytes, and how much may go along. Attachments are `Media` parts: the record keeps them whole, prompts spell texts out and fold
 them later, and what the person *said* is only what was typed. Refuses: finding files in a text (`mention`). Before:
-`workspace/guard`, `workspace/encoding`. After: `mention`, the terminal.
+`workspace/files/guard`, `workspace/files/encoding`. After: `mention`, the terminal.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def own_path(typed: str | Path) -> Path:
 
 def attachment(path: Path, *, shown: str = "", most: int = LONGEST) -> tuple[Media, int]:
     """A file as a part, and how many characters of text it takes."""
-    from backscroll.workspace.guard import Guard
+    from backscroll.workspace.files.guard import Guard
 
     Guard(path.parent).check(str(path))
     data, size = read_file(path, LARGEST + 1)
@@ -89,7 +89,7 @@ def picture_type(data: bytes) -> str:
 
 def part_of(data: bytes, name: str, *, size: int = 0, most: int = LONGEST) -> tuple[Media, int]:
     """Bytes as a part: a picture by its own type, a text marked as data and bounded; what is neither is refused."""
-    from backscroll.workspace.encoding import decoded
+    from backscroll.workspace.files.encoding import decoded
 
     if kind := picture_type(data):
         if max(size, len(data)) > LARGEST:

@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 from prompt_toolkit.history import History
 
 from backscroll.regular_files import read_text
-from backscroll.surfaces.chat.pastes import Pastes
+from backscroll.surfaces.chat.input.pastes import Pastes
 
 _KEPT = 2000  # lines
 _LARGEST = 800_000  # bytes of the file; beyond, the older half goes

@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
-from backscroll.surfaces.chat.ahead import Ahead
+from backscroll.surfaces.chat.input.ahead import Ahead
 from backscroll.surfaces.chat.suspending import suspend
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-    from backscroll.surfaces.chat.pastes import Pastes
+    from backscroll.surfaces.chat.input.pastes import Pastes
 
 Act: TypeAlias = Literal["task_start", "task_complete", "task_incomplete", "unfold", "clipboard"]
 

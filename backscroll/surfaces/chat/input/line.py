@@ -16,10 +16,10 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.styles import Style
 
-from backscroll.surfaces.chat.history_file import FolderHistory, history_path
-from backscroll.surfaces.chat.keys import Aside, bindings
-from backscroll.surfaces.chat.pastes import Pastes
-from backscroll.surfaces.chat.pasting import pasted
+from backscroll.surfaces.chat.input.history_file import FolderHistory, history_path
+from backscroll.surfaces.chat.input.keys import Aside, bindings
+from backscroll.surfaces.chat.input.pastes import Pastes
+from backscroll.surfaces.chat.input.pasting import pasted
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
@@ -102,7 +102,7 @@ class _Completions(Completer):
 
             found = registry.complete(self._talk, text)
         elif "@" in text.rpartition("\n")[2]:
-            from backscroll.surfaces.chat import mention
+            from backscroll.surfaces.chat.input import mention
 
             found = mention.complete(self._talk, text)
         else:

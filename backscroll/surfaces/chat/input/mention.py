@@ -2,7 +2,7 @@
 
 Owns finding them in a text (Chinese has no spaces around them), and what goes along with the message for each; the words stay as they
 were typed. What cannot go along is said in a line and never stops the message. Refuses: reading outside of what the guard lets
-(`workspace/files`), marking as data (`attaching`), which files there are (`mention_files`). After: the terminal.
+(`workspace/files/files`), marking as data (`attaching`), which files there are (`mention_files`). After: the terminal.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backscroll.errors import BackscrollError, NotFound
-from backscroll.surfaces.chat import attaching
-from backscroll.surfaces.chat.mention_files import file_names, folder_listing, found_names
+from backscroll.surfaces.chat.input import attachments as attaching
+from backscroll.surfaces.chat.input.mention_files import file_names, folder_listing, found_names
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
 from backscroll.vocab.handle import Handle, thread_of
@@ -135,7 +135,7 @@ class _Gatherer:
     """Takes up mention after mention, each thing once, until there is no room."""
 
     def __init__(self, root: Path, thread: Thread | None) -> None:
-        from backscroll.workspace.files import Files
+        from backscroll.workspace.files.files import Files
 
         store = "" if thread is None else thread.engine.settings.store
         self.files = Files(root, protected=[store] if store and "://" not in store else [])
@@ -187,7 +187,7 @@ class _Gatherer:
             messages = self._turn(int(found[1]))
             name, other = f"turn:{int(found[1])}", None
         elif handle := _HANDLE.match(mention.name):
-            from backscroll.engine.expanding import expand
+            from backscroll.engine.prompts.expansion import expand
 
             name = handle[0]
             messages = expand(self.thread, name)
@@ -328,7 +328,7 @@ def _kind_word(name: str) -> str:
 
 def _earlier(talk: Talk, typed: str) -> Iterator[tuple[str, str]]:
     from backscroll.surfaces.chat.slash.arguments import recent_turn_numbers
-    from backscroll.surfaces.cli.conversation import excerpt
+    from backscroll.surfaces.cli.words.conversation import excerpt
 
     if typed.startswith("bs:"):
         for message in reversed(talk.thread.recent(20)):

@@ -1,7 +1,7 @@
 """Which files can be mentioned, and which of them somebody means who has typed a few letters.
 
 Owns a list of the folder that is not older than it may be (reading it must never hold up typing) and the ranking by parts: `su/ag`
-finds `surfaces/agent.py`. Refuses: contents (`attaching`). Before: `workspace/listing`. After: `mention`.
+finds `surfaces/agent.py`. Refuses: contents (`attaching`). Before: `workspace/files/listing`. After: `mention`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from backscroll.errors import BackscrollError
 
 if TYPE_CHECKING:
-    from backscroll.workspace.files import Files
+    from backscroll.workspace.files.files import Files
 
 MOST = 40  # names that are offered
 _FILES = 20_000  # of a folder that are known by name
@@ -89,8 +89,8 @@ def forget_names() -> None:
 
 def _names(root: Path) -> Iterator[str]:
     """The nearest first, as far as the list goes; what is protected cannot be mentioned."""
-    from backscroll.workspace.files import Files
-    from backscroll.workspace.listing import Walk
+    from backscroll.workspace.files.files import Files
+    from backscroll.workspace.files.listing import Walk
 
     for entry in islice(Walk(Files(root)), _FILES):
         if not entry.protected and entry.kind in ("file", "folder", "link"):
@@ -158,7 +158,7 @@ def _in_order(letters: str, name: str) -> bool:
 
 def folder_listing(files: Files, folder: str) -> tuple[str, bool]:
     """What is in a folder, a line each, and whether there is more."""
-    from backscroll.workspace.listing import list_files
+    from backscroll.workspace.files.listing import list_files
 
     found = list_files(files, folder, limit=_LISTED)
     return found.text, found.cut

@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.plain import safe
+from backscroll.surfaces.cli.screen.plain import safe
 from backscroll.vocab.part import Text as Words
 
 if TYPE_CHECKING:
-    from backscroll.surfaces.chat.pastes import Pastes
+    from backscroll.surfaces.chat.input.pastes import Pastes
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.message import Content
 
@@ -54,7 +54,7 @@ def message(talk: Talk, text: str, attachments: Attachments, pastes: Pastes) -> 
     """
     from rich.text import Text
 
-    from backscroll.surfaces.chat.mention import with_mentions
+    from backscroll.surfaces.chat.input.mention import with_mentions
 
     made = with_mentions(text, root=talk.root, thread=talk.thread, paths=attachments.taken(text))
     attachments.clean()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from backscroll.surfaces.cli.cells import cut, wrap
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.cells import cut, wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-    from backscroll.surfaces.chat.ahead import Ahead
+    from backscroll.surfaces.chat.input.ahead import Ahead
 
 #: What people press who write with an input method: the full-width letter, or the word itself.
 SAME_KEY: Mapping[str, str] = {"是": "y", "否": "n", "？": "?"}

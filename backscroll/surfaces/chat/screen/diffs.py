@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from backscroll.surfaces.chat.unseen import revealed
+from backscroll.surfaces.chat.screen.unseen import revealed
 from backscroll.surfaces.i18n import t
 
 #: Lines of a diff that are shown before one asks for all.

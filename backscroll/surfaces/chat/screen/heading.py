@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from backscroll.surfaces.cli.cells import cut, width, wrap
-from backscroll.surfaces.cli.conversation import title_of
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.cells import cut, width, wrap
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.words.conversation import title_of
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.chat import asking
-from backscroll.surfaces.cli.conversation import project_name, title_of
-from backscroll.surfaces.cli.plain import one_line
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.chat.input import questions as asking
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.times import shown
+from backscroll.surfaces.cli.words.conversation import project_name, title_of
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Draws what an agent does, as it happens.
 
 Owns the order of things on the screen: whole blocks of the answer printed for good, the open one below them, thinking while it
-lasts and then folded, tool calls as lines, the status line at the end. Before: `act/loop` (happenings). After: `drawing` (the
+lasts and then folded, tool calls as lines, the status line at the end. Before: `act/loop/loop` (happenings). After: `drawing` (the
 screen). Refuses: reading keys, asking the person.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from backscroll.act.happening import (
+from backscroll.act.loop.events import (
     Asked,
     Began,
     Called,
@@ -28,24 +28,24 @@ from backscroll.act.happening import (
     Step,
     Thought,
 )
-from backscroll.surfaces.chat.markdown_look import as_texts, block_lines
-from backscroll.surfaces.chat.markdown_stream import Block, MarkdownStream
-from backscroll.surfaces.chat.status import Figures, UnderWay, about_tokens, asked, status_line
-from backscroll.surfaces.chat.tool_lines import (
+from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines
+from backscroll.surfaces.chat.screen.markdown_stream import Block, MarkdownStream
+from backscroll.surfaces.chat.screen.status import Figures, UnderWay, about_tokens, asked, status_line
+from backscroll.surfaces.chat.screen.tool_lines import (
     Fold,
     Folds,
     Running,
     forming_line,
     running_line,
 )
-from backscroll.surfaces.cli.cells import wrap
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
     from backscroll.act.person import Proposal
-    from backscroll.surfaces.chat.drawing import Region
+    from backscroll.surfaces.chat.screen.drawing import Region
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _THINKING = 3  # lines of thinking that are shown while it lasts

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.cells import cut, width
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.cells import cut, width
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.act.happening import Asked, Counted
+    from backscroll.act.loop.events import Asked, Counted
 
 _BETWEEN = " · "
 _TEN_THOUSAND = 10_000
@@ -164,6 +164,6 @@ def money(nano: int | None) -> str:
     """Dollars; a question mark where nobody knows the price."""
     if nano is None:
         return "$?"
-    from backscroll.llm.limits import dollars
+    from backscroll.llm.prices.limits import dollars
 
     return dollars(nano)

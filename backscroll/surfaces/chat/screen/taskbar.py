@@ -1,15 +1,15 @@
 """The task bar: which task is being worked on, how it stands, and the keys that change that.
 
 Owns the words of the bar, and doing what its keys ask for: start a new task, mark it as completed, mark it as incomplete.
-Refuses: what those steps do to the context (`engine/tasking`).
+Refuses: what those steps do to the context (`engine/work/tasks`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.cells import cut, width
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.cells import cut, width
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import t
 from backscroll.vocab.task import TaskState
 

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from backscroll.surfaces.chat.diffs import diff_lines
-from backscroll.surfaces.cli.cells import cut, width
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.chat.screen.diffs import diff_lines
+from backscroll.surfaces.cli.screen.cells import cut, width
+from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from backscroll.act.happening import Called, Calling
+    from backscroll.act.loop.events import Called, Calling
     from backscroll.vocab.part import Json
 
 #: How many folds are kept: the older ones are in the record (`backscroll show`, `/expand`).

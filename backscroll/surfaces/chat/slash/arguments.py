@@ -106,8 +106,8 @@ def turn_meant(thread: Thread, text: str, name: str) -> int:
 
 def recent_turn_numbers(talk: Talk, most: int = 20) -> list[tuple[str, str]]:
     """The last turns, newest first: number and how they begin; for completion."""
-    from backscroll.surfaces.cli.cells import cut
-    from backscroll.surfaces.cli.plain import one_line
+    from backscroll.surfaces.cli.screen.cells import cut
+    from backscroll.surfaces.cli.screen.plain import one_line
 
     turns = talk.thread.recent_turns(most)
     return [(str(x.sequence), cut(one_line(x.user_input[:200]), 50)) for x in reversed(turns) if x.sequence]

@@ -12,8 +12,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, cast
 
 from backscroll.surfaces.chat.slash.telling import drawn
-from backscroll.surfaces.cli.plain import safe
-from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.cli.screen.plain import safe
+from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.cli.session import Session
 
 if TYPE_CHECKING:

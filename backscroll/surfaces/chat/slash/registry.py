@@ -100,7 +100,7 @@ def _unknown(name: str) -> NotFound:
 
 
 def _part(slash: Slash, name: str) -> object:
-    module = import_module(f"backscroll.surfaces.chat.slash.{slash.module}")
+    module = import_module(f"backscroll.surfaces.chat.slash.commands.{slash.module}")
     return getattr(module, name, None)
 
 

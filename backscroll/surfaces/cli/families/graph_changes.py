@@ -13,18 +13,18 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.done import said
-from backscroll.surfaces.cli.graph_reading import node_argument, predicate_argument
-from backscroll.surfaces.cli.graph_words import change_words, names_in
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.families.graph_reading import node_argument, predicate_argument
+from backscroll.surfaces.cli.families.world_files import change_world
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.times import shown
-from backscroll.surfaces.cli.world_files import change_world
+from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.words.graph import change_words, names_in
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.graphing import ThreadGraph
+    from backscroll.engine.knowledge.graph import ThreadGraph
     from backscroll.vocab.assertion import Override
     from backscroll.vocab.part import Json
 
@@ -230,7 +230,7 @@ def flush(session: Session, thread: str) -> None:
 @command("graph-read", thread_argument(), flag("--dry-run"), flag("--yes"))
 def read(session: Session, thread: str, dry_run: bool, yes: bool) -> None:
     """Have the configured model read turns that it has not read, imported ones too."""
-    from backscroll.engine.model_turns import estimate, read_pending
+    from backscroll.engine.models.turns import estimate, read_pending
 
     screen = session.screen
     with session.engine() as engine:

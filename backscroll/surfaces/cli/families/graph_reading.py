@@ -11,8 +11,12 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, limit_option, option, session_of, thread_argument
-from backscroll.surfaces.cli.done import said
-from backscroll.surfaces.cli.graph_words import (
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.screen.times import shown
+from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.words.graph import (
     Number,
     facts_table,
     listing,
@@ -23,17 +27,13 @@ from backscroll.surfaces.cli.graph_words import (
     value_of,
     word_of,
 )
-from backscroll.surfaces.cli.plain import one_line
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.times import shown
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from backscroll.engine.graph_shapes import Fact, Graph, NodeView
-    from backscroll.engine.graphing import ThreadGraph
+    from backscroll.engine.knowledge.graph import ThreadGraph
+    from backscroll.engine.knowledge.graph_shapes import Fact, Graph, NodeView
     from backscroll.engine.thread import Thread
 
 _LAST = 8  # turns among which waiting ones are looked for
@@ -89,7 +89,7 @@ def show(
     limit: int,
 ) -> None:
     """Show the nodes of the graph, or all about one."""
-    from backscroll.engine.graph_shapes import known_type, node_json
+    from backscroll.engine.knowledge.graph_shapes import known_type, node_json
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -130,7 +130,7 @@ def _why_empty(thread: Thread, graph: Graph) -> str:
 
 def _show_one(session: Session, graph: Graph, one: NodeView, number: Number) -> None:
     """All about one node, with what is said of others and leads to it."""
-    from backscroll.engine.graph_shapes import fact_json, inverse_of, node_json
+    from backscroll.engine.knowledge.graph_shapes import fact_json, inverse_of, node_json
 
     named = names_in(graph)
     own = {(f.predicate, f.object) for f in one.relations}
@@ -149,7 +149,7 @@ def _show_one(session: Session, graph: Graph, one: NodeView, number: Number) -> 
 
 def _types_in(graph: Graph) -> str:
     """Types that can be asked for."""
-    from backscroll.engine.graph_shapes import type_names
+    from backscroll.engine.knowledge.graph_shapes import type_names
 
     return ", ".join(dict.fromkeys((*type_names(), *(n.type for n in graph.nodes() if n.type))))
 
@@ -163,7 +163,7 @@ def _types_in(graph: Graph) -> str:
 )
 def around(session: Session, thread: str, nodes: Sequence[str], depth: int, limit: int) -> None:
     """Show what stands around some nodes."""
-    from backscroll.engine.graph_shapes import to_json
+    from backscroll.engine.knowledge.graph_shapes import to_json
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -184,7 +184,7 @@ def around(session: Session, thread: str, nodes: Sequence[str], depth: int, limi
 @command("graph-why", thread_argument(), node_argument(), predicate_argument(required=False))
 def why(session: Session, thread: str, node: str, predicate: str | None) -> None:
     """Tell why something is believed."""
-    from backscroll.engine.graph_shapes import fact_json, predicate_meant
+    from backscroll.engine.knowledge.graph_shapes import fact_json, predicate_meant
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -201,7 +201,7 @@ def why(session: Session, thread: str, node: str, predicate: str | None) -> None
 @command("graph-history", thread_argument(), node_argument(), predicate_argument(required=False))
 def history(session: Session, thread: str, node: str, predicate: str | None) -> None:
     """Show what was once true of a node, and until when."""
-    from backscroll.engine.graph_shapes import fact_json, predicate_meant
+    from backscroll.engine.knowledge.graph_shapes import fact_json, predicate_meant
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -225,7 +225,7 @@ def _nothing_but(known: Sequence[Fact]) -> str:
 @command("graph-conflicts", thread_argument(), limit_option(50))
 def conflicts(session: Session, thread: str, limit: int) -> None:
     """Show what contradicts what, and which of them is held."""
-    from backscroll.engine.graph_shapes import fact_json
+    from backscroll.engine.knowledge.graph_shapes import fact_json
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -393,7 +393,7 @@ def export(session: Session, thread: str, shape: str, node: str | None, output: 
 
 
 def _exported(graph: ThreadGraph, shape: str, node: str | None) -> str:
-    from backscroll.engine.graph_shapes import written
+    from backscroll.engine.knowledge.graph_shapes import written
     from backscroll.surfaces.pages.graph import page
 
     view, number = graph.view, graph.numbers()

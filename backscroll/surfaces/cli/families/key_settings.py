@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words.done import said
 from backscroll.surfaces.i18n import t
 
 _ACTIONS = ("list", "set", "remove")

@@ -9,11 +9,11 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import message_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.done import said
-from backscroll.surfaces.cli.memory_words import memory_argument, of_memory, told
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.given_words import given
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words import given
+from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.words.memory import memory_argument, of_memory, told
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _text() -> click.Argument:
 )
 def add(session: Session, thread: str, text: str | None, kind: str, sources: tuple[str, ...]) -> None:
     """Write something down."""
-    from backscroll.engine.remembering_acts import add as write_down
+    from backscroll.engine.work.memory.acts import add as write_down
 
     words = given(text)
     with session.engine() as engine:
@@ -52,7 +52,7 @@ def add(session: Session, thread: str, text: str | None, kind: str, sources: tup
 @command("memory-edit", thread_argument(), memory_argument(), _text())
 def edit(session: Session, thread: str, memory: str, text: str | None) -> None:
     """Put a memory into other words."""
-    from backscroll.engine.remembering_acts import edit as reword
+    from backscroll.engine.work.memory.acts import edit as reword
 
     words = given(text)
     _done(session, thread, "memory.edited", lambda home: reword(home, memory, words))
@@ -61,7 +61,7 @@ def edit(session: Session, thread: str, memory: str, text: str | None) -> None:
 @command("memory-pin", thread_argument(), memory_argument())
 def pin(session: Session, thread: str, memory: str) -> None:
     """Pin a memory."""
-    from backscroll.engine.remembering_acts import pin as fasten
+    from backscroll.engine.work.memory.acts import pin as fasten
 
     _done(session, thread, "memory.now_pinned", lambda home: fasten(home, memory))
 
@@ -69,7 +69,7 @@ def pin(session: Session, thread: str, memory: str) -> None:
 @command("memory-unpin", thread_argument(), memory_argument())
 def unpin(session: Session, thread: str, memory: str) -> None:
     """Take the pin off again."""
-    from backscroll.engine.remembering_acts import unpin as unfasten
+    from backscroll.engine.work.memory.acts import unpin as unfasten
 
     _done(session, thread, "memory.now_unpinned", lambda home: unfasten(home, memory))
 
@@ -77,7 +77,7 @@ def unpin(session: Session, thread: str, memory: str) -> None:
 @command("memory-restore", thread_argument(), memory_argument())
 def restore(session: Session, thread: str, memory: str) -> None:
     """Take back what people did to a memory."""
-    from backscroll.engine.remembering_acts import bring_back
+    from backscroll.engine.work.memory.acts import bring_back
 
     _done(session, thread, "memory.restored", lambda home: bring_back(home, memory))
 
@@ -91,8 +91,8 @@ def _done(session: Session, thread: str, text: str, work: Callable[[Thread], Mem
 @command("memory-forget", thread_argument(), memory_argument(), flag("--erase"), flag("--yes", "-y"))
 def forget(session: Session, thread: str, memory: str, erase: bool, yes: bool) -> None:
     """Take a memory out of lists and prompts."""
-    from backscroll.engine.remembering import memory_of
-    from backscroll.engine.remembering_acts import forget as let_go
+    from backscroll.engine.work.memory.acts import forget as let_go
+    from backscroll.engine.work.memory.memories import memory_of
 
     screen = session.screen
     with session.engine() as engine:
@@ -115,8 +115,8 @@ def forget(session: Session, thread: str, memory: str, erase: bool, yes: bool) -
 @command("memory-write", thread_argument(), click.Argument(["task"], metavar="[TASK]", required=False))
 def write(session: Session, thread: str, task: str | None) -> None:
     """Have a model write down what is to be remembered."""
-    from backscroll.engine.remembering import memories
-    from backscroll.engine.remembering_plans import write_all
+    from backscroll.engine.work.memory.memories import memories
+    from backscroll.engine.work.memory.plans import write_all
 
     with session.engine() as engine:
         home = thread_named(engine, thread)

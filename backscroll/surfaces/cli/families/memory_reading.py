@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
-from backscroll.surfaces.cli.conversation import role_name
-from backscroll.surfaces.cli.memory_words import listing, memory_argument, of_memory, page_of, scope_option
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.words.conversation import role_name
+from backscroll.surfaces.cli.words.memory import listing, memory_argument, of_memory, page_of, scope_option
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.task import MemoryKind
 
 if TYPE_CHECKING:
-    from backscroll.engine.remembering import Why, WhySource
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.engine.work.memory.memories import Why, WhySource
+    from backscroll.surfaces.cli.screen.screen import Screen
 
 _KINDS = [kind.value for kind in MemoryKind]
 
@@ -44,7 +44,7 @@ def list_(
     limit: int,
 ) -> None:
     """List what is remembered."""
-    from backscroll.engine.remembering import memories
+    from backscroll.engine.work.memory.memories import memories
 
     with session.engine() as engine:
         found = memories(
@@ -65,7 +65,7 @@ def list_(
 @command("memory-show", thread_argument(), memory_argument(), scope_option())
 def show(session: Session, thread: str, memory: str, scope: str) -> None:
     """Show one memory in full."""
-    from backscroll.engine.remembering import memory_of
+    from backscroll.engine.work.memory.memories import memory_of
 
     with session.engine() as engine:
         found = memory_of(thread_named(engine, thread), memory, scope=scope)
@@ -78,7 +78,7 @@ def show(session: Session, thread: str, memory: str, scope: str) -> None:
 @command("memory-why", thread_argument(), memory_argument(), scope_option())
 def why(session: Session, thread: str, memory: str, scope: str) -> None:
     """Say why something is remembered."""
-    from backscroll.engine.remembering import why as reasons
+    from backscroll.engine.work.memory.memories import why as reasons
 
     with session.engine() as engine:
         found = reasons(thread_named(engine, thread), memory, scope=scope)
@@ -134,7 +134,7 @@ def relevant(
     session: Session, thread: str, words: tuple[str, ...], budget: int, scope: str, as_text: bool
 ) -> None:
     """Show what matters for a task."""
-    from backscroll.engine.remembering import load_relevant_history
+    from backscroll.engine.work.memory.memories import load_relevant_history
 
     with session.engine() as engine:
         home = thread_named(engine, thread)

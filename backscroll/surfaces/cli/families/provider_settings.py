@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.cli.done import said
-from backscroll.surfaces.cli.plain import one_line
-from backscroll.surfaces.cli.service_words import service_document, service_facts, service_table, show_facts
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.words.services import service_document, service_facts, service_table, show_facts
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.said import say
 
@@ -48,7 +48,7 @@ def provider_action(session: Session, action: str, name: str | None, given: Mapp
 
 
 def _asked_now(session: Session) -> str | None:
-    from backscroll.engine.models import services
+    from backscroll.engine.models.overview import services
 
     return next((s.provider.name for s in services(session.settings()) if s.chosen), None)
 
@@ -57,7 +57,7 @@ def _asked_now(session: Session) -> str | None:
 
 
 def _list(session: Session) -> None:
-    from backscroll.engine.models import services
+    from backscroll.engine.models.overview import services
     from backscroll.llm.profiles_writing import presets
 
     found = services(session.settings())
@@ -73,7 +73,7 @@ def _list(session: Session) -> None:
 
 
 def _show(session: Session, name: str) -> None:
-    from backscroll.engine.models import service_named
+    from backscroll.engine.models.overview import service_named
 
     service = service_named(name, session.settings())
     if session.as_json:
@@ -86,7 +86,7 @@ def _show(session: Session, name: str) -> None:
 
 
 def _add(session: Session, name: str, given: Mapping[str, str]) -> None:
-    from backscroll.engine.models import services
+    from backscroll.engine.models.overview import services
     from backscroll.llm.profiles_writing import add_provider
 
     asked = given if given or not session.screen.can_ask else None
@@ -108,8 +108,8 @@ def _add(session: Session, name: str, given: Mapping[str, str]) -> None:
 
 def _about_key(session: Session, name: str) -> None:
     """What is still missing: a key, or the model of this process."""
-    from backscroll.engine.models import service_named
-    from backscroll.llm.model_files import is_installed, known_models
+    from backscroll.engine.models.overview import service_named
+    from backscroll.llm.encoders.model_files import is_installed, known_models
 
     service = service_named(name, session.settings())
     provider = service.provider
@@ -213,7 +213,7 @@ def _remove(session: Session, name: str) -> None:
 
 def _use(session: Session, name: str) -> None:
     from backscroll.llm.providers import chosen
-    from backscroll.surfaces.cli.commands.configuring import change_setting
+    from backscroll.surfaces.cli.commands.store.configuring import change_setting
 
     chosen(name)  # says which there are
     change_setting(session, "provider", name)
@@ -224,7 +224,7 @@ def _use(session: Session, name: str) -> None:
 
 def _test(session: Session, name: str) -> None:
     """Ask for one word; whatever is wrong with key, model or address is told as it would be in earnest."""
-    from backscroll.llm.client import Request
+    from backscroll.llm.clients.client import Request
     from backscroll.llm.providers import chosen, client_for
 
     provider = chosen(name)

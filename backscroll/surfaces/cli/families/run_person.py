@@ -1,7 +1,7 @@
 """Who is asked while `run` works: somebody at a plain terminal, or nobody.
 
 Owns the questions on standard error, one line each, and what was refused because nobody could be asked. Refuses: a screen of its
-own (`surfaces/chat` has one), rules (`act/approval`). After: the command `run`.
+own (`surfaces/chat` has one), rules (`act/approval/approval`). After: the command `run`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from backscroll.act.approval_offers import suggested, wider
-from backscroll.act.approval_rules import rules_for
+from backscroll.act.approval.offers import suggested, wider
+from backscroll.act.approval.rules import rules_for
 from backscroll.act.person import Decision, Judgement, Nobody, Proposal, Span
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.plain import one_line, safe
-from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.said import say
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from backscroll.act.happening import (
+from backscroll.act.loop.events import (
     Called,
     Calling,
     Finished,
@@ -19,8 +19,8 @@ from backscroll.act.happening import (
     Step,
     to_json,
 )
-from backscroll.surfaces.cli.plain import one_line, safe
-from backscroll.surfaces.cli.screen import Screen
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.i18n import find, t
 from backscroll.surfaces.i18n.said import say
 

@@ -9,18 +9,18 @@ import click
 
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, option, thread_argument
-from backscroll.surfaces.cli.done import number_of
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.task_words import listing, named, of_task, page_of, reason_words, state_of
+from backscroll.surfaces.cli.words.done import number_of
+from backscroll.surfaces.cli.words.tasks import listing, named, of_task, page_of, reason_words, state_of
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.task import TaskState
 
 if TYPE_CHECKING:
-    from backscroll.engine.tasking_compare import Comparison, Side
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.engine.work.comparison import Comparison, Side
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.part import Json
     from backscroll.vocab.task import Task
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 @command("task-status", thread_argument())
 def status(session: Session, thread: str) -> None:
     """Tell what is being worked on."""
-    from backscroll.engine.tasking_boundaries import suggestion
-    from backscroll.engine.tasking_memory import Planned, plan_shown
+    from backscroll.engine.work.boundaries import suggestion
+    from backscroll.engine.work.task_memory import Planned, plan_shown
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -94,7 +94,7 @@ def list_(session: Session, thread: str, state: str | None) -> None:
 @command("task-show", thread_argument(), click.Argument(["task"], metavar="[TASK]", required=False))
 def show(session: Session, thread: str, task: str | None) -> None:
     """Tell all about one task."""
-    from backscroll.engine.tasking_writing import task_named
+    from backscroll.engine.work.task_writing import task_named
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -157,7 +157,7 @@ def _comparison(found: Comparison) -> dict[str, Json]:
 
 
 def _compared(screen: Screen, found: Comparison) -> Iterator[str]:
-    from backscroll.engine.tasking_compare import only
+    from backscroll.engine.work.comparison import only
 
     yield t("task.likeness", share=f"{found.likeness:.0%}")
     if found.linked:

@@ -11,15 +11,15 @@ from backscroll.errors import InvalidInput, NotFound
 from backscroll.regular_files import read_bytes
 from backscroll.surfaces.cli.addressing import message_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, message_argument, option, thread_argument
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.given_words import given
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.task_words import attempt_lines, of_step, step_lines
-from backscroll.surfaces.cli.words import given
+from backscroll.surfaces.cli.words.tasks import attempt_lines, of_step, step_lines
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
-    from backscroll.engine.tasking_writing import Step
     from backscroll.engine.thread import Thread
+    from backscroll.engine.work.task_writing import Step
 
 HOWS = ("follows", "part of", "related", "split from")
 
@@ -62,7 +62,7 @@ def start(
     no_memory: bool,
 ) -> None:
     """Start a task, or note one for later."""
-    from backscroll.engine.tasking_steps import plan_task, start_task
+    from backscroll.engine.work.task_steps import plan_task, start_task
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -85,7 +85,7 @@ def start(
 )
 def attempt(session: Session, thread: str, result: str | None, task: str | None, ask: bool) -> None:
     """Put a result before the person."""
-    from backscroll.engine.tasking_verdict import attempt_task, complete_task, refuse_task
+    from backscroll.engine.work.verdict import attempt_task, complete_task, refuse_task
 
     if ask and not session.screen.can_ask:
         raise InvalidInput(t("task.cannot_ask"), hint=t("task.cannot_ask_hint"))
@@ -114,7 +114,7 @@ def complete(
     session: Session, thread: str, task: str | None, note: str | None, keep: bool, program: bool
 ) -> None:
     """Accept the result."""
-    from backscroll.engine.tasking_verdict import complete_task
+    from backscroll.engine.work.verdict import complete_task
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -139,7 +139,7 @@ def incomplete(
     say: bool,
 ) -> None:
     """Send the result back with feedback."""
-    from backscroll.engine.tasking_verdict import refuse_task
+    from backscroll.engine.work.verdict import refuse_task
 
     pictures = [_bytes_of(name) for name in images]
     words = "" if feedback is None and pictures else given(feedback)
@@ -159,7 +159,7 @@ def incomplete(
 
 def _plan(thread: Thread, step: Step) -> tuple[list[str], list[str]]:
     """The new plan, and the questions worth asking."""
-    from backscroll.engine.tasking_memory import plan_shown
+    from backscroll.engine.work.task_memory import plan_shown
 
     found = plan_shown(thread, step.task)
     return list(found.steps), list(found.questions)
@@ -183,7 +183,7 @@ def _bytes_of(name: str) -> bytes:
 )
 def cancel(session: Session, thread: str, reason: str | None, task: str | None, keep: bool) -> None:
     """Give a task up."""
-    from backscroll.engine.tasking_verdict import cancel_task
+    from backscroll.engine.work.verdict import cancel_task
 
     with session.engine() as engine:
         step = cancel_task(thread_named(engine, thread), task, reason=reason or "", keep=keep)
@@ -193,7 +193,7 @@ def cancel(session: Session, thread: str, reason: str | None, task: str | None, 
 @command("task-resume", thread_argument(), _task(), flag("--keep"))
 def resume(session: Session, thread: str, task: str, keep: bool) -> None:
     """Go on with a task."""
-    from backscroll.engine.tasking_steps import resume_task
+    from backscroll.engine.work.task_steps import resume_task
 
     with session.engine() as engine:
         step = resume_task(thread_named(engine, thread), task, keep=keep)
@@ -203,7 +203,7 @@ def resume(session: Session, thread: str, task: str, keep: bool) -> None:
 @command("task-title", thread_argument(), click.Argument(["title"], metavar="TITLE"), _task_option())
 def title(session: Session, thread: str, title: str, task: str | None) -> None:
     """Give a task another title."""
-    from backscroll.engine.tasking_shape import title_task
+    from backscroll.engine.work.task_shape import title_task
 
     with session.engine() as engine:
         step = title_task(thread_named(engine, thread), title, task=task)
@@ -219,7 +219,7 @@ def title(session: Session, thread: str, title: str, task: str | None) -> None:
 )
 def link(session: Session, thread: str, task: str, other: str, how: str) -> None:
     """Note that two tasks belong together."""
-    from backscroll.engine.tasking_shape import link_tasks
+    from backscroll.engine.work.task_shape import link_tasks
 
     with session.engine() as engine:
         step = link_tasks(thread_named(engine, thread), task, other, how)
@@ -234,7 +234,7 @@ def link(session: Session, thread: str, task: str, other: str, how: str) -> None
 )
 def split(session: Session, thread: str, message: str, title: str | None) -> None:
     """From a message on, it was another task."""
-    from backscroll.engine.tasking_shape import split_task
+    from backscroll.engine.work.task_shape import split_task
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -245,7 +245,7 @@ def split(session: Session, thread: str, message: str, title: str | None) -> Non
 @command("task-merge", thread_argument(), _task(), click.Argument(["other"], metavar="TASK"))
 def merge(session: Session, thread: str, task: str, other: str) -> None:
     """Two tasks were one."""
-    from backscroll.engine.tasking_shape import merge_tasks
+    from backscroll.engine.work.task_shape import merge_tasks
 
     with session.engine() as engine:
         step = merge_tasks(thread_named(engine, thread), task, other)

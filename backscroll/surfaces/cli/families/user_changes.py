@@ -6,13 +6,13 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option
-from backscroll.surfaces.cli.erasing import account_of_erasure, erasure_shape
-from backscroll.surfaces.cli.exported import say_export
-from backscroll.surfaces.cli.graph_words import predicate_words
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.families.user_reading import user_argument
+from backscroll.surfaces.cli.given_words import given
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.user_reading import user_argument
-from backscroll.surfaces.cli.words import given
+from backscroll.surfaces.cli.words.erasure import account_of_erasure, erasure_shape
+from backscroll.surfaces.cli.words.exported import say_export
+from backscroll.surfaces.cli.words.graph import predicate_words
 from backscroll.surfaces.i18n import count, spoken, t
 
 

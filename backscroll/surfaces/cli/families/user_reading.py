@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command
-from backscroll.surfaces.cli.graph_words import predicate_words
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.words.graph import predicate_words
 from backscroll.surfaces.i18n import count, spoken, t
 from backscroll.vocab.handle import Handle
 
 if TYPE_CHECKING:
-    from backscroll.engine.people.user import FactSource, Preference, UserFact
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.engine.knowledge.people.user import FactSource, Preference, UserFact
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from backscroll.errors import InvalidInput
 from backscroll.regular_files import open_regular
-from backscroll.surfaces.cli.done import said
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.words.done import said
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.graphing import ThreadGraph
+    from backscroll.engine.knowledge.graph import ThreadGraph
     from backscroll.surfaces.cli.session import Session
 
 _BIGGEST = 128_000_001  # bytes; what is larger is refused by whoever reads it

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from backscroll.surfaces.cli.catalogue import SECTIONS
-from backscroll.surfaces.cli.cells import padded, width, wrap
+from backscroll.surfaces.cli.screen.cells import padded, width, wrap
 from backscroll.surfaces.i18n import find, section, t
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces import receipts
-from backscroll.surfaces.cli.cells import wrap
-from backscroll.surfaces.cli.parts import folded
-from backscroll.surfaces.cli.screen import Screen
-from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.screen import Screen
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.words.parts import folded
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompting import Difference, Prompt, Receipt
-    from backscroll.engine.sheet import CropMark
+    from backscroll.engine.prompts.builder import Difference, Prompt, Receipt
+    from backscroll.engine.prompts.sheet.sheet import CropMark
     from backscroll.vocab.prompt import Block
 
 #: Without colours: the letter of a section.

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.plain import one_line
-from backscroll.surfaces.cli.screen import Screen
-from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.screen import Screen
+from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.importing import ImportReport
+    from backscroll.engine.exchange.imports import ImportReport
     from backscroll.vocab.foreign import Problem
     from backscroll.vocab.part import Json
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.cells import cut, width, wrap
-from backscroll.surfaces.cli.parts import folded, unfolded
-from backscroll.surfaces.cli.plain import one_line, safe
-from backscroll.surfaces.cli.screen import Screen
-from backscroll.surfaces.cli.shapes import edited
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.screen.cells import cut, width, wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.screen import Screen
+from backscroll.surfaces.cli.screen.times import shown
+from backscroll.surfaces.cli.words.parts import folded, unfolded
+from backscroll.surfaces.cli.words.shapes import edited
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.part import Text, ToolCall
 

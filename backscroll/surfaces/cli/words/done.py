@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from backscroll.errors import NotFound
-from backscroll.surfaces.cli import shapes
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words import shapes
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.forgetting import Erasure
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.engine.log.erasure import Erasure
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 SHOWN = 10  # names that are listed

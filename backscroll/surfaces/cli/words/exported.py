@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.arrivals import problem_lines, problem_shape
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.words.arrivals import problem_lines, problem_shape
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.exporting import ExportReport
+    from backscroll.engine.exchange.exports import ExportReport
     from backscroll.surfaces.cli.session import Session
 
 

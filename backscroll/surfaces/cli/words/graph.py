@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.engine.graph_shapes import predicate_words, type_words
-from backscroll.surfaces.cli.plain import one_line
-from backscroll.surfaces.cli.table import Column, table
+from backscroll.engine.knowledge.graph_shapes import predicate_words, type_words
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.i18n import count, spoken, t
 from backscroll.surfaces.i18n.said import say
 from backscroll.vocab.assertion import Change
 
 if TYPE_CHECKING:
-    from backscroll.engine.graph_shapes import Evidence, Fact, Graph, NodeView
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.engine.knowledge.graph_shapes import Evidence, Fact, Graph, NodeView
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.assertion import Override
     from backscroll.vocab.ids import Ref
 

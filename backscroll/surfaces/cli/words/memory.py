@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import option
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.times import shown
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
     from backscroll.vocab.task import Memory
 

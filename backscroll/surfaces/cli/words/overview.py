@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from backscroll.surfaces.cli.conversation import title_of
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.words.conversation import title_of
 from backscroll.surfaces.i18n import count, t
 
 _RECENT = 5

@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from backscroll.surfaces.cli.cells import cut, width
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.cells import cut, width
+from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 

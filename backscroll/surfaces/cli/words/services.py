@@ -1,7 +1,7 @@
 """Services with models, as people and programs read them: for `config provider` and `models` alike.
 
 Owns the table, the facts and the document of a service, and the word for the state it is in. Refuses: keys themselves (only where one
-comes from is told), changing anything. Before: `engine/models`. After: `provider_settings`, `commands/models`.
+comes from is told), changing anything. Before: `engine/models/overview`. After: `provider_settings`, `commands/models`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from backscroll.surfaces.cli.cells import padded, width
-from backscroll.surfaces.cli.plain import one_line
-from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.screen.cells import padded, width
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.models import Service
+    from backscroll.engine.models.overview import Service
     from backscroll.llm.providers import Provider
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.surfaces.cli.screen.screen import Screen
 
 
 def service_table(screen: Screen, services: Sequence[Service]) -> Iterable[str]:

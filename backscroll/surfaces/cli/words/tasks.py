@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.cells import wrap
-from backscroll.surfaces.cli.plain import one_line, safe
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.said import say
 from backscroll.surfaces.receipts import number
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.tasking_context import Release
-    from backscroll.engine.tasking_writing import Step
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.engine.work.context import Release
+    from backscroll.engine.work.task_writing import Step
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.task import Attempt, Task
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 from backscroll.errors import NotFound
 from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.conversation import excerpt, role_name
-from backscroll.surfaces.cli.plain import one_line, safe
-from backscroll.surfaces.cli.screen import Screen
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.screen import Screen
+from backscroll.surfaces.cli.screen.times import shown
+from backscroll.surfaces.cli.words.conversation import excerpt, role_name
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.blaming import Blamed
-    from backscroll.engine.changing import Workroom
     from backscroll.engine.engine import Engine
-    from backscroll.engine.rewinding import Rewound
+    from backscroll.engine.folder.blame import Blamed
+    from backscroll.engine.folder.rewind import Rewound
+    from backscroll.engine.folder.workroom import Workroom
     from backscroll.engine.thread import Thread
     from backscroll.vocab.change import CodeChange, FileChange
     from backscroll.vocab.message import Message
@@ -201,7 +201,7 @@ def _origin(screen: Screen, one: Blamed) -> Iterator[str]:
 
 
 def _short(screen: Screen, text: str) -> str:
-    from backscroll.surfaces.cli.cells import cut
+    from backscroll.surfaces.cli.screen.cells import cut
 
     return cut(one_line(text), screen.room(14))
 

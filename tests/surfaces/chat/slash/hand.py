@@ -10,10 +10,10 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from backscroll.act.agent import Agent
-from backscroll.act.happening import Finished, Happening
+from backscroll.act.loop.events import Finished, Happening
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
-from backscroll.llm.client import Done, Reply, Request, StreamEvent, TextDelta, Usage
+from backscroll.llm.clients.client import Done, Reply, Request, StreamEvent, TextDelta, Usage
 from backscroll.surfaces.chat.slash import registry
 from backscroll.vocab.prompt import Wire
 
@@ -133,8 +133,8 @@ class HandTalk:
 
 def with_many(talk: HandTalk, messages: int) -> None:
     """A long conversation, quickly."""
-    from backscroll.engine import operations
-    from backscroll.engine.pen import Pen
+    from backscroll.engine.core.pen import Pen
+    from backscroll.engine.log import operations
     from backscroll.vocab.message import content_of
 
     def write(pen: Pen) -> None:

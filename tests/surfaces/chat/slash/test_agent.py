@@ -78,7 +78,7 @@ def test_the_cost_is_what_the_model_reported(talk: HandTalk) -> None:
 
 def test_what_was_spent_before_this_run_is_not_counted_to_it(talk: HandTalk) -> None:
     """The conversation has all of its calls, the run only its own."""
-    from backscroll.engine.costing import record_call
+    from backscroll.engine.models.costs import record_call
 
     usage = {"prompt_tokens": 7, "completion_tokens": 1}
     record_call(
@@ -97,7 +97,7 @@ def test_what_was_spent_before_this_run_is_not_counted_to_it(talk: HandTalk) -> 
 
 def test_a_call_without_an_answer_is_told_with_the_cost(talk: HandTalk) -> None:
     """A run that was killed while it waited: the most that it can have cost is in the sum, and said to be so."""
-    from backscroll.engine.costing import record_asked
+    from backscroll.engine.models.costs import record_asked
 
     record_asked(talk.engine, model="gpt-5", counted=1234, reserve=1000, thread=talk.thread)
     said = " ".join(talk.run("/cost").split())

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from rich.console import Console
 
-from backscroll.act.happening import Asked, Began, Called, Calling, End, Finished, Happening, Noted, Step
+from backscroll.act.loop.events import Asked, Began, Called, Calling, End, Finished, Happening, Noted, Step
 from backscroll.surfaces import i18n
-from backscroll.surfaces.chat.drawing import Region
-from backscroll.surfaces.chat.player import Player
+from backscroll.surfaces.chat.screen.drawing import Region
+from backscroll.surfaces.chat.screen.player import Player
+from backscroll.surfaces.chat.screen.status import Figures
+from backscroll.surfaces.chat.screen.tool_lines import Folds
 from backscroll.surfaces.chat.slash.catalogue import SLASHES
-from backscroll.surfaces.chat.status import Figures
-from backscroll.surfaces.chat.tool_lines import Folds
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Text, ToolCall, ToolResult

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from backscroll.surfaces.chat import attaching
+from backscroll.surfaces.chat.input import attachments as attaching
 from backscroll.surfaces.chat.slash import registry
 from tests.house import tree
 

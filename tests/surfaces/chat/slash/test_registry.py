@@ -181,7 +181,7 @@ def test_long_threads_are_not_read_as_a_whole(
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many messages were taken out of the store so far."""
-    from backscroll.engine.lineage import View
+    from backscroll.engine.core.lineage import View
 
     read = [0]
     page = View.page
@@ -203,7 +203,7 @@ def test_a_fault_of_a_command_is_owned_and_the_chat_goes_on(
     def broken(_talk: HandTalk, _rest: str) -> None:
         raise ZeroDivisionError("oh no")
 
-    monkeypatch.setattr("backscroll.surfaces.chat.slash.undoing.undo_slash", broken)
+    monkeypatch.setattr("backscroll.surfaces.chat.slash.commands.undoing.undo_slash", broken)
     assert "ZeroDivisionError" in talk.run("/undo")
     assert "Traceback" not in talk.run("/undo")
     monkeypatch.setenv("BACKSCROLL_DEBUG", "1")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backscroll.derive.extract_en_phrases import Line, Phrase, phrase_before
-from backscroll.derive.extract_en_words import Word, words
+from backscroll.derive.extract.en.grammar.phrases import Line, Phrase, phrase_before
+from backscroll.derive.extract.en.grammar.words import Word, words
 
 #: Words after which "that" or nothing more belongs to the phrase.
 _ENDS_PHRASE = frozenset("who which that where when because".split())

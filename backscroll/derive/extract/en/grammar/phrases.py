@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from backscroll.derive.extract_en_words import Word, table, words
+from backscroll.derive.extract.en.grammar.words import Word, table, words
 
 MOST_WORDS = 7  # of a noun phrase
 _QUANTITIES = frozenset(

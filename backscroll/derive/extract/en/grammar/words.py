@@ -1,7 +1,7 @@
 """Words of an English sentence, each with a tag, and the tables behind the rules (`extract_en*.toml`).
 
 Owns cutting a sentence into words (contractions apart: "I'm" is "I" and "'m") and what kind of word each is. Refuses to find
-names: `extract_en_names` does. Before: `derive/sentences`. After: `extract_en_names`, `extract_en_phrases`.
+names: `extract_en_names` does. Before: `derive/essence/sentences`. After: `extract_en_names`, `extract_en_phrases`.
 """
 
 from __future__ import annotations

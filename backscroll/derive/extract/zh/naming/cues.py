@@ -2,7 +2,7 @@
 
 There is no list of names, and the word cutter knows few: an unknown word may be a name, or a piece of a sentence cut wrongly. Owns the weight of
 each use (called out, alone between marks, before a verb that people are the subject of, after a word that takes a person or a
-place) and their sum over one turn. A turn may say too little; the fold adds turns up (`graph/proof`). Words are data
+place) and their sum over one turn. A turn may say too little; the fold adds turns up (`graph/naming/proof`). Words are data
 (`extract_zh_cues.toml`). Refuses facts. Before: `extract_zh_words`. After: `extract_zh`.
 """
 
@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from backscroll.derive.extract_zh_latin import latin_uses
-from backscroll.derive.extract_zh_names import (
+from backscroll.derive.extract.zh.naming.latin import latin_uses
+from backscroll.derive.extract.zh.naming.names import (
     ORGANISATION,
     PERSON,
     PLACE,
@@ -23,8 +23,8 @@ from backscroll.derive.extract_zh_names import (
     is_chinese_name,
     is_transcribed,
 )
-from backscroll.derive.extract_zh_places import place_at
-from backscroll.derive.extract_zh_shapes import (
+from backscroll.derive.extract.zh.naming.places import place_at
+from backscroll.derive.extract.zh.naming.shapes import (
     HAN,
     MARK,
     SMALL,
@@ -36,7 +36,7 @@ from backscroll.derive.extract_zh_shapes import (
     made,
     may_be,
 )
-from backscroll.derive.extract_zh_words import Word, cutter, letters, listed
+from backscroll.derive.extract.zh.words import Word, cutter, letters, listed
 
 _ALONE = re.compile("(?:^|[，。！？…；：“‘（(*~— ])([\u4e00-\u9fff]{2,4})(?=[，。！？…；：、”’）)*~— !?,]|$)")
 _CALLED = frozenset("，！？…!?,")

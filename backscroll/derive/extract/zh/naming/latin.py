@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from backscroll.derive.extract_en_words import common
-from backscroll.derive.extract_zh_names import PERSON, PLACE
+from backscroll.derive.extract.en.grammar.words import common
+from backscroll.derive.extract.zh.naming.names import PERSON, PLACE
 
 LATIN = re.compile(r"(?<![A-Za-z0-9_./@:-])[A-Z][a-z]{1,15}(?![A-Za-z0-9_./@-])(?! ?[A-Za-z])")
 _TO_SOMEBODY = re.compile(r"(?:被|跟|和|给|问|叫|找|让|请|对|带|带上|陪|约|等|见|像|认识|告诉|听|@) ?$")

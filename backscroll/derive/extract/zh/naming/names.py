@@ -11,7 +11,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from backscroll.derive.extract_zh_words import (
+from backscroll.derive.extract.zh.words import (
     Word,
     cutter,
     is_region,

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from backscroll.derive.extract_zh_names import ORGANISATION, PLACE, is_chinese_name
-from backscroll.derive.extract_zh_shapes import KNOWN, MARK, cue_words, endings, is_known, made
-from backscroll.derive.extract_zh_words import Word, cutter, listed
+from backscroll.derive.extract.zh.naming.names import ORGANISATION, PLACE, is_chinese_name
+from backscroll.derive.extract.zh.naming.shapes import KNOWN, MARK, cue_words, endings, is_known, made
+from backscroll.derive.extract.zh.words import Word, cutter, listed
 
 _THERE = frozenset("在到去往从进回离过出")
 _COUNTED = frozenset("家间座所条个片口趟扇道栋幢处层")

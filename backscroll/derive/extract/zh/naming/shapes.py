@@ -11,8 +11,8 @@ import tomllib
 from functools import cache
 from importlib import resources
 
-from backscroll.derive.extract_zh_names import is_transcribed
-from backscroll.derive.extract_zh_words import Word, cutter, letters, listed, tables, words_of
+from backscroll.derive.extract.zh.naming.names import is_transcribed
+from backscroll.derive.extract.zh.words import Word, cutter, letters, listed, tables, words_of
 
 HAN = re.compile("[\u4e00-\u9fff]{2,4}")
 MARK = frozenset("，。！？…；：、“”‘’「」『』（）()!?,;:*~— \n\t《》—-")

@@ -15,9 +15,9 @@ from backscroll.surfaces.i18n import count, find, t
 
 if TYPE_CHECKING:
     from backscroll.act.agent import Agent
-    from backscroll.act.approval_rules import Rule, Verdict
-    from backscroll.engine.costing import Spent
-    from backscroll.engine.models import Service
+    from backscroll.act.approval.rules import Rule, Verdict
+    from backscroll.engine.models.costs import Spent
+    from backscroll.engine.models.overview import Service
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.prompt import Wire
 
@@ -37,7 +37,7 @@ def wire_of(agent: Agent) -> Wire:
 
 def model_slash(talk: Talk, rest: str) -> None:
     """Show who answers and offer the others, or take one by name."""
-    from backscroll.engine.models import services
+    from backscroll.engine.models.overview import services
 
     found = services(talk.engine.settings)
     if not rest:
@@ -117,10 +117,10 @@ def model_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 
 def cost_slash(talk: Talk, rest: str) -> None:
     """Tokens and money: since the chat began, of this conversation by model, and of this day."""
-    from backscroll.engine.costing import limits_of, spending, summed
+    from backscroll.engine.models.costs import limits_of, spending, summed
     from backscroll.surfaces.chat.slash.registry import LOADED
-    from backscroll.surfaces.cli.commands.cost import unanswered_words
-    from backscroll.surfaces.cli.table import Column, table
+    from backscroll.surfaces.cli.commands.store.cost import unanswered_words
+    from backscroll.surfaces.cli.screen.table import Column, table
 
     no_words(rest, "cost")
     engine, thread = talk.engine, talk.thread
@@ -167,8 +167,8 @@ def _money(nano: int) -> str:
 
 def tools_slash(talk: Talk, rest: str) -> None:
     """What the model may call, and what each does to the world."""
-    from backscroll.surfaces.cli.plain import one_line
-    from backscroll.surfaces.cli.table import Column, table
+    from backscroll.surfaces.cli.screen.plain import one_line
+    from backscroll.surfaces.cli.screen.table import Column, table
 
     no_words(rest, "tools")
     rows = [
@@ -224,7 +224,7 @@ def _list_rules(talk: Talk) -> None:
 
 
 def _rule_line(rule: Rule) -> str:
-    from backscroll.act.approval_offers import is_broad
+    from backscroll.act.approval.offers import is_broad
 
     broad = f" · {t('slash.rule_broad')}" if is_broad(rule) else ""
     return f"{t(f'slash_verdict.{rule.verdict}')} {rule.text}  ({t(f'slash_span.{rule.source}')}){broad}"
@@ -232,8 +232,8 @@ def _rule_line(rule: Rule) -> str:
 
 def _add_rule(talk: Talk, verdict: Verdict, text: str) -> None:
     """A rule, for as long as the person says."""
-    from backscroll.act import permissions
-    from backscroll.act.approval_rules import rule_of
+    from backscroll.act.approval import permissions
+    from backscroll.act.approval.rules import rule_of
 
     rules = talk.agent.rules
     written = _as_rule(text)
@@ -256,7 +256,7 @@ def _as_rule(text: str) -> str:
 
 
 def _remove_rule(talk: Talk, text: str) -> None:
-    from backscroll.act import permissions
+    from backscroll.act.approval import permissions
 
     rules, written = talk.agent.rules, _as_rule(text)
     found = next((r for r in rules.listed() if r.text == written), None)

@@ -76,7 +76,7 @@ def swipe_slash(talk: Talk, rest: str) -> None:
 
 def _picked(talk: Talk, answer: Message) -> int | None:
     """One of the alternatives, by how it begins."""
-    from backscroll.surfaces.cli.conversation import excerpt
+    from backscroll.surfaces.cli.words.conversation import excerpt
 
     if answer.alternatives < 2:
         return None
@@ -90,7 +90,7 @@ def _picked(talk: Talk, answer: Message) -> int | None:
 
 
 def _show(talk: Talk, message: Message) -> None:
-    from backscroll.surfaces.cli.conversation import body_lines
+    from backscroll.surfaces.cli.words.conversation import body_lines
 
     drawn(talk, body_lines(screen_of(talk), message.content))
 

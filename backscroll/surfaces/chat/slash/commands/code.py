@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from backscroll.errors import NotFound
 from backscroll.surfaces.chat.slash.arguments import recent_turn_numbers, turn_meant, words, wrong_use
 from backscroll.surfaces.chat.slash.borrowing import screen_of
-from backscroll.surfaces.chat.slash.rewinding import file_line
+from backscroll.surfaces.chat.slash.commands.rewinding import file_line
 from backscroll.surfaces.chat.slash.telling import done, drawn, line, remark
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.blaming import Blamed
-    from backscroll.engine.changing import Workroom
+    from backscroll.engine.folder.blame import Blamed
+    from backscroll.engine.folder.workroom import Workroom
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.change import CodeChange
 
@@ -55,8 +55,8 @@ def changes_slash(talk: Talk, rest: str) -> None:
 
 
 def _table(talk: Talk, changes: Sequence[CodeChange]) -> None:
-    from backscroll.surfaces.cli.table import Column, table
-    from backscroll.surfaces.cli.times import shown
+    from backscroll.surfaces.cli.screen.table import Column, table
+    from backscroll.surfaces.cli.screen.times import shown
 
     columns = [
         Column(t("columns.turn"), right=True, style="strong"),
@@ -96,7 +96,7 @@ def changes_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple
 
 def diff_slash(talk: Talk, rest: str) -> None:
     """The changes of a turn as a diff; without a number, of the last turn that changed something."""
-    from backscroll.surfaces.chat.diffs import diff_lines
+    from backscroll.surfaces.chat.screen.diffs import diff_lines
 
     room = _room(talk)
     if rest:
@@ -157,7 +157,7 @@ def _who(blamed: Blamed) -> str:
 
 
 def _one(talk: Talk, blamed: Blamed) -> None:
-    from backscroll.surfaces.cli.times import shown
+    from backscroll.surfaces.cli.screen.times import shown
 
     line(talk, f"{blamed.line} | {safe(blamed.text)}")
     facts = [_who(blamed), blamed.tool, shown(blamed.at) if blamed.at else ""]
@@ -170,7 +170,7 @@ def _one(talk: Talk, blamed: Blamed) -> None:
 
 def _lines(talk: Talk, found: Sequence[Blamed]) -> None:
     """A margin with the turn, then the line; a margin that says the same as the one above stays empty."""
-    from backscroll.surfaces.cli.cells import cut, padded, width
+    from backscroll.surfaces.cli.screen.cells import cut, padded, width
 
     margins = [_who(blamed) for blamed in found]
     room = max((width(margin) for margin in margins), default=0)
@@ -185,7 +185,7 @@ def _lines(talk: Talk, found: Sequence[Blamed]) -> None:
 
 def blame_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple[str, str]]:
     """Files of the folder."""
-    from backscroll.surfaces.chat.mention import file_names
+    from backscroll.surfaces.chat.input.mention import file_names
 
     return [] if before else [(name, "") for name in file_names(talk.root, current)]
 

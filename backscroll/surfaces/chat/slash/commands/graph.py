@@ -28,12 +28,13 @@ _BIGGEST = 4_000_000  # bytes of a description of the world
 
 def graph_slash(talk: Talk, rest: str) -> None:
     """All nodes, one of them, why something is believed, your own changes, or the editor."""
-    from backscroll.surfaces.cli import graph_changing, graph_reading
+    from backscroll.surfaces.cli.families import graph_changes as graph_changing
+    from backscroll.surfaces.cli.families import graph_reading
 
     verb, more = first_word(rest)
     thread = talk.thread.id
     if verb in _EDIT:
-        from backscroll.surfaces.chat.slash.graph_editor import edit
+        from backscroll.surfaces.chat.slash.commands.graph_editor import edit
 
         edit(talk, " ".join(words(more)))
     elif verb in _WHY:
@@ -61,8 +62,8 @@ def graph_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[
 
 def node_names(talk: Talk) -> Iterable[tuple[str, str]]:
     """Nodes and their types; none where the graph is large and typing would have to wait for it."""
-    from backscroll.engine.graph_shapes import type_words
-    from backscroll.surfaces.cli.plain import one_line
+    from backscroll.engine.knowledge.graph_shapes import type_words
+    from backscroll.surfaces.cli.screen.plain import one_line
     from backscroll.surfaces.i18n import spoken
 
     if talk.thread.info.turns > _QUICK:
@@ -72,7 +73,7 @@ def node_names(talk: Talk) -> Iterable[tuple[str, str]]:
 
 def world_slash(talk: Talk, rest: str) -> None:
     """Describe the world from a file, take a description back, or show what was told."""
-    from backscroll.surfaces.cli.graph_changing import world
+    from backscroll.surfaces.cli.families.graph_changes import world
 
     verb, more = first_word(rest)
     if not rest:
@@ -87,7 +88,7 @@ def world_slash(talk: Talk, rest: str) -> None:
 
 
 def _path(talk: Talk, typed: str) -> Path:
-    from backscroll.surfaces.chat.attaching import own_path
+    from backscroll.surfaces.chat.input.attachments import own_path
 
     path = own_path(typed)
     return path if path.is_absolute() else talk.root / path
@@ -95,9 +96,9 @@ def _path(talk: Talk, typed: str) -> Path:
 
 def _words(path: Path) -> str | bytes:
     """A file of text, of a size that somebody can have written; the bytes of a character card."""
-    from backscroll.engine.lore.telling import LARGEST_CARD, is_card
-    from backscroll.surfaces.chat.attaching import read_file
-    from backscroll.workspace.encoding import decoded
+    from backscroll.engine.knowledge.lore.telling import LARGEST_CARD, is_card
+    from backscroll.surfaces.chat.input.attachments import read_file
+    from backscroll.workspace.files.encoding import decoded
 
     if is_card(read_file(path, 8)[0]):
         return read_file(path, LARGEST_CARD)[0]
@@ -115,6 +116,6 @@ def world_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple[s
         return [(name, "") for name in dict.fromkeys(e.source for e in talk.thread.graph.world())]
     if before:
         return []
-    from backscroll.surfaces.chat.mention import file_names
+    from backscroll.surfaces.chat.input.mention import file_names
 
     return [("drop", t("slash.offer_drop")), *((name, "") for name in file_names(talk.root, current))]

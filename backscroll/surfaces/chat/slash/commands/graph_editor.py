@@ -1,7 +1,7 @@
 """`/graph edit`: a node and all that is held of it, changed in place.
 
 Every change is an override of the person's: it stands over what the text says, and `/undo` takes it back. Owns the dialogue; the
-changes are `engine/graphing`'s. Before: `slash/graph`.
+changes are `engine/knowledge/graph`'s. Before: `slash/graph`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from backscroll.errors import BackscrollError
 from backscroll.surfaces.chat.slash.borrowing import screen_of
 from backscroll.surfaces.chat.slash.telling import done, drawn, remark, trouble
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.graph_shapes import Fact, NodeView
+    from backscroll.engine.knowledge.graph_shapes import Fact, NodeView
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.assertion import Override
 
@@ -41,7 +41,7 @@ def edit(talk: Talk, name: str) -> None:
 
 def _picked(talk: Talk) -> str | None:
     """One of the nodes; or a new one, by its name."""
-    from backscroll.engine.graph_shapes import type_words
+    from backscroll.engine.knowledge.graph_shapes import type_words
     from backscroll.surfaces.i18n import spoken
 
     nodes = talk.thread.graph.nodes(limit=_NODES)
@@ -60,7 +60,7 @@ def _picked(talk: Talk) -> str | None:
 
 
 def _tell(talk: Talk, made: Override, typed: str) -> None:
-    from backscroll.surfaces.cli.graph_words import change_words, names_in
+    from backscroll.surfaces.cli.words.graph import change_words, names_in
 
     view = talk.thread.graph.view
     named = names_in(view)
@@ -79,7 +79,7 @@ class _Editor:
 
     def step(self) -> None:
         """Show the node, ask what to do, do it."""
-        from backscroll.surfaces.cli.graph_words import names_in, page_of
+        from backscroll.surfaces.cli.words.graph import names_in, page_of
 
         if self.graph.view.find(self.node) is None:
             self.going = False
@@ -105,7 +105,7 @@ class _Editor:
             ways[chosen - len(facts)][1](one)
 
     def _line(self, fact: Fact) -> str:
-        from backscroll.surfaces.cli.graph_words import names_in, rank_words, value_of, word_of
+        from backscroll.surfaces.cli.words.graph import names_in, rank_words, value_of, word_of
 
         value = value_of(fact, names_in(self.graph.view))
         return f"{word_of(fact.predicate)}: {value}  ({rank_words(fact)})"
@@ -135,7 +135,7 @@ class _Editor:
             ways[chosen][1]()
 
     def _change(self, one: NodeView, fact: Fact) -> None:
-        from backscroll.surfaces.cli.graph_words import names_in, value_of, word_of
+        from backscroll.surfaces.cli.words.graph import names_in, value_of, word_of
 
         before = value_of(fact, names_in(self.graph.view))
         after = self._asked(t("slash.graph_value", what=word_of(fact.predicate)), before)

@@ -1,4 +1,4 @@
-"""`/memory`: what is remembered across tasks, and what people make of it. Before: `engine/remembering_thread`."""
+"""`/memory`: what is remembered across tasks, and what people make of it. Before: `engine/work/memory/thread_memory`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def memory_slash(talk: Talk, rest: str) -> None:
 
 
 def _list(talk: Talk, words: str) -> None:
-    from backscroll.surfaces.cli.memory_words import listing
+    from backscroll.surfaces.cli.words.memory import listing
 
     found = talk.thread.memory.list(text=words)
     if not found:
@@ -49,7 +49,7 @@ def _add(talk: Talk, words: str) -> None:
 
 def _one(talk: Talk, name: str, *, hidden: bool = False) -> Memory | None:
     """The memory that is named, or picked."""
-    from backscroll.surfaces.cli.plain import one_line
+    from backscroll.surfaces.cli.screen.plain import one_line
 
     if name:
         return talk.thread.memory.get(name)
@@ -102,7 +102,7 @@ def _restore(talk: Talk, name: str) -> None:
 
 
 def _why(talk: Talk, name: str) -> None:
-    from backscroll.surfaces.cli.memory_reading import why
+    from backscroll.surfaces.cli.families.memory_reading import why
 
     if (memory := _one(talk, name)) is not None:
         borrow(talk, why, "--", talk.thread.id, memory.id)

@@ -27,7 +27,7 @@ _LOOKED = 500  # messages that are looked through for marks
 
 def edit_slash(talk: Talk, rest: str) -> None:
     """New words for a message, in a field of several lines; then, where answers follow, offer to answer anew."""
-    from backscroll.surfaces.cli.words import kept, with_words, words_of
+    from backscroll.surfaces.cli.given_words import kept, with_words, words_of
 
     thread = talk.thread
     message = thread.message(message_meant(thread, rest)) if rest else _picked(talk)
@@ -64,8 +64,8 @@ def _picked(talk: Talk) -> Message | None:
 
 def labels(talk: Talk, messages: Sequence[Message]) -> list[str]:
     """Messages as lines of a picker: number, who, how they begin."""
-    from backscroll.surfaces.cli.cells import cut
-    from backscroll.surfaces.cli.conversation import excerpt, role_name
+    from backscroll.surfaces.cli.screen.cells import cut
+    from backscroll.surfaces.cli.words.conversation import excerpt, role_name
 
     room = max(20, talk.console.width - 24)
     return [
@@ -163,7 +163,7 @@ def _show(talk: Talk, messages: Sequence[Message], otherwise: str) -> None:
 
 def _numbers(talk: Talk) -> Iterable[tuple[str, str]]:
     """The last messages: number, and how they begin."""
-    from backscroll.surfaces.cli.conversation import excerpt, role_name
+    from backscroll.surfaces.cli.words.conversation import excerpt, role_name
 
     held = len(talk.thread)
     found = talk.thread.recent(_LATELY)
@@ -195,7 +195,7 @@ def unhide_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tupl
 
 
 def _flagged(talk: Talk, flag: str) -> Iterable[tuple[str, str]]:
-    from backscroll.surfaces.cli.conversation import excerpt
+    from backscroll.surfaces.cli.words.conversation import excerpt
 
     held = len(talk.thread)
     for back, message in enumerate(reversed(talk.thread.recent(_LATELY))):

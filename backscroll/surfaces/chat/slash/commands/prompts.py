@@ -1,7 +1,7 @@
 """`/context`, `/crop`, `/uncrop`, `/compact`, `/system`: what the model is shown of the past.
 
-What takes something out of prompts is rehearsed first and shown; nothing leaves the record. Before: `engine/cropping`,
-`engine/compacting`, `surfaces/receipts`.
+What takes something out of prompts is rehearsed first and shown; nothing leaves the record. Before: `engine/prompts/compaction/crops`,
+`engine/prompts/compaction/compaction`, `surfaces/receipts`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.chat.slash.agent import wire_of
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, whole_number, wrong_use
+from backscroll.surfaces.chat.slash.commands.agent import wire_of
 from backscroll.surfaces.chat.slash.telling import done, drawn, line, remark, warning
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.compacting import CompactionReport
-    from backscroll.engine.cropping import Crop
-    from backscroll.engine.prompting import Prompt
-    from backscroll.engine.sheet import CropMark
+    from backscroll.engine.prompts.builder import Prompt
+    from backscroll.engine.prompts.compaction.compaction import CompactionReport
+    from backscroll.engine.prompts.compaction.crops import Crop
+    from backscroll.engine.prompts.sheet.sheet import CropMark
     from backscroll.engine.thread import Thread
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.message import Message
@@ -49,9 +49,9 @@ def rehearsed(talk: Talk) -> Prompt:
 
 def context_slash(talk: Talk, rest: str) -> None:
     """The next prompt as a picture; with `all` every message of it."""
-    from backscroll.engine.cropping import crops
+    from backscroll.engine.prompts.compaction.crops import crops
     from backscroll.surfaces.chat.slash.borrowing import screen_of
-    from backscroll.surfaces.cli import picture
+    from backscroll.surfaces.cli.screen import picture
 
     if rest not in ("", "all", t("slash.all")):
         raise wrong_use("context")
@@ -97,7 +97,7 @@ def crop_slash(talk: Talk, rest: str) -> None:
 
 def _rehearsed_crop(talk: Talk, way: str, wanted: int, summary: str | None) -> tuple[int, Crop]:
     """What would go: as many as typed, or the nearest number that parts no call from its result, which is said."""
-    from backscroll.engine.crop_amounts import possible_amounts
+    from backscroll.engine.prompts.compaction.crop_amounts import possible_amounts
 
     try:
         return wanted, talk.thread.crop(way, wanted, summary, dry_run=True)
@@ -126,8 +126,8 @@ def _show_price(talk: Talk, told: CompactionReport | Crop) -> None:
 
 
 def _show_crop(talk: Talk, told: Crop) -> None:
-    from backscroll.surfaces.cli.cells import wrap
-    from backscroll.surfaces.cli.plain import safe
+    from backscroll.surfaces.cli.screen.cells import wrap
+    from backscroll.surfaces.cli.screen.plain import safe
 
     line(
         talk,
@@ -142,8 +142,8 @@ def _show_crop(talk: Talk, told: Crop) -> None:
 
 def _show_relevance(talk: Talk, way: str, amount: int) -> None:
     """The messages that go, each with how much it has to do with what is being done; of many the most relevant."""
-    from backscroll.engine.cropping import each_relevance
-    from backscroll.surfaces.cli.conversation import excerpt, role_name
+    from backscroll.engine.prompts.compaction.crops import each_relevance
+    from backscroll.surfaces.cli.words.conversation import excerpt, role_name
 
     each = each_relevance(talk.thread, way, amount)
     shown = {id(one) for one in sorted(each, key=lambda one: -one[1])[:_CROPPED]}
@@ -173,7 +173,7 @@ def uncrop_slash(talk: Talk, rest: str) -> None:
 
 
 def _crops(thread: Thread) -> list[CropMark]:
-    from backscroll.engine.cropping import crops
+    from backscroll.engine.prompts.compaction.crops import crops
 
     return list(crops(thread))
 

@@ -32,7 +32,7 @@ def recall_slash(talk: Talk, rest: str) -> None:
     """What of the past answers a question."""
     if not rest:
         raise wrong_use("recall")
-    from backscroll.surfaces.cli.commands.recall import recall_command
+    from backscroll.surfaces.cli.commands.prompts.recall import recall_command
 
     borrow(talk, recall_command, "--", talk.thread.id, *rest.split())
 
@@ -44,7 +44,7 @@ def search_slash(talk: Talk, rest: str) -> None:
     words = more if everywhere else rest
     if not words:
         raise wrong_use("search")
-    from backscroll.surfaces.cli.commands.search import search_command
+    from backscroll.surfaces.cli.commands.history.search import search_command
 
     where = () if everywhere else ("--thread", talk.thread.id)
     borrow(talk, search_command, *where, "--", *words.split())
@@ -54,8 +54,8 @@ def expand_slash(talk: Talk, rest: str) -> None:
     """The originals behind a handle, in full."""
     if not rest:
         raise wrong_use("expand")
-    from backscroll.surfaces.cli.conversation import Narrator
-    from backscroll.surfaces.cli.done import number_of
+    from backscroll.surfaces.cli.words.conversation import Narrator
+    from backscroll.surfaces.cli.words.done import number_of
 
     screen = screen_of(talk)
     narrator = Narrator(screen, full=True)
@@ -71,9 +71,9 @@ def expand_slash(talk: Talk, rest: str) -> None:
 
 def expand_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
     """The handles of the last messages and tool results."""
-    from backscroll.surfaces.cli.cells import cut
-    from backscroll.surfaces.cli.conversation import role_name
-    from backscroll.surfaces.cli.plain import one_line
+    from backscroll.surfaces.cli.screen.cells import cut
+    from backscroll.surfaces.cli.screen.plain import one_line
+    from backscroll.surfaces.cli.words.conversation import role_name
 
     if before:
         return
@@ -83,8 +83,8 @@ def expand_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 
 def operations_slash(talk: Talk, rest: str) -> None:
     """What tools did lately, newest last."""
-    from backscroll.engine.tooling import render_operations
-    from backscroll.surfaces.cli.plain import safe
+    from backscroll.engine.folder.tool_uses import render_operations
+    from backscroll.surfaces.cli.screen.plain import safe
     from backscroll.surfaces.i18n import spoken
 
     last = whole_number(rest, "operations") if rest else _LATELY
@@ -95,7 +95,7 @@ def operations_slash(talk: Talk, rest: str) -> None:
 
 def turns_slash(talk: Talk, rest: str) -> None:
     """The last turns with their numbers, or the messages of one."""
-    from backscroll.surfaces.cli.conversation import Narrator
+    from backscroll.surfaces.cli.words.conversation import Narrator
 
     if not rest:
         _list_turns(talk)
@@ -115,8 +115,8 @@ def turns_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[
 
 
 def _list_turns(talk: Talk) -> None:
-    from backscroll.surfaces.cli.table import Column, table
-    from backscroll.surfaces.cli.times import shown
+    from backscroll.surfaces.cli.screen.table import Column, table
+    from backscroll.surfaces.cli.screen.times import shown
 
     turns = [turn for turn in talk.thread.recent_turns(_TURNS) if turn.sequence]
     if not turns:
@@ -143,6 +143,6 @@ def _list_turns(talk: Talk) -> None:
 
 
 def _told(turn: Turn) -> tuple[str, str]:
-    from backscroll.surfaces.cli.plain import one_line
+    from backscroll.surfaces.cli.screen.plain import one_line
 
     return one_line(turn.user_input[:300]), one_line(turn.response[-300:])

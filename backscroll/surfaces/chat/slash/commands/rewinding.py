@@ -1,6 +1,6 @@
 """`/rewind`: back to before a turn, files and conversation together or one of them; first shown, then asked, then done.
 
-Before: `engine/rewinding` does it and can take it back (`/rewind redo`). Where no folder is watched, the words alone go back.
+Before: `engine/folder/rewind` does it and can take it back (`/rewind redo`). Where no folder is watched, the words alone go back.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from backscroll.errors import NotFound
 from backscroll.surfaces.chat.slash.arguments import recent_turn_numbers, turn_meant
 from backscroll.surfaces.chat.slash.telling import done, line, remark, warning
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.changing import What, Workroom
-    from backscroll.engine.rewinding import Rewound
+    from backscroll.engine.folder.rewind import Rewound
+    from backscroll.engine.folder.workroom import What, Workroom
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.change import CodeChange, FileChange
 
@@ -101,7 +101,7 @@ def _words_alone(talk: Talk, turn: int) -> None:
     if not talk.confirm(count("slash.rewind_words", going), usual=True):
         remark(talk, t("slash.nothing_done"))
         return
-    from backscroll.engine.rewinding import rewind_words
+    from backscroll.engine.folder.rewind import rewind_words
 
     gone = rewind_words(thread, turn)
     done(talk, t("slash.rewound_words", n=turn, messages=count("words.messages", gone)))
@@ -112,7 +112,7 @@ def _words_alone(talk: Talk, turn: int) -> None:
 
 def preview(talk: Talk, plan: Rewound) -> None:
     """What would happen to files and words."""
-    from backscroll.surfaces.chat.diffs import diff_lines
+    from backscroll.surfaces.chat.screen.diffs import diff_lines
 
     for file in plan.files[:_FILES]:
         line(talk, f"  {file_line(file)}")
@@ -136,7 +136,7 @@ def file_line(file: FileChange) -> str:
 
 def _picked(talk: Talk, room: Workroom | None) -> int | None:
     """One of the last turns, newest first, each with what it changed."""
-    from backscroll.surfaces.cli.cells import cut
+    from backscroll.surfaces.cli.screen.cells import cut
 
     turns = [turn for turn in reversed(talk.thread.recent_turns(_TURNS)) if turn.sequence]
     if not turns:

@@ -1,4 +1,4 @@
-"""`/task`, `/todos`: the work at hand, from its start to its verdict. Before: `engine/tasking_steps`, `engine/tasking_verdict`."""
+"""`/task`, `/todos`: the work at hand, from its start to its verdict. Before: `engine/work/task_steps`, `engine/work/verdict`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backscroll.surfaces.chat.slash.telling import done, line, remark
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
-    from backscroll.engine.tasking_writing import Step
+    from backscroll.engine.work.task_writing import Step
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.part import Json
     from backscroll.vocab.task import Task
@@ -27,7 +27,7 @@ def task_slash(talk: Talk, rest: str) -> None:
     verb, words = first_word(rest)
     work = _VERBS.get(_MEANT.get(verb, verb))
     if not rest:
-        from backscroll.surfaces.cli.task_reading import status
+        from backscroll.surfaces.cli.families.task_reading import status
 
         borrow(talk, status, talk.thread.id)
         current = talk.thread.tasks.current()
@@ -39,7 +39,7 @@ def task_slash(talk: Talk, rest: str) -> None:
 
 
 def _tell(talk: Talk, step: Step) -> None:
-    from backscroll.surfaces.cli.task_words import step_lines
+    from backscroll.surfaces.cli.words.tasks import step_lines
 
     first, *more = step_lines(step)
     done(talk, first)
@@ -48,7 +48,7 @@ def _tell(talk: Talk, step: Step) -> None:
 
 
 def _start(talk: Talk, title: str) -> None:
-    from backscroll.engine.tasking_steps import start_task
+    from backscroll.engine.work.task_steps import start_task
 
     try:
         step = start_task(talk.thread, title)
@@ -70,7 +70,7 @@ def _cancelled_before(talk: Talk, title: str) -> bool:
 
 
 def _later(talk: Talk, title: str) -> None:
-    from backscroll.engine.tasking_steps import plan_task
+    from backscroll.engine.work.task_steps import plan_task
 
     if not title:
         raise wrong_use("task")
@@ -78,14 +78,14 @@ def _later(talk: Talk, title: str) -> None:
 
 
 def _done(talk: Talk, note: str) -> None:
-    from backscroll.engine.tasking_verdict import complete_task
+    from backscroll.engine.work.verdict import complete_task
 
     _tell(talk, complete_task(talk.thread, note=note))
 
 
 def _not_yet(talk: Talk, feedback: str) -> None:
     """Send the result back with words, and let the work go on."""
-    from backscroll.engine.tasking_verdict import refuse_task
+    from backscroll.engine.work.verdict import refuse_task
 
     words = feedback or talk.ask(t("slash.task_why"), lines=True)
     if not words or not words.strip():
@@ -97,13 +97,13 @@ def _not_yet(talk: Talk, feedback: str) -> None:
 
 
 def _cancel(talk: Talk, reason: str) -> None:
-    from backscroll.engine.tasking_verdict import cancel_task
+    from backscroll.engine.work.verdict import cancel_task
 
     _tell(talk, cancel_task(talk.thread, reason=reason))
 
 
 def _resume(talk: Talk, name: str) -> None:
-    from backscroll.engine.tasking_steps import resume_task
+    from backscroll.engine.work.task_steps import resume_task
 
     task: str | Task | None = name or _resting(talk)
     if task is not None:
@@ -112,7 +112,7 @@ def _resume(talk: Talk, name: str) -> None:
 
 def _resting(talk: Talk) -> Task | None:
     """One of the tasks that could go on."""
-    from backscroll.surfaces.cli.task_words import named, state_of
+    from backscroll.surfaces.cli.words.tasks import named, state_of
     from backscroll.vocab.task import TaskState
 
     going = (TaskState.IN_PROGRESS, TaskState.INCOMPLETE)
@@ -125,20 +125,20 @@ def _resting(talk: Talk) -> Task | None:
 
 
 def _list(talk: Talk, rest: str) -> None:
-    from backscroll.surfaces.cli.task_reading import list_
+    from backscroll.surfaces.cli.families.task_reading import list_
 
     no_words(rest, "task")
     borrow(talk, list_, talk.thread.id)
 
 
 def _show(talk: Talk, name: str) -> None:
-    from backscroll.surfaces.cli.task_reading import show
+    from backscroll.surfaces.cli.families.task_reading import show
 
     borrow(talk, show, "--", talk.thread.id, *([name] if name else []))
 
 
 def _title(talk: Talk, title: str) -> None:
-    from backscroll.engine.tasking_shape import title_task
+    from backscroll.engine.work.task_shape import title_task
 
     if not title:
         raise wrong_use("task")
@@ -191,7 +191,7 @@ def task_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[s
 
 def todos_slash(talk: Talk, rest: str) -> None:
     """The model's list as it was last written, and what else was left open in the words lately."""
-    from backscroll.engine.tasking_memory import open_todos
+    from backscroll.engine.work.task_memory import open_todos
 
     no_words(rest, "todos")
     listed = _listed(talk)

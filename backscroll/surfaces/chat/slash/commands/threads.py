@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.chat.slash.arguments import words, wrong_use
 from backscroll.surfaces.chat.slash.telling import done, remark
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def threads_slash(talk: Talk, rest: str) -> None:
 
 
 def _go(talk: Talk, thread: Thread) -> None:
-    from backscroll.surfaces.cli.conversation import title_of
+    from backscroll.surfaces.cli.words.conversation import title_of
 
     talk.switch(thread)
     done(talk, t("slash.switched", title=one_line(title_of(thread.info)), id=thread.id[:8]))
@@ -67,9 +67,9 @@ def _fitting(talk: Talk, text: str) -> list[ThreadInfo]:
 
 
 def _line(info: ThreadInfo, talk: Talk) -> str:
-    from backscroll.surfaces.cli.cells import cut
-    from backscroll.surfaces.cli.conversation import project_name, title_of
-    from backscroll.surfaces.cli.times import shown
+    from backscroll.surfaces.cli.screen.cells import cut
+    from backscroll.surfaces.cli.screen.times import shown
+    from backscroll.surfaces.cli.words.conversation import project_name, title_of
 
     facts = [
         ("⑂ " if info.parent else "") + one_line(title_of(info)),
@@ -176,7 +176,7 @@ def _format_for(file: str) -> str:
 
 def _target(talk: Talk, typed: str, format_: str) -> Path:
     if typed:
-        from backscroll.surfaces.chat.attaching import own_path
+        from backscroll.surfaces.chat.input.attachments import own_path
 
         path = own_path(typed)
         return path if path.is_absolute() else talk.root / path

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def undo_slash(talk: Talk, rest: str) -> None:
     """Take back your last change."""
-    from backscroll.surfaces.cli.commands.undoing import stroke_words
+    from backscroll.surfaces.cli.commands.history.undoing import stroke_words
 
     no_words(rest, "undo")
     event = talk.thread.undo()
@@ -23,7 +23,7 @@ def undo_slash(talk: Talk, rest: str) -> None:
 
 def redo_slash(talk: Talk, rest: str) -> None:
     """Do again what undo took back."""
-    from backscroll.surfaces.cli.commands.undoing import stroke_words
+    from backscroll.surfaces.cli.commands.history.undoing import stroke_words
 
     no_words(rest, "redo")
     event = talk.thread.redo()

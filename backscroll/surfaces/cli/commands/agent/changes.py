@@ -11,16 +11,16 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.times import parsed
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.times import parsed
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.changing import Workroom
-    from backscroll.engine.changing_forgetting import ForgottenFile
-    from backscroll.engine.committing import Committed
+    from backscroll.engine.folder.commits import Committed
+    from backscroll.engine.folder.erasure import ForgottenFile
+    from backscroll.engine.folder.workroom import Workroom
 
 _LINE = re.compile(r"(.+):(\d{1,9})")
 
@@ -52,8 +52,8 @@ def changes_command(
     limit: int,
 ) -> None:
     """What became of the files of a thread's folder, the newest first."""
-    from backscroll.engine.changing_reading import changes, wish
-    from backscroll.surfaces.cli import workroom_words as words
+    from backscroll.engine.folder.change_reading import changes, wish
+    from backscroll.surfaces.cli.words import workroom as words
 
     screen = session.screen
     with session.engine() as engine:
@@ -122,7 +122,7 @@ def _forgotten_lines(done: ForgottenFile) -> Iterator[str]:
 @command("blame", click.Argument(["place"], metavar="FILE[:LINE]"), option("--thread", metavar="THREAD"))
 def blame_command(session: Session, place: str, thread: str | None) -> None:
     """Which turn wrote each line of a file."""
-    from backscroll.surfaces.cli import workroom_words as words
+    from backscroll.surfaces.cli.words import workroom as words
 
     screen = session.screen
     split = None if Path(place).exists() else _LINE.fullmatch(place)
@@ -159,7 +159,7 @@ def commit_command(
     dry_run: bool,
 ) -> None:
     """Commit what the agent changed to your git repository."""
-    from backscroll.surfaces.cli import workroom_words as words
+    from backscroll.surfaces.cli.words import workroom as words
 
     with session.engine() as engine:
         found = words.thread_here(engine, thread)

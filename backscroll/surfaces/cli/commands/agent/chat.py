@@ -78,7 +78,7 @@ def chat(
     if session.as_json or not in_terminal():
         raise InvalidInput(t("chat.needs_terminal"), hint=t("chat.needs_terminal_hint"))
     from backscroll.surfaces.chat.app import Chat, make_console
-    from backscroll.surfaces.chat.first_minute import FirstMinute
+    from backscroll.surfaces.chat.screen.first_minute import FirstMinute
     from backscroll.surfaces.chat.starting import folder, thread_for
 
     given = folder(root) if root is not None or thread is None else None
@@ -111,7 +111,7 @@ def chat(
 def checked_sandbox(engine: Engine) -> None:
     """A sandbox that cannot be held here is refused before anything is said."""
     if engine.settings.agent_sandbox != "off":
-        from backscroll.act.sandbox import sandbox_for
+        from backscroll.act.commands.sandbox import sandbox_for
 
         sandbox_for(engine.settings, Path.cwd())
 

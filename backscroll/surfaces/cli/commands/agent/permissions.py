@@ -9,10 +9,10 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option
-from backscroll.surfaces.cli.done import said
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.words.done import said
 from backscroll.surfaces.i18n import t
 
 _ACTIONS = ("list", "allow", "deny", "ask", "remove")
@@ -43,9 +43,9 @@ def permissions_command(
 
 
 def _list(session: Session, root: Path, *, everything: bool) -> None:
-    from backscroll.act.approval_offers import is_broad
-    from backscroll.act.approval_rules import Verdict, rule_of
-    from backscroll.act.permissions import ALWAYS, read_tables
+    from backscroll.act.approval.offers import is_broad
+    from backscroll.act.approval.permissions import ALWAYS, read_tables
+    from backscroll.act.approval.rules import Verdict, rule_of
     from backscroll.config import permissions_file
 
     rows: list[tuple[str, str, str]] = []
@@ -92,8 +92,8 @@ def _list(session: Session, root: Path, *, everything: bool) -> None:
 
 
 def _add(session: Session, verdict: str, pattern: str, root: Path | None) -> None:
-    from backscroll.act.approval_rules import Verdict, rule_of
-    from backscroll.act.permissions import add, table_for
+    from backscroll.act.approval.permissions import add, table_for
+    from backscroll.act.approval.rules import Verdict, rule_of
 
     rule = rule_of(pattern, cast("Verdict", verdict))
     fresh = add(rule, root)
@@ -107,7 +107,7 @@ def _add(session: Session, verdict: str, pattern: str, root: Path | None) -> Non
 
 
 def _remove(session: Session, pattern: str, root: Path | None) -> None:
-    from backscroll.act.permissions import remove, table_for
+    from backscroll.act.approval.permissions import remove, table_for
 
     remove(pattern, root)
     document = {"rule": pattern, "where": table_for(root), "removed": True}

@@ -12,8 +12,8 @@ from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.changing import What, Workroom
-    from backscroll.engine.rewinding import Rewound
+    from backscroll.engine.folder.rewind import Rewound
+    from backscroll.engine.folder.workroom import What, Workroom
 
 
 _LAST = -1  # the last turn, which is counted when the thread is known
@@ -40,7 +40,7 @@ def rewind_command(
     yes: bool,
 ) -> None:
     """Go back to before a turn."""
-    from backscroll.surfaces.cli import workroom_words as told
+    from backscroll.surfaces.cli.words import workroom as told
 
     thread, turn = _read(words, redo=redo)
     if redo and (files or conversation):

@@ -20,17 +20,17 @@ from backscroll.errors import InvalidInput, NotFound
 from backscroll.regular_files import read_text
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option
-from backscroll.surfaces.cli.commands.chat import checked_sandbox
+from backscroll.surfaces.cli.commands.agent.chat import checked_sandbox
+from backscroll.surfaces.cli.given_words import given
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words import given
 from backscroll.surfaces.i18n import spoken, t
 
 if TYPE_CHECKING:
     from backscroll.act.agent import Agent
-    from backscroll.act.happening import Finished, Happening
+    from backscroll.act.loop.events import Finished, Happening
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.cli.run_person import Unattended
+    from backscroll.surfaces.cli.families.run_person import Unattended
 
 _TITLE = 60  # characters of the first line that name a new thread
 _MODES = ("ask", "edits", "all")
@@ -146,7 +146,7 @@ def _thread(engine: Engine, asked: _Asked, root: Path, words: str | None) -> Thr
 
 
 def _language(words: str) -> str:
-    from backscroll.engine.tongue import language_of
+    from backscroll.engine.core.language import language_of
 
     return language_of(words) or spoken()
 
@@ -170,8 +170,8 @@ def _check(session: Session, engine: Engine, asked: _Asked) -> None:
 
 def _agent(session: Session, thread: Thread, root: Path, asked: _Asked) -> Agent:
     from backscroll.act.agent import Agent
-    from backscroll.act.approval import Rules
-    from backscroll.surfaces.cli.run_person import Attended, Unattended
+    from backscroll.act.approval.approval import Rules
+    from backscroll.surfaces.cli.families.run_person import Attended, Unattended
 
     settings = thread.engine.settings
     person = Attended(session.screen, accepts=asked.accept) if asked.ask else Unattended(accepts=asked.accept)
@@ -200,9 +200,9 @@ def _agent(session: Session, thread: Thread, root: Path, asked: _Asked) -> Agent
 
 
 def _play(session: Session, agent: Agent, words: str | None, *, quiet: bool) -> int:
-    from backscroll.act.happening import Finished, Noted
-    from backscroll.engine.leaving import mark_ended
-    from backscroll.surfaces.cli.run_telling import Lines, Words, code_of
+    from backscroll.act.loop.events import Finished, Noted
+    from backscroll.engine.calls.run_end import mark_ended
+    from backscroll.surfaces.cli.families.run_telling import Lines, Words, code_of
 
     screen = session.screen
     telling = Lines(screen) if session.as_json else Words(screen, quiet=quiet)

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.cli import shapes
 from backscroll.surfaces.cli.addressing import event_number, message_named, ref_named, thread_named
-from backscroll.surfaces.cli.cells import cut
 from backscroll.surfaces.cli.command import command, flag, message_argument, option, thread_argument
-from backscroll.surfaces.cli.conversation import body_lines, role_name
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.cells import cut
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.words import shapes
+from backscroll.surfaces.cli.words.conversation import body_lines, role_name
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
-    from backscroll.engine.diffing import Difference
     from backscroll.engine.engine import Engine
+    from backscroll.engine.log.differences import Difference
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.message import Message, Revision
 
@@ -91,7 +91,7 @@ def diff_command(
 def _diff_revisions(
     session: Session, engine: Engine, found: Thread, message: str, old: str | None, new: str | None
 ) -> None:
-    from backscroll.engine.diffing import diff_revisions
+    from backscroll.engine.log.differences import diff_revisions
 
     ref = message_named(engine, found, message)
     revisions = found.revisions(ref)
@@ -128,7 +128,7 @@ def _picked(engine: Engine, found: Thread, revisions: list[Revision], name: str)
 
 
 def _diff_moments(session: Session, found: Thread, from_: str | None, to: str | None) -> None:
-    from backscroll.engine.diffing import diff_moments
+    from backscroll.engine.log.differences import diff_moments
 
     head = found.head
     first = 0 if from_ is None else event_number(from_)
@@ -166,7 +166,7 @@ def _diff_moments(session: Session, found: Thread, from_: str | None, to: str | 
 
 
 def _difference_lines(screen: Screen, difference: Difference) -> Iterator[str]:
-    from backscroll.engine.diffing import diff_texts
+    from backscroll.engine.log.differences import diff_texts
 
     kind = difference.kind
     style = {"added": "added", "removed": "removed"}.get(kind, "warn")

@@ -6,10 +6,10 @@ import click
 
 from backscroll.surfaces.cli.addressing import message_named, thread_named
 from backscroll.surfaces.cli.command import command, message_argument, option, thread_argument
-from backscroll.surfaces.cli.conversation import title_of
-from backscroll.surfaces.cli.done import thread_done
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words.conversation import title_of
+from backscroll.surfaces.cli.words.done import thread_done
 from backscroll.surfaces.i18n import t
 
 

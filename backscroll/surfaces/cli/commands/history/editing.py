@@ -9,9 +9,9 @@ import click
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.surfaces.cli.addressing import message_named, ref_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, message_argument, option, thread_argument
-from backscroll.surfaces.cli.done import message_done, number_of
+from backscroll.surfaces.cli.given_words import edited, given, kept, with_words, words_of
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words import edited, given, kept, with_words, words_of
+from backscroll.surfaces.cli.words.done import message_done, number_of
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:

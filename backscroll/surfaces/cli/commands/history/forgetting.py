@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import messages_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, messages_argument, thread_argument
-from backscroll.surfaces.cli.conversation import excerpt, role_name, title_of
-from backscroll.surfaces.cli.erasing import SHOWN, account_of_erasure, erasure_shape
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words.conversation import excerpt, role_name, title_of
+from backscroll.surfaces.cli.words.erasure import SHOWN, account_of_erasure, erasure_shape
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.forgetting import Erasure
+    from backscroll.engine.log.erasure import Erasure
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.ids import Ref
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import islice
 
-from backscroll.surfaces.cli import shapes
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, limit_option, thread_argument
-from backscroll.surfaces.cli.events import kind_words, what_happened
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.words import shapes
+from backscroll.surfaces.cli.words.events import kind_words, what_happened
 from backscroll.surfaces.i18n import count, t
 
 

@@ -15,8 +15,8 @@ from backscroll.surfaces.cli.command import (
     option,
     thread_argument,
 )
-from backscroll.surfaces.cli.done import message_done, number_of, said
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words.done import message_done, number_of, said
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.engine.searching import MARKS
+from backscroll.engine.search.words import MARKS
 from backscroll.errors import NotFound
 from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.cells import cut, width, wrap
 from backscroll.surfaces.cli.command import command, limit_option, option
-from backscroll.surfaces.cli.conversation import role_name
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.cells import cut, width, wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.times import parsed, shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.times import parsed, shown
+from backscroll.surfaces.cli.words.conversation import role_name
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.message import ROLES
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from backscroll.engine.engine import Engine
-    from backscroll.engine.searching import Found, Hit
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.engine.search.words import Found, Hit
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 _ALL = 100_000

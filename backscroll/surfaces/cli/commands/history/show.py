@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli import shapes
 from backscroll.surfaces.cli.addressing import event_number, span, thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.conversation import Narrator, heading
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.words import shapes
+from backscroll.surfaces.cli.words.conversation import Narrator, heading
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.reading import History
+    from backscroll.engine.core.history import History
     from backscroll.vocab.message import Message
     from backscroll.vocab.thread import ThreadInfo, Turn
 

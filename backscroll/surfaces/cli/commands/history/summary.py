@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command, option, thread_argument
-from backscroll.surfaces.cli.plain import safe
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.plain import safe
 from backscroll.surfaces.cli.session import Session
 
 if TYPE_CHECKING:
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.surfaces.cli.screen.screen import Screen
 
 
 @command(

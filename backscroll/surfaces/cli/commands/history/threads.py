@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from backscroll.engine.damage import unreadable
-from backscroll.surfaces.cli import shapes
+from backscroll.engine.core.damage import unreadable
 from backscroll.surfaces.cli.command import command, limit_option, option
-from backscroll.surfaces.cli.conversation import kind_name, project_name, title_of
-from backscroll.surfaces.cli.overview import first_steps
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.words import shapes
+from backscroll.surfaces.cli.words.conversation import kind_name, project_name, title_of
+from backscroll.surfaces.cli.words.overview import first_steps
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:

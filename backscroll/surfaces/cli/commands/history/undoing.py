@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli import shapes
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, thread_argument
-from backscroll.surfaces.cli.done import said
-from backscroll.surfaces.cli.events import kind_words, what_happened
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words import shapes
+from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.words.events import kind_words, what_happened
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.event import Event, Kind
 

@@ -7,10 +7,10 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import message_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.done import message_done, number_of, thread_done
+from backscroll.surfaces.cli.given_words import given
+from backscroll.surfaces.cli.screen.times import parsed
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.times import parsed
-from backscroll.surfaces.cli.words import given
+from backscroll.surfaces.cli.words.done import message_done, number_of, thread_done
 from backscroll.surfaces.i18n import t
 from backscroll.vocab.message import ROLES, checked_role
 

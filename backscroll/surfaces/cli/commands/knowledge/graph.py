@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from backscroll.surfaces.cli import graph_changing, graph_reading
+from backscroll.surfaces.cli.families import graph_changes as graph_changing
+from backscroll.surfaces.cli.families import graph_reading
 from backscroll.surfaces.cli.family import Family
 
 graph_command = Family(

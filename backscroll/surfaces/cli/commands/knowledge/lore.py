@@ -10,15 +10,15 @@ import click
 from backscroll.errors import NotFound
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, option, thread_argument
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.families.world_files import change_world
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.world_files import change_world
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.receipts import number, reason_words
 
 if TYPE_CHECKING:
-    from backscroll.engine.lore.thread_lore import LoreState
+    from backscroll.engine.knowledge.lore.thread_lore import LoreState
 
 
 @command(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from backscroll.surfaces.cli import memory_changing, memory_reading
+from backscroll.surfaces.cli.families import memory_changes as memory_changing
+from backscroll.surfaces.cli.families import memory_reading
 from backscroll.surfaces.cli.family import Family
 
 memory_command = Family(

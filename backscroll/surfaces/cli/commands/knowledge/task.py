@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backscroll.surfaces.cli import task_reading, task_steps
+from backscroll.surfaces.cli.families import task_reading, task_steps
 from backscroll.surfaces.cli.family import Family
 
 task_command = Family(

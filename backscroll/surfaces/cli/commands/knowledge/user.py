@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from backscroll.surfaces.cli import user_changing, user_reading
+from backscroll.surfaces.cli.families import user_changes as user_changing
+from backscroll.surfaces.cli.families import user_reading
 from backscroll.surfaces.cli.family import Family
 
 user_command = Family(

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command, option
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.validating import Change, Flaw, PromptFile, Rule
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.engine.prompts.validation import Change, Flaw, PromptFile, Rule
+    from backscroll.surfaces.cli.screen.screen import Screen
 
 _SHOWN = 5  # places of one rule; --json has them all
 
@@ -54,7 +54,7 @@ def check_command(
 
 
 def _read(file: str, wire: str | None, model: str | None) -> PromptFile:
-    from backscroll.engine.validating import prompts_of, read_prompts
+    from backscroll.engine.prompts.validation import prompts_of, read_prompts
 
     if file != "-":
         return read_prompts(file, wire=wire, model=model)
@@ -64,7 +64,7 @@ def _read(file: str, wire: str | None, model: str | None) -> PromptFile:
 
 def _repaired(session: Session, prompts: PromptFile, target: str) -> list[Change]:
     """Write the mended prompts where they are wanted; with --json they are part of the answer instead of `-`."""
-    from backscroll.engine.validating import write_prompts
+    from backscroll.engine.prompts.validation import write_prompts
 
     if target != "-":
         return write_prompts(prompts, target)

@@ -12,17 +12,17 @@ import click
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.regular_files import read_text
-from backscroll.surfaces.cli import picture
 from backscroll.surfaces.cli.addressing import event_number, thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.conversation import title_of
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen import picture
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words.conversation import title_of
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompting import Prompt, Receipt
+    from backscroll.engine.prompts.builder import Prompt, Receipt
     from backscroll.engine.thread import Thread
 
 _WIRES = ("openai-chat", "openai-responses", "anthropic")
@@ -78,7 +78,7 @@ def context_command(
     **asked: Any,
 ) -> None:
     """Show what a prompt would consist of; writes nothing."""
-    from backscroll.engine.prompting import prompt, receipts
+    from backscroll.engine.prompts.builder import prompt, receipts
 
     screen = session.screen
     with session.engine() as engine:
@@ -106,7 +106,7 @@ def _moment(found: Thread, text: str) -> int:
 
 
 def _write_page(session: Session, found: Thread, made: Prompt, path: str) -> None:
-    from backscroll.engine.exporting import write_file
+    from backscroll.engine.exchange.exports import write_file
     from backscroll.surfaces.pages.context import page
 
     write_file(Path(path), [page(made, one_line(title_of(found.info)))])
@@ -123,7 +123,7 @@ def _shape(receipt: Receipt, before: Sequence[Receipt] | None) -> dict[str, Any]
         return receipt.to_json()
     from dataclasses import asdict
 
-    from backscroll.engine.prompting import compare
+    from backscroll.engine.prompts.builder import compare
 
     changed = asdict(compare(before[0], receipt)) if before else None
     return {**receipt.to_json(), "difference": changed}
@@ -138,7 +138,7 @@ def _budgeted(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw(session: Session, found: Thread, made: Prompt, *, brief: bool, now: bool) -> None:
-    from backscroll.engine.cropping import crops
+    from backscroll.engine.prompts.compaction.crops import crops
 
     screen = session.screen
     screen.lines(picture.summary(screen, made.receipt))
@@ -152,7 +152,7 @@ def _draw(session: Session, found: Thread, made: Prompt, *, brief: bool, now: bo
 
 
 def _compare(session: Session, receipt: Receipt, before: Sequence[Receipt]) -> None:
-    from backscroll.engine.prompting import compare
+    from backscroll.engine.prompts.builder import compare
 
     screen = session.screen
     screen.line()

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli import shapes
 from backscroll.surfaces.cli.addressing import message_named, thread_named
-from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.conversation import Narrator
-from backscroll.surfaces.cli.done import number_of, said
-from backscroll.surfaces.cli.plain import safe
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.plain import safe
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words import shapes
+from backscroll.surfaces.cli.words.conversation import Narrator
+from backscroll.surfaces.cli.words.done import number_of, said
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.receipts import number
 
 if TYPE_CHECKING:
-    from backscroll.engine.compacting import CompactionReport
-    from backscroll.engine.cropping import Crop
+    from backscroll.engine.prompts.compaction.compaction import CompactionReport
+    from backscroll.engine.prompts.compaction.crops import Crop
 
 _DIRECTIONS = ("top", "bottom")
 
@@ -146,7 +146,7 @@ def compact_command(
 
 def _undo_compaction(session: Session, thread: str) -> None:
     """Take back the compaction in force, whoever made it."""
-    from backscroll.surfaces.cli.events import what_happened
+    from backscroll.surfaces.cli.words.events import what_happened
 
     with session.engine() as engine:
         event = thread_named(engine, thread).undo_compaction()

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, thread_argument
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.times import shown
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.learning import Learned
+    from backscroll.engine.prompts.compaction.lessons import Learned
 
 
 @command("learned", thread_argument(required=False), flag("--reset"), flag("--all", "everything"))
 def learned_command(session: Session, thread: str | None, reset: bool, everything: bool) -> None:
     """Show what was learned, or drop it."""
-    from backscroll.engine import learning
+    from backscroll.engine.prompts.compaction import lessons as learning
 
     if reset and everything == (thread is not None):
         raise InvalidInput(t("learned.which"), hint=t("learned.which_hint"))

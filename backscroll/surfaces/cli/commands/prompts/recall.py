@@ -8,20 +8,20 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command, flag, limit_option, option
-from backscroll.surfaces.cli.conversation import role_name
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.words.conversation import role_name
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from backscroll.engine.recalling import Recalled, RecalledItem
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.engine.search.recall import Recalled, RecalledItem
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 
@@ -46,7 +46,7 @@ def recall_command(
     limit: int,
 ) -> None:
     """Recall what answers a question."""
-    from backscroll.engine.recalling import recall_across
+    from backscroll.engine.search.recall import recall_across
 
     if [everywhere, project is not None, user is not None].count(True) > 1:
         raise InvalidInput("give one of --project, --user and --all")

@@ -8,15 +8,15 @@ import click
 
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
-from backscroll.surfaces.cli.plain import one_line, safe
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.times import shown
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.tooling import Digest, ToolUse
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.engine.folder.tool_uses import Digest, ToolUse
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 _ALL = 1_000_000
@@ -65,7 +65,7 @@ def tools_command(
 
 def _recent(session: Session, thread: str) -> None:
     """The list of recent operations as prompts have it."""
-    from backscroll.engine.tooling import render_operations
+    from backscroll.engine.folder.tool_uses import render_operations
     from backscroll.surfaces.i18n import spoken
 
     with session.engine() as engine:

@@ -7,15 +7,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces.cli.command import command, flag
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import Session
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.said import say
 from backscroll.surfaces.receipts import number
 
 if TYPE_CHECKING:
-    from backscroll.engine.background import Worker
-    from backscroll.engine.pacing import Progress
+    from backscroll.engine.core.pacing import Progress
+    from backscroll.engine.models.background import Worker
 
 _REST = 2.0  # seconds between two looks
 
@@ -23,7 +23,7 @@ _REST = 2.0  # seconds between two looks
 @command("work", flag("--follow"))
 def work_command(session: Session, follow: bool) -> None:
     """Bring summaries and vectors up to date."""
-    from backscroll.engine.background import Worker
+    from backscroll.engine.models.background import Worker
 
     with session.engine() as engine:
         worker = Worker(engine, models=True)

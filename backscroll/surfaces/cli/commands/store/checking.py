@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from backscroll.errors import InvalidInput, StoreCorrupt
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.apart import engine_apart
-from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.plain import one_line
-from backscroll.surfaces.cli.progress import Bar
+from backscroll.surfaces.cli.screen.cells import wrap
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.progress import Bar
+from backscroll.surfaces.cli.screen.sizes import size
+from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.sizes import size
-from backscroll.surfaces.cli.table import Column, table
 from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.doctoring import Check
-    from backscroll.engine.repairing import Mended
-    from backscroll.engine.verifying import Flaw, Verdict
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.engine.log.doctor import Check
+    from backscroll.engine.log.repair import Mended
+    from backscroll.engine.log.verification import Flaw, Verdict
+    from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 _BYTES = {"bytes", "blob_bytes"}
@@ -154,7 +154,7 @@ def doctor_command(session: Session) -> None:
 
 def _checks(session: Session) -> list[Check]:
     """What the engine finds; where there is no store yet, none is made for it."""
-    from backscroll.engine.doctoring import Check
+    from backscroll.engine.log.doctor import Check
 
     if session.has_store:
         with session.engine() as engine:
@@ -167,8 +167,8 @@ def _checks(session: Session) -> list[Check]:
 
 def _sandbox(session: Session) -> Check:
     """What commands of an agent can be held in here, and whether they are."""
-    from backscroll.act.sandbox import checked
-    from backscroll.engine.doctoring import Check
+    from backscroll.act.commands.sandbox import checked
+    from backscroll.engine.log.doctor import Check
 
     ok, detail, hint = checked(session.settings())
     return Check("sandbox", ok, detail, hint)
@@ -190,6 +190,6 @@ def _check(screen: Screen, check: Check) -> None:
 
 
 def _filled(text: str, room: int) -> str:
-    from backscroll.surfaces.cli.cells import padded
+    from backscroll.surfaces.cli.screen.cells import padded
 
     return padded(text, room)

@@ -17,11 +17,11 @@ from backscroll.config import YAML, Settings, config_file, dotted, explained, fl
 from backscroll.errors import InvalidInput, StoreError
 from backscroll.regular_files import read_text
 from backscroll.surfaces.cli.command import command, option
-from backscroll.surfaces.cli.done import said
 from backscroll.surfaces.cli.language import checked
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.words.done import said
 from backscroll.surfaces.i18n import t
 
 _ACTIONS = ("show", "set", "unset", "path", "provider", "key")
@@ -48,12 +48,12 @@ def config_command(
     if about and (action, name) != ("provider", "add"):
         raise InvalidInput(t("configuring.wrong_use"), hint=t("configuring.wrong_use_hint"))
     if action == "provider":
-        from backscroll.surfaces.cli.provider_settings import provider_action
+        from backscroll.surfaces.cli.families.provider_settings import provider_action
 
         provider_action(session, name or "list", value, about)
         return
     if action == "key":
-        from backscroll.surfaces.cli.key_settings import key_action
+        from backscroll.surfaces.cli.families.key_settings import key_action
 
         key_action(session, name or "list", value)
         return

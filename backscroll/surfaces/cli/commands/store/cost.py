@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.cells import cut, wrap
 from backscroll.surfaces.cli.command import command, option, thread_argument
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.cells import cut, wrap
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.screen.times import parsed
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.times import parsed
 from backscroll.surfaces.i18n import count, find, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.costing import Spent
     from backscroll.engine.engine import Engine
+    from backscroll.engine.models.costs import Spent
     from backscroll.engine.thread import Thread
-    from backscroll.llm.calibration import Calibration
-    from backscroll.llm.limits import Limit
-    from backscroll.surfaces.cli.screen import Screen
+    from backscroll.llm.prices.limits import Limit
+    from backscroll.llm.tokens.calibration import Calibration
+    from backscroll.surfaces.cli.screen.screen import Screen
 
 _GROUPS = ("model", "thread", "day", "purpose", "turn", "task")
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -50,8 +50,8 @@ def cost_command(
     if not session.has_store and thread is None:
         _nothing(session, group, asked=False)
         return
-    from backscroll.engine.costing import limits_of, prices_of, spending
-    from backscroll.engine.counting import corrections_of
+    from backscroll.engine.models.costs import limits_of, prices_of, spending
+    from backscroll.engine.prompts.counts import corrections_of
 
     with session.engine() as engine:
         found = None if thread is None else thread_named(engine, thread)
@@ -83,7 +83,7 @@ def _nothing(session: Session, group: str, *, asked: bool, limits: Sequence[Limi
 def _names(engine: Engine, sums: Sequence[Spent]) -> Mapping[str, str]:
     """The titles of the threads, where they still have one."""
     from backscroll.errors import NotFound
-    from backscroll.surfaces.cli.conversation import title_of
+    from backscroll.surfaces.cli.words.conversation import title_of
 
     out: dict[str, str] = {}
     for spent in sums:
@@ -171,7 +171,7 @@ def _unanswered(screen: Screen, total: Spent) -> None:
 
 def unanswered_words(spent: Spent) -> dict[str, str]:
     """The figures of calls without an answer, for a sentence about them."""
-    from backscroll.llm.limits import dollars
+    from backscroll.llm.prices.limits import dollars
 
     # Where nobody knows the price of such a call, nobody knows either what it is at most.
     money = dollars(spent.unanswered_nano) if spent.unanswered_nano else "$?"
@@ -187,7 +187,7 @@ def _corrections(screen: Screen, corrected: Mapping[str, Calibration]) -> None:
 
 
 def _limits(screen: Screen, limits: Sequence[Limit]) -> None:
-    from backscroll.llm.limits import dollars
+    from backscroll.llm.prices.limits import dollars
 
     for limit in limits:
         used = min(1.0, limit.spent / limit.allowed)
@@ -251,7 +251,7 @@ def _day(text: str) -> date | None:
 
 
 def _total(sums: Sequence[Spent], name: str = "") -> Spent:
-    from backscroll.engine.costing import summed
+    from backscroll.engine.models.costs import summed
 
     return summed(sums, name)
 
@@ -262,7 +262,7 @@ def _weight(spent: Spent, by_money: bool) -> int:
 
 def _money(spent: Spent) -> str:
     """What it cost; with a plus where some calls have no price, a question mark where none has one."""
-    from backscroll.llm.limits import dollars
+    from backscroll.llm.prices.limits import dollars
 
     if not spent.calls:
         return ""

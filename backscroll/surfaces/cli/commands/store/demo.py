@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 
 import backscroll
-from backscroll.surfaces.cli import shapes
 from backscroll.surfaces.cli.apart import session_apart
-from backscroll.surfaces.cli.cells import wrap
 from backscroll.surfaces.cli.command import command, flag
+from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.words import shapes
 from backscroll.surfaces.i18n import spoken, t
 
 SAMPLES = Path(backscroll.__file__).with_name("samples")

@@ -7,9 +7,9 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option
-from backscroll.surfaces.cli.exported import say_export
+from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.words.exported import say_export
 from backscroll.surfaces.i18n import t
 
 

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.engine.discovering import discover as discovered
+from backscroll.engine.exchange.discovery import discover as discovered
 from backscroll.errors import BackscrollError, InvalidInput, NotFound
-from backscroll.surfaces.cli import arrivals
 from backscroll.surfaces.cli.apart import engine_apart
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.gathering import taken_in
-from backscroll.surfaces.cli.plain import one_line, safe
-from backscroll.surfaces.cli.progress import Bar
 from backscroll.surfaces.cli.reporting import described
+from backscroll.surfaces.cli.screen.plain import one_line, safe
+from backscroll.surfaces.cli.screen.progress import Bar
+from backscroll.surfaces.cli.screen.sizes import size
+from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.cli.screen.times import shown
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.sizes import size
-from backscroll.surfaces.cli.table import Column, table
-from backscroll.surfaces.cli.times import shown
+from backscroll.surfaces.cli.words import arrivals
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.discovering import Discovered
     from backscroll.engine.engine import Engine
-    from backscroll.engine.importing import ImportReport
+    from backscroll.engine.exchange.discovery import Discovered
+    from backscroll.engine.exchange.imports import ImportReport
     from backscroll.vocab.part import Json
 
 _LISTED = 30

@@ -8,10 +8,10 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag
-from backscroll.surfaces.cli.done import said
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.sizes import size
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.sizes import size
+from backscroll.surfaces.cli.words.done import said
 from backscroll.surfaces.i18n import t
 
 
@@ -36,7 +36,7 @@ def backup_command(session: Session, file: str) -> None:
 @command("restore-backup", _file(), flag("--yes", "-y"))
 def restore_backup_command(session: Session, file: str, yes: bool) -> None:
     """Put a backup in the place of the store."""
-    from backscroll.engine.backups import restore_backup
+    from backscroll.engine.log.backups import restore_backup
 
     where = session.place
     if "://" in where:

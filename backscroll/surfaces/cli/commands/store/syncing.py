@@ -10,17 +10,17 @@ import click
 
 from backscroll.errors import FormatError, NotFound, StoreError
 from backscroll.regular_files import read_text
-from backscroll.surfaces.cli import arrivals
 from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.plain import one_line
+from backscroll.surfaces.cli.given_words import STDIN, from_stdin
+from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words import STDIN, from_stdin
+from backscroll.surfaces.cli.words import arrivals
 from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.said import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.syncing import SyncReport
+    from backscroll.engine.exchange.sync import SyncReport
     from backscroll.engine.thread import Thread
 
 _SHOWN = 40
