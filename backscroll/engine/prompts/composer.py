@@ -138,6 +138,12 @@ class Composer:
             return True
         return sum(map(len, self._placed.values())) < sum(len(placement_of(event).texts) for event in own)
 
+    def has_recalled(self, question: Message) -> bool:
+        """True where details were placed for a question before the compaction that is being made."""
+        behind = {m.id for m in self.sheet.window if m.position >= question.position}
+        placed = (b for key, blocks in self._placed.items() if key[0] in behind for b in blocks)
+        return any(block.section is Section.RECALLED for block in placed)
+
     @property
     def indexed(self) -> tuple[IndexedString, ...]:
         """The index of what was read before the window."""

@@ -204,11 +204,12 @@ class _Finding:
     # -- what answers a question -------------------------------------------------------------------------------
 
     def recalled(self) -> tuple[list[Block], str]:
-        """Details that the question asks for; looked for once, and again when the past was condensed since."""
+        """Details that the question asks for; looked for once, and again where they stood in what was condensed just now."""
         question, composer = self.question, self.composer
         if question is None or not question.text.strip():
             return [], "there is nothing to look for"
-        if not self.anew and (self.newest is not question or self._was_recalled(question)):
+        again = self.anew and self.composer.has_recalled(question)
+        if not again and (self.newest is not question or self._was_recalled(question)):
             return [], "it was looked for when the question was asked"
         room = self._most(self.settings.share_recalled)
         if room < 60:
