@@ -66,7 +66,9 @@ def _watched(found: dict[str, int]) -> Iterator[None]:
     rules = tuple(
         f"{home}{name}"
         for name in (
-            "derive/extract_",
+            "derive/extract/en/",
+            "derive/extract/zh/",
+            "derive/extract/code/",
             "derive/extract/assertions",
             "recall/question/understanding",
             "recall/question/times",

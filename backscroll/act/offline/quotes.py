@@ -30,7 +30,7 @@ OFFLINE = "offline"
 _QUOTES = 5
 _LONGEST = 280  # characters of a quote
 _BUDGET = 1500  # tokens that are looked at
-_FLOOR = -4.0  # odds (a logarithm) below which something is no answer
+_FLOOR = -3.0  # odds (a logarithm) below which something is no answer
 _LOOK_BACK = 200  # messages in which talk with the companion is looked for
 #: Orders that tell something.
 _TELLING = frozenset({"remember", "attempt_completion", "start_new_task", "update_todos"})

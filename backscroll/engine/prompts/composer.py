@@ -123,8 +123,7 @@ class Composer:
         self._remembered: Collected | None = None
         self._scopes: list[HeldScope] | None = None
         self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
-        known = engine.memo.shelf("placed", _PLACED)
-        memo: MutableMapping[object, Any] = known if as_of is None else {}
+        memo: MutableMapping[object, Any] = engine.memo.shelf("placed", _PLACED) if as_of is None else {}
         elsewhere = engine.memo.shelf("standing-elsewhere") if as_of is None else None
         rare = sheet.standing.rare
         placed = standing_placements(view_now, self.placed_under, events, memo, rare, elsewhere)
@@ -141,8 +140,8 @@ class Composer:
     def has_recalled(self, question: Message) -> bool:
         """True where details were placed for a question before the compaction that is being made."""
         behind = {m.id for m in self.sheet.window if m.position >= question.position}
-        placed = (b for key, blocks in self._placed.items() if key[0] in behind for b in blocks)
-        return any(block.section is Section.RECALLED for block in placed)
+        placed = (b.section for key, blocks in self._placed.items() if key[0] in behind for b in blocks)
+        return Section.RECALLED in placed
 
     @property
     def indexed(self) -> tuple[IndexedString, ...]:

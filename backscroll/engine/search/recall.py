@@ -9,6 +9,7 @@ from the pure room `recall`. Hidden, deleted, superseded and forgotten words nev
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,9 @@ __all__ = ["Recalled", "RecalledItem"]
 SCOPES = ("thread", "user", "project", "all")
 #: What nobody asked to see: into a prompt comes only what is likely, because every token costs.
 _UNASKED = Cut(any=-2.8, best=-1.4, below=4.0)
+_POINTED = Cut(
+    any=-3.4, best=-2.6, below=4.0
+)  # … a message that points to the past by itself asks for it, nearly
 _LESS = 0.5  # … by which something that the prompt does not show may be less likely than what it shows
 _SAME_MATTER = 2.0  # odds (a logarithm) of a text about the same everyday matter, where no words tell more
 _CONDENSING = frozenset({Kind.COMPACTED, Kind.CROPPED})
@@ -167,6 +171,8 @@ def recall_for_prompt(
     exclude: Collection[Ref] = (),
 ) -> Recalled | None:
     """What the newest message asks for and the prompt does not show; None where nothing is needed or good enough."""
+    from backscroll.recall.question.about import holds_most
+
     engine, today = thread.engine, _today(thread.engine)
     asked = understand(newest.text, today)
     scope = checked_scope(engine.settings.recall_scope)
@@ -183,10 +189,12 @@ def recall_for_prompt(
     with pool.lock:
         need = needs_past(asked, _visible(pool, shown), today)
         weighed = _weighed(pool, asked)
-        if not weighed.about or not (need.sure or _is_worth_it(pool, asked, weighed, shown)):
+        about = weighed.about or (need.sure and holds_most(pool.index, asked))
+        if not about or not (need.sure or _is_worth_it(pool, asked, weighed, shown)):
             return None
-        choice = Choice(pool, asked, weighed, count, thread.id)
-        made = choice.made(budget, None, exact=exact, exclude=shown, cut=_UNASKED)
+        choice = Choice(pool, asked, replace(weighed, about=about), count, thread.id)
+        cut = _POINTED if need.sure else _UNASKED
+        made = choice.made(budget, None, exact=exact, exclude=shown, cut=cut)
     return made if made.items else None
 
 

@@ -47,13 +47,13 @@ def is_about(index: Index, asked: Asked, clues: Mapping[str, NDArray[float64]]) 
     if _is_in_another_script(index, asked):
         return True  # words say little then, and the table of counterparts lacks many
     if len(index) <= _SMALL:
-        worded = asked.asks_list or is_worded(clues) or _holds_most(index, asked)
+        worded = asked.asks_list or is_worded(clues) or holds_most(index, asked)
         return worded or bool(texts_of_domains(index, asked))
     lacking = _LEAST - belonging(index, asked, clues)
     return lacking <= 0 or (lacking <= _SAME_MATTER and bool(texts_of_domains(index, asked)))
 
 
-def _holds_most(index: Index, asked: Asked) -> bool:
+def holds_most(index: Index, asked: Asked) -> bool:
     """True where some text has most of the words, however common they are there: "what did we agree on for berth 7?" among many berths."""
     words = set(asked.words)
     held: Counter[int] = Counter()

@@ -242,7 +242,7 @@ def _solved(
     text = words["stop"].join(
         (
             words["trouble"].format(text=quoted(trouble[0])),
-            words["solved_by"].format(text=quoted(found[0])),
+            words["cause"].format(text=quoted(found[0])),
         )
     )
     asked, answer = trouble[1], found[1]
