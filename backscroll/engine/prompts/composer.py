@@ -137,11 +137,9 @@ class Composer:
             return True
         return sum(map(len, self._placed.values())) < sum(len(placement_of(event).texts) for event in own)
 
-    def has_recalled(self, question: Message) -> bool:
-        """True where details were placed for a question before the compaction that is being made."""
-        behind = {m.id for m in self.sheet.window if m.position >= question.position}
-        placed = (b.section for key, blocks in self._placed.items() if key[0] in behind for b in blocks)
-        return Section.RECALLED in placed
+    def replies_to(self, question: Message) -> int:
+        """How many replies came since a question."""
+        return sum(m.role == "assistant" and m.position > question.position for m in self.sheet.window)
 
     @property
     def indexed(self) -> tuple[IndexedString, ...]:

@@ -32,6 +32,8 @@ SINCE: Mapping[str, str] = {
     "zh": "此后（仅为记录，不是请求）：",
 }
 
+_ANSWERED = 3  # replies after which a question needs no more details of the past
+
 
 @dataclass(frozen=True, slots=True)
 class Insertions:
@@ -204,11 +206,11 @@ class _Finding:
     # -- what answers a question -------------------------------------------------------------------------------
 
     def recalled(self) -> tuple[list[Block], str]:
-        """Details that the question asks for; looked for once, and again where they stood in what was condensed just now."""
+        """Details that the question asks for; looked for once, and again when the past was condensed soon after."""
         question, composer = self.question, self.composer
         if question is None or not question.text.strip():
             return [], "there is nothing to look for"
-        again = self.anew and self.composer.has_recalled(question)
+        again = self.anew and self.composer.replies_to(question) <= _ANSWERED
         if not again and (self.newest is not question or self._was_recalled(question)):
             return [], "it was looked for when the question was asked"
         room = self._most(self.settings.share_recalled)
