@@ -21,10 +21,12 @@ LINT := $(MAKE) --no-print-directory lint
 
 # The stamp carries a hash of all that decides what is installed, and where: a changed file or a moved folder is set up
 # again, anything else is not.
-# There are two states: what the chat needs (`make run`), and everything (all other targets).
+# There are three states: what the chat needs (`make run`), everything for development (most other targets), and the
+# generator of the documentation site on top of it (`make docs`).
 WANTED := $(shell { pwd; cat pyproject.toml constraints.txt tools/setup; } | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-16)
 STAMP := $(VENV)/.installed-$(WANTED)
 RUNS := $(VENV)/.runs-$(WANTED)
+DOCS := $(VENV)/.docs-$(WANTED)
 
 # pyright is complete in its wheel: no asking the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -32,7 +34,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # The tests start Python some thousand times: what it compiles is kept (`make clean` removes it), whatever the machine says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test lint format cover fuzz bench wheel floors clean
+.PHONY: help setup run test lint format cover fuzz bench docs wheel floors clean
 
 help: ## say what there is
 	@printf 'Backscroll: long conversations, kept whole\n\n'
@@ -46,6 +48,9 @@ $(STAMP):
 
 $(RUNS):
 	@tools/setup $(VENV) $(RUNS) openai,anthropic $(PYTHON)
+
+$(DOCS):
+	@tools/setup $(VENV) $(DOCS) dev,docs $(PYTHON)
 
 # Where nobody sits at the terminal there is no chat: then a demonstration, on a store that is thrown away afterwards.
 run: $(RUNS) ## the chat, with a guided first minute; in a pipe, a demonstration
@@ -75,6 +80,9 @@ fuzz: $(STAMP) ## the fuzzers with fresh seeds: MINUTES=5, ONLY=name, SEED=n to 
 
 bench: $(STAMP) ## measure speed and size
 	@$(BIN)/python -m bench $(ARGS)
+
+docs: $(DOCS) ## build the documentation site in build/site; a warning is an error
+	@$(BIN)/python tools/site.py
 
 wheel: $(RUNS) ## build dist/*.whl
 	@rm -rf dist

@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from backscroll.act.agent import Agent
-    from backscroll.act.toolbox import tool
+    from backscroll.agent.agent import Agent
+    from backscroll.agent.toolbox import tool
     from backscroll.assemble.receipt import Receipt
     from backscroll.assemble.validity import check, repair
     from backscroll.engine.core.history import History
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         StoreBusy,
         StoreError,
     )
-    from backscroll.surfaces.wrapping import wrap
+    from backscroll.surfaces.wrap.client import wrap
     from backscroll.vocab.event import Event, Kind
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.message import Content, Message, Revision, Role
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "act.agent": ("Agent",),
+    "agent.agent": ("Agent",),
     "assemble.receipt": ("Receipt",),
     "assemble.validity": ("check", "repair"),
     "engine.engine": ("Engine",),
@@ -68,7 +68,7 @@ _HOME = {
         "StoreBusy",
         "StoreError",
     ),
-    "surfaces.wrapping": ("wrap",),
+    "surfaces.wrap.client": ("wrap",),
     "vocab.event": ("Event", "Kind"),
     "vocab.ids": ("Ref",),
     "vocab.message": ("Content", "Message", "Revision", "Role"),

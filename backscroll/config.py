@@ -1,7 +1,7 @@
 """One frozen settings object. Precedence: argument > environment > file > default.
 
 The file is TOML or YAML: `config.toml` (or `config.yaml`) in the user's configuration folder, or wherever `BACKSCROLL_CONFIG`
-points. Settings that belong together may stand in tables: `size` under `sliding_window` is `sliding_window_size` here, and
+points. Settings that belong together may are in tables: `size` under `sliding_window` is `sliding_window_size` here, and
 `sliding_window.size` for people. Unknown names, wrong types and values that do not go together are refused with the name of
 the file and the setting, never ignored.
 """
@@ -9,7 +9,6 @@ the file and the setting, never ignored.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import isfinite
@@ -17,7 +16,27 @@ from pathlib import Path
 from typing import Any, cast
 
 from backscroll.errors import InvalidInput
+from backscroll.places import YAML, config_file, default_store, permissions_file
 from backscroll.regular_files import read_text
+
+__all__ = [
+    "CHOICES",
+    "MCP",
+    "PROVIDERS",
+    "TABLES",
+    "YAML",
+    "Setting",
+    "Settings",
+    "config_file",
+    "default_store",
+    "explain_settings",
+    "flat",
+    "format_setting_name",
+    "load",
+    "mcp_table",
+    "permissions_file",
+    "providers_table",
+]
 
 #: A table of the file that is no setting: services with models, read by `llm/providers`.
 PROVIDERS = "providers"
@@ -25,8 +44,6 @@ PROVIDERS = "providers"
 MCP = "mcp"
 #: Tables of the file whose entries are settings.
 TABLES = ("sliding_window", "node_creation", "conflict_resolution", "agent", "workspace", "postgres")
-#: How the names of YAML files end.
-YAML = (".yaml", ".yml")
 #: Settings that take one of a few words.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "conflict_resolution_strategy": ("latest_wins",),
@@ -68,7 +85,7 @@ class Settings:
         33_554_432  # characters of one line of a file that is imported; longer ones are left out
     )
     # PostgreSQL: one pool per process and database, shared by all tenants.
-    postgres_connections: int = 8  # connections of this process at the most
+    postgres_connections: int = 8  # connections of this process at most
     postgres_idle_seconds: float = 30.0  # after which an unused connection is closed
     postgres_lock_seconds: float = 0.0  # to wait for the lock of another writer; 0: `patience`
     postgres_statement_seconds: float = 300.0  # one statement may take; 0: no limit
@@ -79,7 +96,7 @@ class Settings:
     provider: str = (
         ""  # which of the services under [providers] is asked; empty: the first; none: no model, only rules
     )
-    model: str = ""  # whose tokens are counted and whose prices are paid; empty: o200k tokens, no prices
+    model: str = ""  # model used for token counting, context size and pricing; empty: o200k tokens, no prices
     wire: str = "openai-chat"  # openai-chat, openai-responses or anthropic
     insertions: str = "plain"  # or system: our own words as system messages, on Claude models that take them
     budget: int = 0  # tokens of a prompt with everything; 0: the window of the model
@@ -90,7 +107,7 @@ class Settings:
     warm_turns: int = 3  # turns that stay in full as long as they fit
     high: float = 0.0  # compact when the prompt passes this share of the budget; 0: where the prices say
     low: float = 0.0  # compact down to this share; 0: chosen by the policy
-    share_memory: float = 0.05  # of the budget, at the most; what a section does not use goes to the history
+    share_memory: float = 0.05  # of the budget, at most; what a section does not use goes to the history
     share_summaries: float = 0.15
     share_operations: float = 0.05
     share_recalled: float = 0.15
@@ -98,7 +115,7 @@ class Settings:
     compress_above: int = 4096  # bytes from which words are stored compressed
     # What tools did lately.
     operations_rounds: int = 5  # turns of which the prompt lists the operations
-    max_summaries: int = 20  # operations that are listed at the most
+    max_summaries: int = 20  # operations that are listed at most
     operations_inline: bool = False  # put the list where a system prompt says {recent_operations}
     tool_memory: int = 16_000_000  # bytes of tool results kept in memory
     # Recall.
@@ -119,7 +136,7 @@ class Settings:
     conflict_resolution_settled_edits: str = "ignore"  # or reconcile: edits of turns that left the window
     conflict_resolution_settled_deletes: str = "retract"  # or ignore
     extractor: str = "auto"  # auto: a model where one is configured; rules; none
-    understanding: str = "auto"  # auto: a configured model reads and writes by itself, in the background; asked: only when somebody asks for it
+    understanding: str = "auto"  # auto: a configured model reads and writes by itself, in the background; asked: only when the user asks for it
     flush_minutes: float = 30.0  # after so long a silence the last turns are analysed too; 0: never by itself
     share_graph: float = 0.05  # of the budget, for what is known about what is being talked about
     share_profile: float = 0.05  # … for what other threads of the user, or of the project, tell
@@ -127,7 +144,7 @@ class Settings:
     share_lore: float = 0.25  # … for entries of lorebooks
     lore_depth: int = 2  # newest messages that are looked through for the keys of lorebooks
     task_boundaries: str = "suggest"  # off, suggest or act: when a new task seems to begin
-    # The agent: how far it may go, and what it is told.
+    # The agent: how far it may go, and what it is reported.
     agent_approval: str = "ask"  # ask before every effect; strict: before every command too; edits: files may be changed unasked; all: everything may
     agent_max_steps: int = 60  # replies of a model in one run
     agent_spend: float = 0.0  # US dollars one run may cost; 0: no limit
@@ -171,73 +188,46 @@ class Setting:
     source: str  # argument, environment, file, default
 
 
-def config_file() -> Path:
-    """The configuration file, whether or not it exists."""
-    named = os.environ.get("BACKSCROLL_CONFIG")
-    if named:
-        return Path(named).expanduser()
-    usual = _folder("XDG_CONFIG_HOME", ".config") / "config.toml"
-    if not usual.exists():
-        for suffix in YAML:
-            if (other := usual.with_suffix(suffix)).exists():
-                return other
-    return usual
-
-
-def dotted(name: str) -> str:
-    """A setting as people write it: `sliding_window.size`."""
+def format_setting_name(name: str) -> str:
+    """Return a setting as people write it: `sliding_window.size`."""
     table = next((t for t in TABLES if name.startswith(f"{t}_")), None)
     return name if table is None else f"{table}.{name[len(table) + 1 :]}"
 
 
 def flat(name: str) -> str:
-    """The same as a field of `Settings`."""
+    """Return the same as a field of `Settings`."""
     table, _, rest = name.partition(".")
     return f"{table}_{rest}" if table in TABLES and rest else name
 
 
-def default_store() -> Path:
-    """The file that is used when nothing else is said."""
-    return _folder("XDG_DATA_HOME", ".local/share") / "backscroll.db"
-
-
-def permissions_file() -> Path:
-    """Where it is kept what an agent may do unasked: always here, even if the settings are elsewhere, so that no agent can reach it."""
-    return _folder("XDG_CONFIG_HOME", ".config") / "permissions.toml"
-
-
-def _folder(variable: str, usual: str) -> Path:
-    """Our folder where this system keeps such things."""
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "backscroll"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "backscroll"
-    named = os.environ.get(variable, "")
-    return (Path(named) if Path(named).is_absolute() else Path.home() / usual) / "backscroll"
-
-
-def explained(arguments: Mapping[str, Any] | None = None) -> list[Setting]:
-    """Every setting, its value and where the value came from."""
-    given = _flattened({k: v for k, v in (arguments or {}).items() if v is not None}, "")
+def explain_settings(arguments: Mapping[str, Any] | None = None) -> list[Setting]:
+    """Return every setting, its value and where the value came from."""
+    given = _flatten_settings({k: v for k, v in (arguments or {}).items() if v is not None}, "")
     path = config_file()
     from_file = _settings_in(path)
     out: list[Setting] = []
     for field in fields(Settings):
         variable = os.environ.get(f"BACKSCROLL_{field.name.upper()}")
         if field.name in given:
-            out.append(Setting(field.name, _typed(field.name, given[field.name], "argument"), "argument"))
+            out.append(
+                Setting(field.name, _convert_value(field.name, given[field.name], "argument"), "argument")
+            )
         elif variable:
-            out.append(Setting(field.name, _typed(field.name, variable, "environment"), "environment"))
+            out.append(
+                Setting(field.name, _convert_value(field.name, variable, "environment"), "environment")
+            )
         elif field.name in from_file:
-            out.append(Setting(field.name, _typed(field.name, from_file[field.name], str(path)), "file"))
+            out.append(
+                Setting(field.name, _convert_value(field.name, from_file[field.name], str(path)), "file")
+            )
         else:
             out.append(Setting(field.name, field.default, "default"))
     return out
 
 
 def load(arguments: Mapping[str, Any] | None = None) -> Settings:
-    """The settings in force."""
-    found = explained(arguments)
+    """Return the settings in force."""
+    found = explain_settings(arguments)
     _fit_together({s.name: s for s in found})
     return Settings(**{s.name: s.value for s in found})
 
@@ -247,7 +237,7 @@ def _fit_together(found: Mapping[str, Setting]) -> None:
     for name, choices in CHOICES.items():
         if found[name].value not in choices:
             raise InvalidInput(
-                f"setting {dotted(name)} ({found[name].source}): {found[name].value!r} is not a choice",
+                f"setting {format_setting_name(name)} ({found[name].source}): {found[name].value!r} is not a choice",
                 hint=f"use one of {', '.join(choices)}",
             )
     if found["postgres_connections"].value < 1:
@@ -269,7 +259,7 @@ def _fit_together(found: Mapping[str, Setting]) -> None:
         )
 
 
-def _flattened(data: Mapping[str, Any], path: str) -> dict[str, Any]:
+def _flatten_settings(data: Mapping[str, Any], path: str) -> dict[str, Any]:
     """Settings by the names of their fields; entries of tables take the name of the table with them."""
     known = {field.name for field in fields(Settings)}
     named = f"{path}: " if path else ""
@@ -283,15 +273,15 @@ def _flattened(data: Mapping[str, Any], path: str) -> dict[str, Any]:
             inside = {name: value}
         for key, each in inside.items():
             if flat(key) not in known:
-                names = ", ".join(sorted(map(dotted, known)))
+                names = ", ".join(sorted(map(format_setting_name, known)))
                 raise InvalidInput(f"{named}unknown setting {key!r}", hint=f"known: {names}")
             out[flat(key)] = each
     return out
 
 
 def _settings_in(path: Path) -> dict[str, Any]:
-    """What the file says about settings; services with models and programs with tools are none."""
-    return _flattened({k: v for k, v in _read(path).items() if k not in (PROVIDERS, MCP)}, str(path))
+    """Return what the file says about settings; services with models and programs with tools are none."""
+    return _flatten_settings({k: v for k, v in _read(path).items() if k not in (PROVIDERS, MCP)}, str(path))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -304,7 +294,7 @@ def _read(path: Path) -> dict[str, Any]:
             f"cannot read the configuration {path}: {error}", hint="correct the file, or remove it"
         ) from error
     try:
-        data = _parsed(text, path.suffix in YAML)
+        data = _parse_file(text, path.suffix in YAML)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"cannot read the configuration {path}: {error}", hint="correct the file, or remove it"
@@ -316,8 +306,8 @@ def _read(path: Path) -> dict[str, Any]:
     return {str(name): value for name, value in cast("dict[Any, Any]", data).items()}
 
 
-def _parsed(text: str, yaml: bool) -> Any:
-    """The file as data; only people who have a file pay for reading it."""
+def _parse_file(text: str, yaml: bool) -> Any:
+    """Return the file as data; only people who have a file pay for reading it."""
     if not yaml:
         import tomllib
 
@@ -331,7 +321,7 @@ def _parsed(text: str, yaml: bool) -> Any:
 
 
 def providers_table() -> dict[str, Any]:
-    """What the file says about services with models, by their names; empty where it says nothing."""
+    """Return what the file says about services with models, by their names; empty if it says nothing."""
     path = config_file()
     table = _read(path).get(PROVIDERS, {})
     if not isinstance(table, dict):
@@ -342,7 +332,7 @@ def providers_table() -> dict[str, Any]:
 
 
 def mcp_table() -> dict[str, Any]:
-    """What the file says about programs with tools (`[mcp.NAME]`), by their names; empty where it says nothing."""
+    """Return what the file says about programs with tools (`[mcp.NAME]`), by their names; empty if it says nothing."""
     path = config_file()
     table = _read(path).get(MCP, {})
     if not isinstance(table, dict):
@@ -350,8 +340,8 @@ def mcp_table() -> dict[str, Any]:
     return cast("dict[str, Any]", table)
 
 
-def _typed(name: str, value: Any, source: str) -> Any:
-    """A value of the setting's own type; text from the environment or a command line is read as such."""
+def _convert_value(name: str, value: Any, source: str) -> Any:
+    """Return a value of the setting's own type; text from the environment or a command line is read as such."""
     wanted = cast("type[Any]", type(getattr(Settings(), name)))
     if wanted is bool:
         if isinstance(value, bool):

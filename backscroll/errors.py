@@ -6,7 +6,7 @@
     │   └── BudgetTooSmall  what must be in a prompt does not fit
     ├── NotFound            no thread, message, revision, event or file by that name
     │   └── Ambiguous       a short name fits several things
-    ├── Conflict            somebody else changed it since you looked
+    ├── Conflict            another process changed it since you looked
     ├── Forgotten           the words were erased on purpose
     ├── StoreError          the store could not do it (full, read-only, unreachable)
     │   ├── StoreBusy       other writers held the store for too long
@@ -19,7 +19,7 @@
         ├── ModelUnknown    the service has no such model
         ├── ContextOverflow the prompt is longer than the model's window
         ├── ModelBusy       too many calls, a fault over there, or no answer in time: worth another try
-        ├── Unreachable     nobody answers at the address
+        ├── Unreachable     no server at the address
         └── CutShort        the answer broke off
 
 Every class carries an `exit_code` for the command line, and a `key` by which a surface may translate it.
@@ -44,10 +44,10 @@ class BackscrollError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Errors travel between processes, whatever their constructors ask for."""
-        return _rebuilt, (type(self), self.args, self.__dict__)
+        return _rebuild_error, (type(self), self.args, self.__dict__)
 
 
-def _rebuilt(
+def _rebuild_error(
     kind: type[BackscrollError], args: tuple[object, ...], facts: dict[str, object]
 ) -> BackscrollError:
     error = kind.__new__(kind, *args)
@@ -87,7 +87,7 @@ class Ambiguous(NotFound):
 
 
 class Conflict(BackscrollError):
-    """Somebody else changed the thing since you looked at it; nothing was changed."""
+    """Conflict: modified since you read it; nothing was changed."""
 
     exit_code = 5
 
@@ -155,7 +155,7 @@ class ModelBusy(ModelError):
 
 
 class Unreachable(ModelError):
-    """Nobody answers at the address of the service."""
+    """No server answers at the address of the service."""
 
 
 class CutShort(ModelError):

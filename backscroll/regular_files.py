@@ -19,7 +19,7 @@ NOT_REGULAR = "not a regular file"
 
 
 def is_special(path: Path) -> bool:
-    """True for what is there and is neither a file nor a folder: a pipe, a socket, a device."""
+    """Return True for what is there and is neither a file nor a folder: a pipe, a socket, a device."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -28,7 +28,7 @@ def is_special(path: Path) -> bool:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A regular file, open for reading; raises OSError for everything else."""
+    """Return a regular file, open for reading; raises OSError for everything else."""
     _check(path.stat().st_mode, path)
     handle = os.open(path, _FLAGS)
     try:
@@ -47,12 +47,12 @@ def _check(mode: int, path: Path) -> None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Everything in a regular file."""
+    """Return everything in a regular file."""
     with open_regular(path) as file:
         return file.read()
 
 
 def read_text(path: Path, encoding: str = "utf-8", errors: str = "strict", newline: str | None = None) -> str:
-    """Everything in a regular file as text."""
+    """Return everything in a regular file as text."""
     with io.TextIOWrapper(open_regular(path), encoding=encoding, errors=errors, newline=newline) as file:
         return file.read()

@@ -11,8 +11,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from backscroll.act.tool import Tool, ToolContext, ToolOutput
-from backscroll.act.toolbox import Toolbox, tool
+from backscroll.agent.tool import Tool, ToolContext, ToolOutput
+from backscroll.agent.toolbox import Toolbox, tool
 
 __all__ = ["Tool", "ToolContext", "ToolOutput", "Toolbox", "tool"]
 

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import backscroll
-from backscroll.act.agent import Agent
-from backscroll.act.loop.warming import Warming
+from backscroll.agent.agent import Agent
+from backscroll.agent.loop.warmup import AgentWarmup
 from backscroll.engine.folder.workroom import Workroom
-from backscroll.engine.prompts.tree.tree import catch_up
+from backscroll.engine.tree.tree import catch_up
 from backscroll.llm.providers import Kind, Provider
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
 from backscroll.vocab.change import Cause
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Text, ToolCall, ToolResult
@@ -67,7 +67,7 @@ def start(folder: Path, _options: Namespace) -> Iterator[Row]:
         "`backscroll run` offline, with its answer",
         _process(folder, *store, "run", "What did we say about cheese?"),
     )
-    chat = "import backscroll.surfaces.chat.app, backscroll.act.agent, backscroll.act.tools"
+    chat = "import backscroll.surfaces.chat.app, backscroll.agent.agent, backscroll.agent.tools"
     yield "what a chat loads before its prompt stands", _process(folder, "-c", chat)
 
 
@@ -98,7 +98,7 @@ def one_answer(kind: str, url: str, store: str, warm: str) -> None:
         Agent(engine.create("t"), provider=provider, root=root) as agent,
     ):
         if warm:
-            Warming(agent).run()
+            AgentWarmup(agent).run()
         took = [_ms(lambda words=words: agent.run(words)) for words in ("What of the cheese?", "And bread?")]
     print(f"{took[0]} (the next one {took[1]})")
 

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from backscroll.tasks.boundary.detector import THRESHOLD, Detector, Signal
-from backscroll.tasks.boundary.features import NAMES, Course
-from backscroll.tasks.boundary.model import Model, model_of
+from backscroll.tasks.boundary.features import NAMES, ConversationState
+from backscroll.tasks.boundary.model import BoundaryModel, model_of
 from bench.boundary_trees import Learned, learn
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "bench" / "boundary"
@@ -64,7 +64,7 @@ def rows_of(dialogues: Sequence[Any], *, counts: float = 1.0, exchanged: bool = 
     gold: list[bool] = []
     dialogue: list[int] = []
     for k, d in enumerate(dialogues):
-        course = Course()
+        course = ConversationState()
         starts = set(d.boundaries)
         for i, message in enumerate(d.messages):
             user = (message["role"] == "user") != exchanged
@@ -85,12 +85,12 @@ def learned_from(parts: Sequence[Rows]) -> Learned:
     return learn(numbers, np.concatenate([p.gold for p in parts]), weight)
 
 
-def as_model(found: Learned) -> Model:
+def as_model(found: Learned) -> BoundaryModel:
     """The weights as the package would read them."""
     return model_of(json.loads(json.dumps(found.to_json(NAMES, float(np.log(CUT / (1 - CUT)))))))
 
 
-def called(dialogues: Sequence[Any], model: Model) -> list[list[int]]:
+def called(dialogues: Sequence[Any], model: BoundaryModel) -> list[list[int]]:
     """What the detector calls a boundary, message by message."""
     out: list[list[int]] = []
     for d in dialogues:

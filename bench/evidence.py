@@ -2,7 +2,7 @@
 
     cd ../shared/bench/retrieval && PYTHONPATH=<this repository> python run.py --system bench.evidence:Recall
 
-The product's own row is `bench.evidence_product` (`--system bench.evidence_product:Product`). The same pure modules as there: `recall/index/candidate`, `recall/index/index`, `recall/clues`, `recall/fuse`, `recall/choose`. The benchmark packs
+The product's own row is `bench.evidence_product` (`--system bench.evidence_product:Product`). The same pure modules as there: `recall/index/candidate`, `recall/index/index`, `recall/clues`, `recall/fuse`, `recall/selection`. The benchmark packs
 the turns itself, in the order given; `now` is the day of the last turn, because nobody tells when a question is asked.
 """
 
@@ -14,13 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from backscroll.llm.encoders.encoder import encoder_of
-from backscroll.recall.choose import in_order
 from backscroll.recall.clues import measure
 from backscroll.recall.fuse import fusion
 from backscroll.recall.index.candidate import Candidate, prepare
-from backscroll.recall.index.index import Index
+from backscroll.recall.index.index import RecallIndex
+from backscroll.recall.question.analysis import understand
 from backscroll.recall.question.times import first_day
-from backscroll.recall.question.understanding import understand
+from backscroll.recall.selection import in_order
 
 _ASSISTANTS = frozenset({"assistant", "ai", "bot"})
 
@@ -58,7 +58,7 @@ class Recall:
 
     def ingest(self, turns: Sequence[Said]) -> None:
         """Take in a conversation."""
-        self.index = Index(self.encode)
+        self.index = RecallIndex(self.encode)
         self.index.extend([prepare(candidate_of(turn)) for turn in turns])
         days = [text.candidate.day for text in self.index.texts if text.candidate.day is not None]
         self.now = max(days, default=None)

@@ -23,11 +23,11 @@ import numpy as np
 
 from backscroll.llm.encoders.encoder import encoder_of
 from backscroll.recall import fuse
-from backscroll.recall.choose import in_order
 from backscroll.recall.clues import measure
 from backscroll.recall.index.candidate import prepare
-from backscroll.recall.index.index import Index
-from backscroll.recall.question.understanding import understand
+from backscroll.recall.index.index import RecallIndex
+from backscroll.recall.question.analysis import understand
+from backscroll.recall.selection import in_order
 from bench.evidence import candidate_of
 from bench.evidence_product import asked, harness, print_set
 
@@ -80,7 +80,7 @@ def rows_of(run: Any, encoder: str) -> tuple[list[str], list[Row]]:
     rows: list[Row] = []
     for name in run.SETS:
         for number, conversation in enumerate(run.load(name)):
-            index = Index(None if found is None else found.encode)
+            index = RecallIndex(None if found is None else found.encode)
             index.extend([prepare(candidate_of(turn)) for turn in conversation.turns])
             days = [text.candidate.day for text in index.texts if text.candidate.day is not None]
             ids = [turn.id for turn in conversation.turns]

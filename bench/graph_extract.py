@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from backscroll.derive.extract.en.reader import read
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
 from backscroll.vocab.ids import Ref
 
@@ -92,7 +92,7 @@ class Dialogue:
 
     def result(self) -> dict[str, list[Any]]:
         """Entities and triples in the predicates of the data."""
-        said = [Said(text, Ref(THREAD, n + 1), who) for n, (who, text) in enumerate(self.turns)]
+        said = [Utterance(text, Ref(THREAD, n + 1), who) for n, (who, text) in enumerate(self.turns)]
         claims = read(said)
         owner = self._owners(claims)
         triples: set[Triple] = set()
@@ -212,7 +212,7 @@ class Profile:
 
     def add(self, speaker: str | None, text: str) -> None:
         """The next sentence."""
-        self.claims += read([Said(text, None, speaker or "")])
+        self.claims += read([Utterance(text, None, speaker or "")])
 
     def result(self) -> dict[str, list[Any]]:
         """Triples in the predicates of the data."""

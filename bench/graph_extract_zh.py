@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.derive.extract.zh.reader import read
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
@@ -41,7 +41,7 @@ class Rules:
         """What is held true now, in the predicates of the data."""
         speakers = {who for who, _ in self.turns}
         said = [
-            Said(
+            Utterance(
                 text,
                 Ref(THREAD, n + 1),
                 who,

@@ -71,7 +71,7 @@ class Product:
 
     def result(self) -> dict[str, list[Any]]:
         """What the graph holds now, in the predicates of the data."""
-        self.thread.window.flush()
+        self.thread.graph.flush()
         graph = self.thread.graph
         if self.wanted is not None:
             return self._places(graph)

@@ -76,7 +76,7 @@ def main() -> None:
             for role, text in story["turns"]:
                 thread.append(role, text)
             began = time.process_time()
-            thread.window.flush()
+            thread.graph.flush()
             nodes = thread.graph.nodes()
             spent = (time.process_time() - began) / 5 * 1000
             right, wrong, found, missed = judge(story, nodes)

@@ -123,11 +123,11 @@ def measure(turns: int, claims: int, names: int, runs: int) -> list[Row]:
         ),
     ]
     text = " ".join(talk.people[n * 7 % len(talk.people)] + " said that it rains;" for n in range(60))
-    graph.mentioned(text)
+    graph.find_mentioned_nodes(text)
     rows.append(
         Row(
             f"names in a text of {len(text):,} characters",
-            _shown(_median(runs, lambda: graph.mentioned(text))),
+            _shown(_median(runs, lambda: graph.find_mentioned_nodes(text))),
         )
     )
     layer = [Override(Change.SET, hub, "mood", "calm")]

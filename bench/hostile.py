@@ -18,7 +18,7 @@ from pathlib import Path
 from backscroll.derive import digest
 from backscroll.derive.essence import cues as sentences_cues
 from backscroll.derive.essence import importance, sentences
-from backscroll.derive.essence import reading as essentials_reading
+from backscroll.derive.essence import reader as essentials_reading
 from backscroll.derive.extract import assertions
 from backscroll.derive.summaries import gist
 from backscroll.errors import BackscrollError
@@ -29,8 +29,8 @@ from backscroll.graph.naming import names
 from backscroll.graph.world import description as world
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.recall.index import candidate
+from backscroll.recall.question import analysis as understand
 from backscroll.recall.question import query, times
-from backscroll.recall.question import understanding as understand
 from backscroll.recall.text import snippet, words
 from backscroll.recall.text import terms as cut
 from backscroll.tasks.boundary import cues as boundary_cues
@@ -38,7 +38,7 @@ from backscroll.tasks.boundary import signals as boundary_signals
 from backscroll.tasks.lifecycle import points as planning_points
 from backscroll.tasks.lifecycle import tiers
 from backscroll.tasks.memory import memory, relevance
-from backscroll.tasks.preferences import reading as preferences_reading
+from backscroll.tasks.preferences import reader as preferences_reading
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Json, Part, Text, ToolCall, ToolResult
@@ -109,7 +109,7 @@ def _used(result: str, tool: str = "bash", arguments: Json = None) -> list[Messa
 READERS: dict[str, Callable[[str], object]] = {
     "sentences": sentences.sentences,
     "cues of sentences": lambda t: (
-        sentences_cues.marked(t),
+        sentences_cues.mark_sentences(t),
         sentences_cues.paths_in(t),
         sentences_cues.ids_in(t),
     ),
@@ -164,11 +164,11 @@ READERS: dict[str, Callable[[str], object]] = {
         TaskState.CANCELLED, [said("go"), *_used(f"Error: {t}")]
     ),
     "points of feedback": lambda t: (planning_points.points_of(t), planning_points.is_vague(t)),
-    "relevance": lambda t: (relevance.prepared(t), relevance.kind_of(t)),
+    "relevance": lambda t: (relevance.prepare_text(t), relevance.kind_of(t)),
     "titles": lambda t: (tiers.same_title(t, f"{t}a"), tiers.alike(t, f"{t}a")),
     "secrets": secrets.find_secrets,
     "language": language.language_of,
-    "Markdown": markdown.contained,
+    "Markdown": markdown.contain_markdown,
     "tokens": lambda t: tokenizer_for("gpt-4o").count(t),
 }
 

@@ -19,9 +19,9 @@ from unittest import mock
 import backscroll
 from backscroll.engine.knowledge import analysis as analysing
 from backscroll.engine.knowledge.analysis import catch_up
-from backscroll.engine.models.turns import read_pending
+from backscroll.engine.knowledge.model_turns import read_pending
 from backscroll.engine.thread import Thread
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
 from bench.table import Row
 
 _TURNS = 10_000
@@ -63,7 +63,7 @@ class _Read:
 
 def _filled(thread: Thread, turns: int) -> None:
     from backscroll.engine.core.pen import Pen
-    from backscroll.engine.exchange.carrying import add_message
+    from backscroll.engine.log.writer import add_message
     from backscroll.vocab.foreign import ForeignMessage
     from backscroll.vocab.message import content_of
 

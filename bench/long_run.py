@@ -22,16 +22,16 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
-from backscroll.act.agent import Agent
-from backscroll.act.loop.events import Asked, Called, Finished, Step
-from backscroll.act.person import Nobody
-from backscroll.act.toolbox import tool
+from backscroll.agent.agent import Agent
+from backscroll.agent.loop.events import Asked, Called, Finished, RunStep
+from backscroll.agent.person import Nobody
+from backscroll.agent.toolbox import tool
 from backscroll.llm.prices.ledger import Tokens
 from backscroll.llm.prices.prices import rates_for
 from backscroll.llm.providers import Provider
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called as Call
 from backscroll.llm.tokens.tokens import tokenizer_for
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import ScriptedCall as Call
 from backscroll.vocab.part import ToolResult
 
 _RESERVE = 1024
@@ -127,7 +127,7 @@ def long_run(
             match happening:
                 case Asked():
                     account.compactions += bool(happening.compacted)
-                case Step():
+                case RunStep():
                     now = time.perf_counter()
                     account.times.append(now - began)
                     began = now

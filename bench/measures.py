@@ -15,7 +15,7 @@ from pathlib import Path
 
 import backscroll
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.exchange.carrying import add_message
+from backscroll.engine.log.writer import add_message
 from backscroll.recall.text.words import index_words
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import content_of

@@ -55,9 +55,7 @@ def ordinary(folder: Path, *, most: int, show: bool) -> tuple[int, int]:
         for line in LONGMEMEVAL.read_text(encoding="utf-8").splitlines()[: most or None]:
             thread = store.create()
             thread.tasks.start()
-            thread.append_many(
-                [{"role": t["speaker"], "content": t["text"]} for t in json.loads(line)["turns"]]
-            )
+            thread.extend([{"role": t["speaker"], "content": t["text"]} for t in json.loads(line)["turns"]])
             thread.tasks.complete()
             kept = [m.text for m in thread.memory.list(kinds=["lesson"], scope="thread") if " → " in m.text]
             count, taught = count + 1, taught + bool(kept)

@@ -14,8 +14,8 @@ from typing import Any
 
 import backscroll
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.exchange.carrying import add_message
-from backscroll.engine.prompts.tree.tree import catch_up
+from backscroll.engine.log.writer import add_message
+from backscroll.engine.tree.tree import catch_up
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content

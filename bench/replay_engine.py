@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
-from backscroll.assemble.validity.between import Sent
-from backscroll.assemble.validity.binding import check_growth
+from backscroll.assemble.validity.binding import Sent, check_growth
 from backscroll.errors import BudgetTooSmall
-from backscroll.llm.scripted import Line, Scenario
-from backscroll.llm.scripted.asked import read_request
-from backscroll.llm.scripted.deciding import Service
+from backscroll.testing import Line, Scenario
+from backscroll.testing.decision import ScriptedService
+from backscroll.testing.request import read_request
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Part, Reasoning
 from backscroll.vocab.prompt import Level
@@ -126,7 +125,7 @@ class Sealed(Engine):
         super().reset(meta)
         names = sorted(name for name in meta["tools"] if _TOOL_NAME.fullmatch(name))
         self.tools = [{"name": name, "input_schema": {"type": "object"}} for name in names]
-        self.service = Service(Scenario())
+        self.service = ScriptedService(Scenario())
         self.service.answering = lambda _: Line(text="…", reasoning="I think about it.")
         self.thought: Reasoning | None = None
 

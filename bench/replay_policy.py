@@ -15,12 +15,21 @@ from typing import Any
 from backscroll.assemble.compaction.compaction import Compaction
 from backscroll.assemble.compaction.cuts import answered_giants, count_results, with_cuts
 from backscroll.assemble.compaction.last_resort import fit_last
-from backscroll.assemble.compaction.marks import MUST, Prices, aim, cap, decide, filled, fits_whole, part
-from backscroll.assemble.compaction.policy import Plan, compact, trim
+from backscroll.assemble.compaction.marks import (
+    MUST,
+    Prices,
+    aim,
+    cap,
+    compute_full_budget,
+    decide,
+    fits_whole,
+    part,
+)
+from backscroll.assemble.compaction.policy import CompactionRoom, compact, trim
 from backscroll.assemble.compaction.trail import Trail
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.units import Unit, fresh_units, units_of
-from backscroll.assemble.view.view import Lens, protected, view
+from backscroll.assemble.view.view import RenderContext, find_protected_units, view
 from backscroll.derive.recipe import Count
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, checked_role
@@ -77,7 +86,7 @@ def recorded_of(block: Block) -> dict[str, Any]:
 class Policy:
     """Batches between marks; old units as lines with the pieces that are likely to be needed, and notes."""
 
-    plan = Plan()
+    plan = CompactionRoom()
     prices = Prices()
 
     def reset(self, meta: dict[str, Any]) -> None:
@@ -89,7 +98,7 @@ class Policy:
         self.seen = 0
         self.calls = 0
         self.meter = Meter(count)
-        self.lens = Lens(self.meter, memo={})
+        self.lens = RenderContext(self.meter, memo={})
         self.trail = Trail(self.meter, self.lens.slots)
         self.compaction: Compaction | None = None
 
@@ -101,7 +110,7 @@ class Policy:
         self.waiting += units
         self.seen = len(history)
         self.calls += 1
-        safe = protected(self.units)
+        safe = find_protected_units(self.units)
         self.tokens += sum(self.meter.message(m) for unit in units for m in unit.messages)
         fixed = sum(self.meter.message(m) for u in self.units if u.id in safe for m in u.messages)
         new = {u.id for u in fresh_units(self.units)} - set(safe)
@@ -109,7 +118,7 @@ class Policy:
         self._shorten(most, budget, safe, new)
         blocks = view(self.units, self.compaction, self.lens, safe=safe)
         now, unseen = sum(b.tokens for b in blocks), self._unseen(new)
-        if now > MUST * budget and filled(budget) - (now - unseen) >= most:
+        if now > MUST * budget and compute_full_budget(budget) - (now - unseen) >= most:
             blocks = self._trimmed(blocks, budget, new, safe)
             now, unseen = sum(b.tokens for b in blocks), self._unseen(new)
         growth = self.tokens / self.calls
@@ -129,7 +138,7 @@ class Policy:
                 before=now,
                 fresh=new,
                 cap=most,
-                limit=filled(budget),
+                limit=compute_full_budget(budget),
             )
             if made:
                 self.compaction = made
@@ -145,7 +154,7 @@ class Policy:
         total = 0
         for unit in self.units:
             if unit.id in new:
-                shown = self.lens.shown(unit, made.levels.get(unit.id, Level.VERBATIM), made.keeps)
+                shown = self.lens.show_unit(unit, made.levels.get(unit.id, Level.VERBATIM), made.keeps)
                 total += sum(b.tokens for b in shown if isinstance(b, Block))
         return total
 
@@ -167,7 +176,9 @@ class Policy:
         """The newest step cut to what is free."""
         now, unseen = sum(b.tokens for b in blocks), self._unseen(new)
         fixed = sum(self.meter.message(m) for u in self.units if u.id in safe for m in u.messages)
-        most = part(budget, fixed, filled(budget) - (now - unseen), count_results(self.units, new))
+        most = part(
+            budget, fixed, compute_full_budget(budget) - (now - unseen), count_results(self.units, new)
+        )
         cut = trim(self.units, self.compaction, self.lens, cap=most, trail=self.trail, safe=safe)
         if cut is None:
             return list(blocks)

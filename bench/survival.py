@@ -16,13 +16,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from backscroll.derive.essence.essentials import Essential, Kind, join
+from backscroll.derive.essence.essentials import Essential, EssentialKind, join
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.summaries.account import account
-from backscroll.derive.summaries.gist import Gist, gist_messages, shown
+from backscroll.derive.summaries.composition import flat, says
+from backscroll.derive.summaries.gist import Gist, filter_quotable, gist_messages
 from backscroll.derive.summaries.spans import cut, rank
 from backscroll.derive.summaries.summary import summarise
-from backscroll.derive.summaries.writing import flat, says
 from backscroll.formats.language import language_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
@@ -71,7 +71,7 @@ def imported(folder: Path) -> Iterator[list[Message]]:
 
 def measured(messages: list[Message], counts: Counts) -> tuple[int, int]:
     """Look for the essentials of one session at every level; gives tokens before and at the top."""
-    said = shown(messages)
+    said = filter_quotable(messages)
     gists = [gist_messages(run) for run in cut(said, lambda m: rank(m.role, m.id) >= 0)]
     if not gists:
         return 0, 0
@@ -107,7 +107,7 @@ def _home(layer: list[Gist], essential: Essential) -> str:
 
 def _count(counts: Counts, name: str, found: Iterable[Essential], home: Callable[[Essential], str]) -> None:
     for essential in found:
-        pasted = essential.kind is Kind.PATH and essential.weight < _ACTED_ON
+        pasted = essential.kind is EssentialKind.PATH and essential.weight < _ACTED_ON
         row = counts.setdefault((name, "path, pasted" if pasted else essential.kind.value), [0, 0])
         row[0] += says(flat(home(essential)), essential)
         row[1] += 1
@@ -119,7 +119,7 @@ def printed(title: str, counts: Counts, before: int, after: int, seconds: float,
         f"\n{title}: {before} tokens, {after} at the top; {1000 * seconds / max(1, messages):.2f} ms a message"
     )
     print(f"{'':14}{'open':>7}" + "".join(f"{level:>10}" for level in LEVELS))
-    for kind in (*(k.value for k in Kind), "path, pasted"):
+    for kind in (*(k.value for k in EssentialKind), "path, pasted"):
         total = counts.get(("gist", kind), [0, 0])[1]
         if total:
             shares = [counts[level, kind][0] / total for level in LEVELS]

@@ -16,7 +16,7 @@ import click
 
 from backscroll.surfaces import i18n
 from backscroll.surfaces.cli.catalogue import SECTIONS
-from backscroll.surfaces.cli.family import Family
+from backscroll.surfaces.cli.family import CommandFamily
 from backscroll.surfaces.cli.group import program
 from backscroll.surfaces.cli.screen import help_page
 from backscroll.surfaces.cli.words import shapes
@@ -56,14 +56,16 @@ the terminal; an export that goes to a file or a pipe is exact.
 
 ### JSON
 
-With `--json`, the long listings (`threads`, `show`, `log`, and `import --watch`) print one document per line; every other
-command prints one document. Text is UTF-8, not escaped. Keys are stable: new ones may be added, none changes its meaning.
+With `--json`, every command prints one JSON document: an object, or for a listing an array, which is `[]` where there is
+nothing. With `--jsonl`, each element of a listing is a line of its own, printed as soon as it is known; a result that is not a
+listing is one line. What takes long shows the difference: `run --json` prints the result with its events when the run has
+ended, `run --jsonl` every event as it comes; `import --watch` likewise. Text is UTF-8, not escaped. Keys are stable: new ones may be added, none changes its meaning.
 Ids are full, times are as stored (ISO 8601 with a time zone), numbers of messages and answers count from 1.
 
 """
 
 ERRORS = """\
-An error is one line of JSON on standard error, with the exit code of the process:
+An error is one line of JSON on standard error, with the exit code of the process; standard output stays empty:
 
 ```json
 {"error": {"kind": "not_found", "message": "no thread begins with ffff", "hint": "`backscroll threads` lists what is in the store"}}
@@ -114,7 +116,7 @@ def command_pages() -> str:
                 command = whole.get_command(root, name)
                 assert command is not None
                 with click.Context(command, info_name=name, parent=root) as ctx:
-                    if isinstance(command, Family):
+                    if isinstance(command, CommandFamily):
                         out.append(
                             f"### {name}\n\n```text\n{help_page.of_family(command, ctx, shared=False)}```\n"
                         )
@@ -126,7 +128,7 @@ def command_pages() -> str:
     return "\n".join(out)
 
 
-def family_pages(family: Family, ctx: click.Context) -> list[str]:
+def family_pages(family: CommandFamily, ctx: click.Context) -> list[str]:
     """The help pages of the members of a family."""
     out: list[str] = []
     for name, member in family.commands.items():

@@ -24,8 +24,8 @@ from openai import OpenAI
 
 import backscroll
 from backscroll.langchain import BackscrollChatMessageHistory, BackscrollMiddleware
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import ScriptedCall
 
 
 class SmallChat(BaseChatModel):
@@ -102,7 +102,7 @@ def main(base_url: str, folder: Path) -> list[str]:
 #: What the scripted model says, one after another.
 SCRIPT = Scenario(
     lines=(
-        Line(calls=(Called("look", {"at": "pond"}),), times=1),
+        Line(calls=(ScriptedCall("look", {"at": "pond"}),), times=1),
         Line(text="An oak stands there.", times=1),
         Line(anywhere=("300 years old",), text="300 years.", times=1),
     ),

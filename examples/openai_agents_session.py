@@ -13,9 +13,9 @@ from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool
 from openai import AsyncOpenAI
 
 import backscroll
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called
 from backscroll.openai_agents import BackscrollSession
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import ScriptedCall
 
 
 @function_tool
@@ -48,7 +48,7 @@ async def main(base_url: str, folder: Path) -> list[str]:
 #: What the scripted model says, one after another.
 SCRIPT = Scenario(
     lines=(
-        Line(calls=(Called("look", {"at": "pond"}),), times=1),
+        Line(calls=(ScriptedCall("look", {"at": "pond"}),), times=1),
         Line(text="An oak stands there.", times=1),
         Line(anywhere=("300 years old",), text="300 years.", times=1),
     ),

@@ -10,10 +10,10 @@ import tempfile
 from pathlib import Path
 
 import backscroll
-from backscroll.act.loop.events import Called, Finished, Said
+from backscroll.agent.loop.events import Called, Finished, Said
 from backscroll.llm.providers import Provider
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called as Call
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import ScriptedCall as Call
 from backscroll.tool import tool
 
 

@@ -15,9 +15,9 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 import backscroll
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called
 from backscroll.pydantic_ai import BackscrollMemory, load_history
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import ScriptedCall
 
 
 def look(at: str) -> str:
@@ -44,7 +44,7 @@ async def main(base_url: str, folder: Path) -> list[str]:
 #: What the scripted model says, one after another.
 SCRIPT = Scenario(
     lines=(
-        Line(calls=(Called("look", {"at": "pond"}),), times=1),
+        Line(calls=(ScriptedCall("look", {"at": "pond"}),), times=1),
         Line(text="An oak stands there.", times=1),
         Line(anywhere=("300 years old",), text="300 years.", times=1),
     ),

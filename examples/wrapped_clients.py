@@ -14,7 +14,7 @@ from anthropic import Anthropic
 from openai import AsyncOpenAI, OpenAI
 
 import backscroll
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
 
 
 def chat(base_url: str, thread: backscroll.Thread) -> str:

@@ -19,6 +19,7 @@ import gc
 import os
 import secrets
 import signal
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -26,7 +27,7 @@ from urllib.parse import urlsplit, urlunsplit
 import hypothesis
 import pytest
 
-from tests import postgres_server
+from tests import postgres_server, programs, soak
 
 # The same examples at every run of the same commit: a test that fails one time in a thousand stops somebody who did nothing
 # wrong. Fresh examples come with the other profiles, and with `make fuzz`.
@@ -35,7 +36,6 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile("fresh", deadline=None, max_examples=50, print_blob=True, database=None)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2000, print_blob=True)
-IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 FOLDER = pytest.StashKey[Path]()
@@ -53,6 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if folder := config.stash.get(FOLDER, None):
         postgres_server.stop_server(folder)
+    programs.end_servers()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -65,6 +66,24 @@ def pytest_collection_finish() -> None:
     """Everything that collecting made stays until the end: no need to look through it for garbage in every test."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print where the time went, room by room, over all test processes."""
+    seconds: dict[str, float] = defaultdict(float)
+    cases: dict[str, set[str]] = defaultdict(set)
+    for report in (r for found in terminalreporter.stats.values() for r in found):
+        if isinstance(report, pytest.TestReport):
+            room = report.nodeid.removeprefix("tests/").split("/")[0]
+            seconds[room] += report.duration
+            cases[room].add(report.nodeid)
+    if len(seconds) > 1:
+        terminalreporter.section("time per room (seconds, summed over test processes)")
+        total = sum(seconds.values())
+        for room, spent in sorted(seconds.items(), key=lambda item: -item[1]):
+            share = spent / (total or 1.0)
+            terminalreporter.line(f"{spent:8.1f}  {share:5.1%}  {len(cases[room]):5} cases  {room}")
+        terminalreporter.line(f"{total:8.1f}")
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +112,7 @@ def postgres_server_url(pytestconfig: pytest.Config) -> str:
         return _reach_server(pytestconfig.stash[FOLDER])
     except (ImportError, postgres_server.ServerUnavailable) as error:
         reason = f"no PostgreSQL for this test: {error}"
-    if IN_CI:
+    if soak.IN_CI:
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
 

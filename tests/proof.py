@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 
 import backscroll
 from backscroll.recall.text.words import index_words
-from backscroll.record.about import About, fold_about
 from backscroll.record.chain import flaws, genesis
 from backscroll.record.content import blobs_of, digest, original, searchable
-from backscroll.record.history import FORGOTTEN, Entry, Span, replay
+from backscroll.record.history import FORGOTTEN, Entry, EntrySpan, replay
 from backscroll.record.ports import Reader, ThreadState
+from backscroll.record.thread_info import ThreadDescription, fold_about
 from backscroll.vocab.event import SPEAKING, Event
 from backscroll.vocab.ids import Ref
 
@@ -131,7 +131,7 @@ def _chain(thread: Folded) -> Iterator[str]:
 
 
 def _entries(reader: Reader, thread: Folded) -> Iterator[str]:
-    def name(span: Span) -> tuple[Ref, int]:
+    def name(span: EntrySpan) -> tuple[Ref, int]:
         return span.entry.message, span.entry.since
 
     stored = sorted(reader.spans(thread.state.id), key=name)
@@ -146,7 +146,7 @@ def _row(thread: Folded) -> Iterator[str]:
     counts = len(live), sum(entry.role == "user" for entry in live)
     if counts != (state.messages, state.turns):
         yield f"{state.id}: its row counts {(state.messages, state.turns)}, the log gives {counts}"
-    about = fold_about(About(), thread.events)
+    about = fold_about(ThreadDescription(), thread.events)
     if about.to_json() != state.about.to_json():
         yield f"{state.id}: its row says {state.about}, the log gives {about}"
 
@@ -164,8 +164,8 @@ def _words(reader: Reader, threads: dict[str, Folded]) -> Iterator[str]:
 def _speech(reader: Reader, event: Event, entries: list[Entry | None]) -> Iterator[str]:
     standing = [entry for entry in entries if entry is not None]
     shown = any(entry.live and entry.revision == event.id for entry in standing)
-    indexed = reader.indexed(event.id)
-    spoken = reader.spoken([event.id])[event.id]
+    indexed = reader.read_index_tokens(event.id)
+    spoken = reader.read_spoken([event.id])[event.id]
     if event.body is None:
         if shown or indexed is not None or spoken.digest is not None or spoken.body is not None:
             yield f"{event.id}: forgotten, and yet shown, indexed or hashed"

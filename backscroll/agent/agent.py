@@ -1,8 +1,7 @@
-"""The agent that users hold: a thread, a model, tools, and a person to ask.
+"""The agent: a thread, a model, tools, and a person to ask.
 
-Owns putting the parts together (which model, which tools, which rules, which folder), the ways to run it (as an iterator of
-happenings, to the end, asynchronously) and what a person does beside talking (stop, resume, regenerate, a command of their own).
-Refuses: the loop itself (`act/loop/loop`). After: `surfaces`.
+Owns choosing model, tools, rules and folder, the ways to run (iterator, to the end, asynchronous), stop, resume and regenerate.
+Refuses: the loop (`agent/loop/loop`).
 """
 
 from __future__ import annotations
@@ -15,42 +14,42 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from backscroll.act.approval.approval import Rules
-from backscroll.act.loop.acting import Hands
-from backscroll.act.loop.events import Began, Counted, Finished, Happening, Noted
-from backscroll.act.loop.instructions import system_text
-from backscroll.act.loop.loop import Limits, Loop, answer_open, is_open
-from backscroll.act.loop.step import Asker
-from backscroll.act.loop.stopping import Stop
-from backscroll.act.person import Nobody, Person
-from backscroll.act.tool import Tool, Tools
-from backscroll.act.toolbox import Toolbox
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.defaults import builtin_tools, folder_of, provider_of, workroom_of
+from backscroll.agent.loop.events import Began, Finished, Happening, Noted, RunUsage, run_to_end
+from backscroll.agent.loop.execution import RunContext
+from backscroll.agent.loop.instructions import system_text
+from backscroll.agent.loop.loop import Loop, RunLimits, answer_open, is_open
+from backscroll.agent.loop.step import ModelCaller
+from backscroll.agent.loop.stop_switch import Stop
+from backscroll.agent.person import Nobody, Person
+from backscroll.agent.tool import Tool, Tools
+from backscroll.agent.toolbox import Toolbox
 from backscroll.engine.calls.instructions import instruct
-from backscroll.engine.calls.replies import AGENT, at_work, unanswered
-from backscroll.engine.core.doors import door, doors
-from backscroll.engine.core.run_lock import Alone
+from backscroll.engine.calls.replies import AGENT, at_work, find_unanswered
+from backscroll.engine.core.run_lock import RunLock
+from backscroll.engine.core.signatures import door, doors
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, StoreError
 from backscroll.llm.clients.client import Client
-from backscroll.llm.providers import Provider, chosen, client_for
+from backscroll.llm.providers import Provider, client_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, ContentLike, Message
 from backscroll.vocab.part import Json, Text, ToolCall
 from backscroll.workspace.files.files import Files
 
 if TYPE_CHECKING:
-    from backscroll.act.mcp.client import Connected
-    from backscroll.engine.folder.workroom import Workroom
+    from backscroll.agent.mcp.client import McpServers
     from backscroll.engine.thread import Thread
     from backscroll.vocab.prompt import Wire
 
 OFFLINE = "offline"
-_WINDOW = 32_000  # tokens of a prompt where nobody says how large it may be
+_WINDOW = 32_000  # default prompt budget in tokens
 _BY_PERSON = "The person ran this command:"
 
 
 @doors
 class Agent:
-    """Who answers in a thread. Use it in a `with`, or close it."""
+    """An agent that answers in a thread. Use it in a `with` block, or close it."""
 
     @door
     def __init__(
@@ -72,26 +71,26 @@ class Agent:
     ) -> None:
         settings = thread.engine.settings
         self.thread = thread
-        self.root = _folder(thread, root)
+        self.root = folder_of(thread, root)
         self.person: Person = person or Nobody()
         self.stopping = Stop()
         self.budget = budget
-        self.limits = Limits(
+        self.limits = RunLimits(
             settings.agent_max_steps if max_steps is None else max_steps,
             settings.agent_spend if spend is None else spend,
         )
-        self.toolbox = Toolbox([*(_standard(self.root) if standard else ()), *tools])
+        self.toolbox = Toolbox([*(builtin_tools(self.root) if standard else ()), *tools])
         self.rules = rules or Rules.load(self.root, settings)
-        self.workroom = _workroom(thread, self.root) if settings.workspace_snapshots else None
+        self.workroom = workroom_of(thread, self.root) if settings.workspace_snapshots else None
         self._system = system
         self._client = client
-        self._provider = _provider(thread, provider) if client is None else None
+        self._provider = provider_of(thread, provider) if client is None else None
         self._model = model
         self._given = client is not None
         self._first = True  # nothing was run yet
-        self._alone = Alone(thread.id)
+        self._alone = RunLock(thread.id)
         self._standard = standard
-        self._mcp: Connected | None = None
+        self._mcp: McpServers | None = None
 
     def __enter__(self) -> Agent:
         return self
@@ -105,7 +104,7 @@ class Agent:
 
     @property
     def offline(self) -> bool:
-        """True where no model is configured: the companion answers from the record."""
+        """True if no model is configured: the companion answers from the record."""
         return not self._given and self._provider is None
 
     @property
@@ -128,17 +127,17 @@ class Agent:
     def use(self, provider: str = "", model: str = "") -> None:
         """Ask another service or another model from now on."""
         if provider:
-            self._provider = _provider(self.thread, provider)
+            self._provider = provider_of(self.thread, provider)
             self._given, self._model = False, ""
         if model:
             self._model = model
         self._let_go()
 
     def client(self) -> Client:
-        """The client of the service, opened when first used."""
+        """Return the client of the service, opened when first used."""
         if self._client is None:
             if self._provider is None:
-                from backscroll.act.offline.companion import Companion
+                from backscroll.agent.offline.companion import Companion
 
                 self._client = Companion(self.thread)
             else:
@@ -161,15 +160,13 @@ class Agent:
             self._client.close()
             self._client = None
 
-    # -- running ---------------------------------------------------------------------------------------------
-
     def events(self, content: ContentLike | None = None) -> Iterator[Happening]:
-        """Say something, and get everything that happens as it happens. Without content: go on where it stopped."""
+        """Send a message and yield the events of the run. Without content: continue where it stopped."""
         self.stopping.clear()
         with ExitStack() as held:
             try:
                 held.enter_context(self._alone)
-            except Conflict as error:  # nothing is said into the middle of somebody else's calls
+            except Conflict as error:  # nothing is said into the middle of another process's calls
                 yield Began(None, resumed=content is None)
                 yield Finished("failed", error=error.message, hint=error.hint, exit_code=error.exit_code)
                 return
@@ -177,10 +174,10 @@ class Agent:
 
     def _events(self, content: ContentLike | None) -> Iterator[Happening]:
         try:
-            notes = self._begin() if self._first else self._joined()
+            notes = self._begin() if self._first else self._add_late_tools()
             loop = self._loop()
-        except BackscrollError as error:  # no key, say: what was said is kept all the same
-            said = None if isinstance(error, StoreError) else self._kept(content)
+        except BackscrollError as error:  # no key, say: what was said is kept anyway
+            said = None if isinstance(error, StoreError) else self._append_user_message(content)
             yield Began(said, resumed=content is None)
             yield Finished(
                 "failed", error=error.message, hint=error.hint, message=said, exit_code=error.exit_code
@@ -189,19 +186,19 @@ class Agent:
         yield from notes
         yield from loop.events(content)
 
-    def _kept(self, content: ContentLike | None) -> Ref | None:
+    def _append_user_message(self, content: ContentLike | None) -> Ref | None:
         return None if content is None else self.thread.append("user", content).id
 
     def run(self, content: ContentLike, on: Callable[[Happening], None] | None = None) -> Finished:
-        """Say something, and wait for the end; `on` hears of everything meanwhile."""
-        return _ended(self.events(content), on)
+        """Send a message and wait for the end; `on` is called with every event."""
+        return run_to_end(self.events(content), on)
 
     def resume(self) -> Iterator[Happening]:
-        """Go on where a crash or an interrupt ended the last run."""
+        """Continue a run that a crash or an interrupt ended."""
         return self.events(None)
 
     async def stream(self, content: ContentLike | None = None) -> AsyncIterator[Happening]:
-        """The same for asynchronous programs; leaving the loop early stops the run."""
+        """Yield the events of a run asynchronously; leaving the loop early stops the run."""
         loop = asyncio.get_running_loop()
         heard: asyncio.Queue[Happening | BaseException | None] = asyncio.Queue()
 
@@ -230,14 +227,14 @@ class Agent:
                 await asyncio.to_thread(thread.join)
 
     def regenerate(self) -> Iterator[Happening]:
-        """Answer the last message of the person once more. The answer before stays: as an alternative where it was one message."""
+        """Answer the last user message again. A previous answer of one message stays as an alternative."""
         replies = self._replies()
         if not replies:
             raise InvalidInput("there is no answer to make again", hint="say something first")
         return self._again(replies)
 
     def _replies(self) -> list[Message]:
-        """What was answered to the last message of the person."""
+        """Return the replies to the last user message."""
         turn = next(iter(self.thread.recent_turns(1)), None)
         return [] if turn is None else [m for m in turn.messages if m.role in ("assistant", "tool")]
 
@@ -265,7 +262,7 @@ class Agent:
             yield finished
 
     def command(self, line: str) -> Iterator[Happening]:
-        """A command of the person's own: carried out unasked, recorded, and seen by the model at its next step."""
+        """Run a command of the user: without approval, recorded, and seen by the model at its next step."""
         self.stopping.clear()
         with self._alone:
             hands = self._hands(unasked=True)
@@ -279,11 +276,8 @@ class Agent:
             yield from hands.carry_out([call], carrier)
 
     def rehearse(self) -> None:
-        """Build the prompt that would be sent now, and throw it away: the next real one finds everything loaded.
-
-        Writes nothing, asks nobody; safe in another OS thread.
-        """
-        from backscroll.llm.clients.preloading import wire_of
+        """Build the next prompt and discard it, to warm the caches; writes nothing, safe in another OS thread."""
+        from backscroll.llm.clients.preload import wire_of
 
         wire: Wire = "openai-chat"
         if self._client is not None:
@@ -294,15 +288,15 @@ class Agent:
         self.thread.prompt(self._budget(), model=self.model, tools=tools, wire=wire, dry_run=True)
 
     def stop(self) -> None:
-        """Stop what is going on, from any thread or signal handler; what was said and done so far is kept."""
+        """Stop the run, from any thread or signal handler; what was said and done so far is kept."""
         self.stopping.throw()
 
-    # -- how things stand ------------------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------------------
 
     @property
     def unfinished(self) -> str:
-        """What a crash or an interrupt left open, in a few words; empty where nothing is."""
-        _, calls = unanswered(self.thread)
+        """What a crash or an interrupt left open, in a few words; empty if nothing is."""
+        _, calls = find_unanswered(self.thread)
         begun = at_work(self.thread)
         if begun is not None and any(c.id == begun.call_id for c in calls):
             return f"{begun.tool} was at work"
@@ -313,40 +307,38 @@ class Agent:
             return ""
         return "the answer" if is_open(newest) else ""
 
-    def counted(self) -> Counted:
-        """Tokens and money of the whole thread so far, background work included."""
-        from backscroll.engine.models.costs import spending, summed
+    def counted(self) -> RunUsage:
+        """Return tokens and money of the whole thread so far, background work included."""
+        from backscroll.engine.budget.costs import spending, sum_costs
 
-        total = summed(spending(self.thread.engine, thread=self.thread))
+        total = sum_costs(spending(self.thread.engine, thread=self.thread))
         nano = None if total.calls and total.unpriced == total.calls else total.nano
-        return Counted(
+        return RunUsage(
             total.input, total.cached, total.output, nano, total.calls, total.estimated, total.unanswered
         )
 
-    # -- parts -----------------------------------------------------------------------------------------------
-
     def _begin(self) -> list[Noted]:
-        """Before the first run: edits that a crash interrupted are finished or taken back, and servers with tools are started."""
+        """Prepare the first run: finish or revert edits that a crash interrupted, and start MCP servers."""
         self._first = False
         notes = [Noted("recovered", line) for line in Files(self.root).recover()]
         done = None if self.workroom is None else self.workroom.recover() or self.workroom.recovered
         if done is not None:
             notes.append(Noted("rewound", f"an interrupted rewind was {done.outcome}"))
         if self._standard:
-            from backscroll.act.mcp.client import connect
+            from backscroll.agent.mcp.client import connect
 
             self._mcp = connect(self.root)
-            notes += [*self._added(self._mcp.tools), *(Noted("mcp", each) for each in self._mcp.problems)]
+            notes += [*self._add_tools(self._mcp.tools), *(Noted("mcp", each) for each in self._mcp.problems)]
         return notes
 
-    def _joined(self) -> list[Noted]:
-        """Before a later run: tools of servers that took their time to start."""
+    def _add_late_tools(self) -> list[Noted]:
+        """Add tools of servers that have started since the last run."""
         if self._mcp is None or not self._mcp.starting:
             return []
         tools, problems = self._mcp.gather()
-        return [*self._added(tools), *(Noted("mcp", each) for each in problems)]
+        return [*self._add_tools(tools), *(Noted("mcp", each) for each in problems)]
 
-    def _added(self, tools: Sequence[Tool]) -> list[Noted]:
+    def _add_tools(self, tools: Sequence[Tool]) -> list[Noted]:
         """Add tools of servers; one that cannot be added is left out and noted."""
         notes: list[Noted] = []
         for tool in tools:
@@ -365,7 +357,7 @@ class Agent:
             told = system_text(settings.agent_prompt, language, self.root)
         if told:
             instruct(self.thread, told)
-        asker = Asker(
+        asker = ModelCaller(
             self.thread,
             client,
             model=self.model,
@@ -385,14 +377,14 @@ class Agent:
             return self.budget or settings.budget
         if not self.model:
             return _WINDOW
-        from backscroll.engine.models.costs import window_of
+        from backscroll.engine.budget.costs import window_of
 
         window = window_of(self.thread.engine, self.model)
         return None if window.known else max(_WINDOW, window.tokens)
 
-    def _hands(self, *, unasked: bool = False) -> Hands:
+    def _hands(self, *, unasked: bool = False) -> RunContext:
         settings = self.thread.engine.settings
-        return Hands(
+        return RunContext(
             self.thread,
             self.root,
             self.toolbox,
@@ -404,41 +396,3 @@ class Agent:
             settings.agent_output,
             unasked,
         )
-
-
-def _ended(happenings: Iterator[Happening], on: Callable[[Happening], None] | None) -> Finished:
-    finished: Finished | None = None
-    for happening in happenings:
-        if on is not None:
-            on(happening)
-        if isinstance(happening, Finished):
-            finished = happening
-    assert finished is not None, "a run ends with Finished"
-    return finished
-
-
-def _folder(thread: Thread, root: str | Path | None) -> Path:
-    """The folder of the thread: what is asked for, what the thread says, or where we are."""
-    known = thread.info.metadata.get("workspace")
-    where = Path(root) if root is not None else Path(str(known)) if known else Path.cwd()
-    if not where.is_dir():
-        raise InvalidInput(f"not a folder: {where}", hint="name the folder the agent is to work in")
-    return where.resolve()
-
-
-def _standard(root: Path) -> Tools:
-    from backscroll.act.tools import standard_tools
-
-    return standard_tools(root)
-
-
-def _workroom(thread: Thread, root: Path) -> Workroom:
-    from backscroll.engine.folder.workroom import Workroom
-
-    return Workroom(thread, root)
-
-
-def _provider(thread: Thread, provider: str | Provider | None) -> Provider | None:
-    if isinstance(provider, Provider):
-        return provider
-    return chosen(provider if provider is not None else thread.engine.settings.provider)

@@ -1,8 +1,8 @@
-"""Arguments of a call, checked against a tool's schema.
+"""Validation of a call's arguments against the tool's schema.
 
 Owns reading what a model wrote (a JSON text or a value), the gentle corrections that models need (`"3"` for 3, a JSON text for an
-object, one thing for a list of things, null for what may be left out), and saying everything that is wrong at once, in a way
-that a model can act on. Refuses: running anything. Before: `act/schema`. After: `act/toolbox`, `act/loop/calls`.
+object, one thing for a list of things, null for what may be left out), and saying everything that is wrong at once, in a way that a
+model can act on. Refuses: running anything.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
 
 
-class _Bad(Exception):
+class _BadValue(Exception):
     """What is wrong with a value; collected, never shown as it is."""
 
     def __init__(self, *problems: str) -> None:
@@ -52,11 +52,11 @@ class _Bad(Exception):
 
 
 def read_arguments(given: Json) -> dict[str, Json]:
-    """What a model wrote as an object; empty where it wrote nothing."""
+    """Return what a model wrote as an object; empty if it wrote nothing."""
     value = given
     for _ in range(2):  # some models wrap the JSON in a JSON text
         if isinstance(value, str):
-            value = _parsed(value)
+            value = _parse_json(value)
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -66,7 +66,7 @@ def read_arguments(given: Json) -> dict[str, Json]:
     return {str(k): v for k, v in cast("Mapping[Any, Json]", value).items()}
 
 
-def _parsed(text: str) -> Json:
+def _parse_json(text: str) -> Json:
     body = text.strip()
     if not body:
         return None
@@ -84,11 +84,11 @@ def _parsed(text: str) -> Json:
         ) from error
 
 
-def checked(schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> dict[str, Json]:
-    """The arguments as the schema wants them, defaults filled in; everything that is wrong is said at once."""
+def check_arguments(schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the arguments as the schema wants them, defaults filled in; everything that is wrong is said at once."""
     try:
-        done = _Check(schema).object(schema, dict(arguments), "", 0)
-    except _Bad as bad:
+        done = _SchemaWalk(schema).object(schema, dict(arguments), "", 0)
+    except _BadValue as bad:
         more = len(bad.problems) - _SHOWN
         told = "; ".join(bad.problems[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
         raise InvalidInput(f"the arguments do not fit: {told}", hint=_usage(schema)) from bad
@@ -96,15 +96,15 @@ def checked(schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> dict[s
 
 
 def fits(schema: Mapping[str, Json], value: Json) -> bool:
-    """True where a value is right as it stands."""
+    """Return True if a value is right as it is."""
     try:
-        return _Check(schema).value(schema, value, "", 0) == value
-    except _Bad:
+        return _SchemaWalk(schema).value(schema, value, "", 0) == value
+    except _BadValue:
         return False
 
 
 def _usage(schema: Mapping[str, Json]) -> str:
-    """The parameters on one line."""
+    """Return the parameters on one line."""
     needed = set(cast("list[str]", schema.get("required") or ()))
     properties = cast("Mapping[str, Json]", schema.get("properties") or {})
     names = [name if name in needed else f"{name}?" for name in properties]
@@ -124,7 +124,7 @@ def _near(name: str, known: Mapping[str, Json]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-class _Check:
+class _SchemaWalk:
     """One walk through a value beside its schema."""
 
     def __init__(self, root: Mapping[str, Json]) -> None:
@@ -133,7 +133,7 @@ class _Check:
     def object(
         self, schema: Mapping[str, Json], value: dict[str, Json], at: str, depth: int
     ) -> dict[str, Json]:
-        """An object: each entry by its own schema, defaults filled in."""
+        """Return an object: each entry by its own schema, defaults filled in."""
         properties = cast("Mapping[str, Json]", schema.get("properties") or {})
         needed = cast("list[str]", schema.get("required") or [])
         rest = schema.get("additionalProperties", True)
@@ -149,7 +149,7 @@ class _Check:
             else:
                 try:
                     out[name] = self.value(cast("Mapping[str, Json]", inner), each, where, depth + 1)
-                except _Bad as bad:
+                except _BadValue as bad:
                     problems += bad.problems
         problems += [
             f"{f'{at}.{name}' if at else name!r} is missing"
@@ -157,17 +157,17 @@ class _Check:
             if name not in out and name not in value
         ]
         if problems:
-            raise _Bad(*problems)
+            raise _BadValue(*problems)
         for name, inner in properties.items():
             if name not in out and isinstance(inner, Mapping) and "default" in inner:
                 out[name] = cast("Mapping[str, Json]", inner)["default"]
         return out
 
     def value(self, schema: Json, value: Json, at: str, depth: int) -> Json:
-        """A value as its schema wants it."""
+        """Return a value as its schema wants it."""
         if depth > _DEEPEST or not isinstance(schema, Mapping) or not schema:
-            return value  # true, {} or too deep to tell: whoever runs it will say
-        rules = self._resolved(cast("Mapping[str, Json]", schema))
+            return value  # true, {} or too deep to tell: the tool itself reports it
+        rules = self._resolve_ref(cast("Mapping[str, Json]", schema))
         for several in ("anyOf", "oneOf"):
             if isinstance(rules.get(several), list):
                 value = self._one_of(cast("list[Json]", rules[several]), value, at, depth)
@@ -176,18 +176,18 @@ class _Check:
                 value = self.value(each, value, at, depth + 1)
         kinds = self._kinds(rules)
         if kinds:
-            value = self._typed(kinds, rules, value, at)
+            value = self._check_type(kinds, rules, value, at)
         if "enum" in rules and value not in rules["enum"]:
-            value = self._chosen(cast("list[Json]", rules["enum"]), value, at)
+            value = self._match_choice(cast("list[Json]", rules["enum"]), value, at)
         if "const" in rules and value != rules["const"]:
-            raise _Bad(f"{at or 'it'} has to be {_shown(rules['const'])}")
+            raise _BadValue(f"{at or 'it'} has to be {_format_value(rules['const'])}")
         problems = list(_bounds(rules, value, at))
         if problems:
-            raise _Bad(*problems)
+            raise _BadValue(*problems)
         return self._inside(rules, value, at, depth)
 
     def _inside(self, rules: Mapping[str, Json], value: Any, at: str, depth: int) -> Json:
-        """What a list or an object holds, by its own schema."""
+        """Return what a list or an object holds, by its own schema."""
         done: Json = value
         if isinstance(value, list):
             done = self._items(rules, cast("list[Json]", value), at, depth)
@@ -195,7 +195,7 @@ class _Check:
             done = self.object(rules, cast("dict[str, Json]", value), at, depth)
         return done
 
-    def _resolved(self, schema: Mapping[str, Json]) -> Mapping[str, Json]:
+    def _resolve_ref(self, schema: Mapping[str, Json]) -> Mapping[str, Json]:
         for _ in range(_DEEPEST):
             link = schema.get("$ref")
             if not isinstance(link, str) or not link.startswith("#/"):
@@ -217,40 +217,42 @@ class _Check:
     def _allows_null(self, schema: Json, depth: int) -> bool:
         try:
             self.value(schema, None, "", depth + 1)
-        except _Bad:
+        except _BadValue:
             return False
         return True
 
     def _one_of(self, several: list[Json], value: Json, at: str, depth: int) -> Json:
         problems: list[str] = []
-        for exact in (True, False):  # what fits as it stands goes before what has to be corrected
+        for exact in (True, False):  # what fits as it is goes before what has to be corrected
             for each in several:
                 try:
                     done = self.value(each, value, at, depth + 1)
-                except _Bad as bad:
+                except _BadValue as bad:
                     problems += bad.problems
                     continue
                 if not exact or (done == value and type(done) is type(value)):
                     return done
-        raise _Bad(*dict.fromkeys(problems[:3]))
+        raise _BadValue(*dict.fromkeys(problems[:3]))
 
-    def _typed(self, kinds: list[str], rules: Mapping[str, Json], value: Json, at: str) -> Json:
+    def _check_type(self, kinds: list[str], rules: Mapping[str, Json], value: Json, at: str) -> Json:
         for kind in kinds:
             if _is(kind, value):
                 return int(value) if kind == "integer" and isinstance(value, float) else value
         for kind in kinds:
-            changed, done = _corrected(kind, rules, value)
+            changed, done = _correct_type(kind, rules, value)
             if done:
                 return changed
         names = " or ".join(_NAMES.get(kind, kind) for kind in kinds)
-        raise _Bad(f"{at or 'it'} has to be {names}, not {_shown(value)}")
+        raise _BadValue(f"{at or 'it'} has to be {names}, not {_format_value(value)}")
 
-    def _chosen(self, choices: list[Json], value: Json, at: str) -> Json:
-        """A choice in another case or type, where only one is meant."""
+    def _match_choice(self, choices: list[Json], value: Json, at: str) -> Json:
+        """Return a choice in another case or type, where only one is meant."""
         same = [c for c in choices if str(c).casefold() == str(value).strip().casefold()]
         if len(same) == 1:
             return same[0]
-        raise _Bad(f"{at or 'it'} has to be one of {', '.join(map(_shown, choices))}, not {_shown(value)}")
+        raise _BadValue(
+            f"{at or 'it'} has to be one of {', '.join(map(_format_value, choices))}, not {_format_value(value)}"
+        )
 
     def _items(self, rules: Mapping[str, Json], value: list[Json], at: str, depth: int) -> list[Json]:
         first = cast("list[Json]", rules.get("prefixItems") or [])
@@ -260,10 +262,10 @@ class _Check:
             inner = first[number] if number < len(first) else rules.get("items", {})
             try:
                 out.append(self.value(inner, each, f"{at}[{number}]", depth + 1))
-            except _Bad as bad:
+            except _BadValue as bad:
                 problems += bad.problems
         if problems:
-            raise _Bad(*problems)
+            raise _BadValue(*problems)
         return out
 
 
@@ -277,8 +279,8 @@ def _is(kind: str, value: Json) -> bool:
     return isinstance(value, _TYPES.get(kind, (object,)))
 
 
-def _corrected(kind: str, rules: Mapping[str, Json], value: Json) -> tuple[Json, bool]:
-    """A value that was written in the wrong type, and whether that could be put right without guessing."""
+def _correct_type(kind: str, rules: Mapping[str, Json], value: Json) -> tuple[Json, bool]:
+    """Return a value that was written in the wrong type, and whether that could be put right without guessing."""
     if kind in ("integer", "number") and isinstance(value, str):
         return _number(value.strip(), kind)
     if kind == "boolean" and isinstance(value, str | int) and str(value).strip().lower() in _TRUTH:
@@ -313,7 +315,7 @@ def _number(text: str, kind: str) -> tuple[Json, bool]:
 
 
 def _bounds(rules: Mapping[str, Json], value: Json, at: str) -> Iterator[str]:
-    """What is too small, too large, too short or too long."""
+    """Yield what is too small, too large, too short or too long."""
     name = at or "it"
     if isinstance(value, int | float) and not isinstance(value, bool):
         for key, (wrong, words) in _LIMITS.items():
@@ -330,7 +332,7 @@ def _bounds(rules: Mapping[str, Json], value: Json, at: str) -> Iterator[str]:
             yield f"{name} may have at most {rules[high]} {unit}, not {size}"
 
 
-def _shown(value: Json) -> str:
+def _format_value(value: Json) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""What a docstring says about a function and its parameters, whichever of the usual styles it is written in.
+"""Parsing docstrings: the description and the parameters, in the usual styles.
 
 Owns reading the sections on parameters: Google (`Args:`), reST (`:param x:`) and numpy (`Parameters` underlined), and Chinese
-`参数：`. Everything else is the description. Refuses: types (`act/schema` reads the hints). After: `act/schema`.
+`参数：`. Everything else is the description. Refuses: types (`agent/schema` reads the hints).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def _none() -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DocstringParts:
     """A docstring taken apart."""
 
     text: str = ""  # without what is said about parameters
     parameters: Mapping[str, str] = field(default_factory=_none)
 
 
-def described(doc: str | None) -> Described:
+def parse_docstring(doc: str | None) -> DocstringParts:
     """Take a docstring apart."""
     lines = inspect.cleandoc(doc or "").split("\n")
     kept: list[str] = []
@@ -44,13 +44,13 @@ def described(doc: str | None) -> Described:
         elif _NUMPY.fullmatch(line) and at + 1 < len(lines) and _UNDERLINE.fullmatch(lines[at + 1]):
             at = _numpy(lines, at + 2, found)
         elif named := _FIELD.match(line.strip()):
-            at = _continued(lines, at + 1, found, named[1], named[2])
+            at = _read_continuation(lines, at + 1, found, named[1], named[2])
         elif _OTHER_FIELD.match(line.strip()):
             at += 1  # types are read from the hints
         else:
             kept.append(line)
             at += 1
-    return Described(re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip(), found)
+    return DocstringParts(re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip(), found)
 
 
 def _indent(line: str) -> int:
@@ -58,7 +58,7 @@ def _indent(line: str) -> int:
 
 
 def _google(lines: list[str], at: int, found: dict[str, str]) -> int:
-    """A section of indented `name: words`; gives the line after it."""
+    """Read a section of indented `name: words`; return the line after it."""
     depth, name = 0, ""
     while at < len(lines):
         line = lines[at]
@@ -78,7 +78,7 @@ def _google(lines: list[str], at: int, found: dict[str, str]) -> int:
 
 
 def _numpy(lines: list[str], at: int, found: dict[str, str]) -> int:
-    """A section of `name : type` with indented words below; gives the line after it."""
+    """Read a section of `name : type` with indented words below; return the line after it."""
     names: list[str] = []
     while at < len(lines):
         line = lines[at]
@@ -95,8 +95,8 @@ def _numpy(lines: list[str], at: int, found: dict[str, str]) -> int:
     return at
 
 
-def _continued(lines: list[str], at: int, found: dict[str, str], name: str, words: str) -> int:
-    """A reST field goes on in the indented lines below it."""
+def _read_continuation(lines: list[str], at: int, found: dict[str, str], name: str, words: str) -> int:
+    """Return a reST field goes on in the indented lines below it."""
     text = words.strip()
     while at < len(lines) and lines[at].strip() and _indent(lines[at]) > 0:
         text = f"{text} {lines[at].strip()}".strip()

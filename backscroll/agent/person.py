@@ -1,7 +1,7 @@
-"""The person in front of an agent: who is asked, and what they can say.
+"""The user in front of an agent: questions and answers.
 
-Owns the questions and the answers, and the person who is not there. Refuses: rules on when to ask (`act/approval/approval`), drawing
-(`surfaces`). Before: `act/tool`. After: `act/loop/loop` asks; the terminal, `run` and programs answer.
+Owns the questions and the answers, and the person who is not there. Refuses: rules on when to ask (`agent/approval/approval`),
+drawing (`surfaces`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Preview:
         ""  # what patterns of rules are compared with: the command, the path; empty: the tool alone
     )
     warnings: tuple[str, ...] = ()  # "outside the workspace", "deletes files", …
-    folder: str = ""  # in which a command runs, told from the working folder; empty: there
+    folder: str = ""  # in which a command runs, relative to the working folder; empty: there
     sandbox: str = ""  # what a command is held in, in words; empty: in nothing
     outside: bool = False  # there is a sandbox, and the call wants to run outside of it
 
@@ -61,7 +61,7 @@ class Proposal:
     refused_before: str | None = None  # the reason that was given when the same was refused before
     protected: str = ""  # the protected path that it touches, and why it is one: it is asked about every time
     narrow: str | None = (
-        None  # the rule that a lasting decision makes; empty: exactly this call; None: nobody looked
+        None  # the rule that a lasting decision makes; empty: exactly this call; None: not determined
     )
     wider: tuple[WiderRule, ...] = ()  # rules that cover more
 
@@ -83,13 +83,13 @@ class Decision:
 class Judgement:
     """What the person says to a result that is put before them."""
 
-    accepted: bool | None  # None: nobody is there; the attempt stays open
+    accepted: bool | None  # None: no user is present; the attempt stays open
     feedback: str = ""
     images: tuple[str, ...] = ()  # files
 
 
 class Person(Protocol):
-    """Whoever is asked. May block; may raise `KeyboardInterrupt` to stop the run."""
+    """The user who is asked. May block; may raise `KeyboardInterrupt` to stop the run."""
 
     def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
         """One decision for each proposal of one reply, in the same order."""
@@ -100,12 +100,12 @@ class Person(Protocol):
         ...
 
     def answer(self, question: str, options: Sequence[str] = ()) -> str | None:
-        """An answer to a follow-up question; None where nobody answers now."""
+        """Return an answer to a follow-up question; None if there is no answer now."""
         ...
 
 
 class Nobody:
-    """Nobody is there: what is not allowed by a rule is refused, results and questions stay open."""
+    """No user is present: what no rule allows is refused; results and questions stay open."""
 
     def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
         """Refuse everything, with the reason."""

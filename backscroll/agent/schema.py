@@ -1,8 +1,8 @@
-"""From type hints to a JSON Schema, and from checked arguments back to the values a function wants.
+"""Type hints to JSON Schema, and validated arguments back to Python values.
 
 Owns which hints are understood: text, numbers, truth values, lists, dictionaries, `Literal`, `Enum`, `Optional` and unions,
 dataclasses, `TypedDict`, `Path`, `Annotated[…, "words"]`. Refuses: a parameter without a hint, and hints that have no JSON shape,
-with the name of the parameter. Before: `act/docstrings`. After: `act/toolbox`; arguments are checked in `act/arguments`.
+with the name of the parameter.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any, Literal, cast, get_args, get_origin, is_typeddict
 
-from backscroll.act.docstrings import described
-from backscroll.act.tool import ToolContext
+from backscroll.agent.docstrings import parse_docstring
+from backscroll.agent.tool import ToolContext
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
 
@@ -42,7 +42,9 @@ class Signature:
     def values(self, arguments: Mapping[str, Json]) -> dict[str, Any]:
         """Checked arguments as the values that the function wants."""
         return {
-            name: made(self.hints[name], value) for name, value in arguments.items() if name in self.hints
+            name: build_value(self.hints[name], value)
+            for name, value in arguments.items()
+            if name in self.hints
         }
 
 
@@ -55,7 +57,7 @@ def signature_of(function: Callable[..., object], name: str = "") -> Signature:
         raise InvalidInput(
             f"tool {called}: its parameters cannot be read", hint="wrap it in a function of your own"
         ) from error
-    hints, words = _hints(function, called), described(inspect.getdoc(function))
+    hints, words = _hints(function, called), parse_docstring(inspect.getdoc(function))
     properties: dict[str, Json] = {}
     required: list[str] = []
     taken: dict[str, Any] = {}
@@ -92,7 +94,7 @@ def signature_of(function: Callable[..., object], name: str = "") -> Signature:
 
 
 def _without_none(hint: Any) -> Any:
-    """A hint without its None: what may be left out need not be said to be null."""
+    """Return a hint without its None: what may be left out need not be said to be null."""
     if get_origin(hint) is typing.Annotated:
         return typing.Annotated[_without_none(get_args(hint)[0]), *get_args(hint)[1:]]
     if get_origin(hint) not in (typing.Union, types.UnionType):
@@ -102,7 +104,7 @@ def _without_none(hint: Any) -> Any:
 
 
 def _hints(function: Callable[..., object], called: str) -> dict[str, Any]:
-    """The hints, with names looked up where the function was written."""
+    """Return the hints, with names looked up where the function was written."""
     inner = inspect.unwrap(function)
     around: dict[str, Any] = {"ToolContext": ToolContext}  # usually imported for the type checker only
     if inspect.isfunction(inner):
@@ -121,7 +123,7 @@ def _hints(function: Callable[..., object], called: str) -> dict[str, Any]:
 
 
 def schema_of(hint: Any, where: str, depth: int = 0) -> dict[str, Json]:
-    """The JSON Schema of a hint; `where` says in errors what it belongs to."""
+    """Return the JSON Schema of a hint; `where` says in errors what it belongs to."""
     if depth > _DEEPEST:
         raise InvalidInput(f"{where} holds itself", hint="use a type that ends")
     if hint in (Any, object):
@@ -140,11 +142,13 @@ def schema_of(hint: Any, where: str, depth: int = 0) -> dict[str, Json]:
         return _choice(list(inside))
     if origin in (typing.Required, typing.NotRequired):
         return schema_of(inside[0], where, depth)
-    return _built(hint, origin or hint, inside, where, depth)
+    return _build_container_schema(hint, origin or hint, inside, where, depth)
 
 
-def _built(hint: Any, kind: Any, inside: tuple[Any, ...], where: str, depth: int) -> dict[str, Json]:
-    """The schema of what holds other things."""
+def _build_container_schema(
+    hint: Any, kind: Any, inside: tuple[Any, ...], where: str, depth: int
+) -> dict[str, Json]:
+    """Return the schema of what holds other things."""
     if kind in _ROWS:
         return _row(kind, inside, where, depth)
     if kind in _MAPS:
@@ -198,8 +202,8 @@ def _row(kind: Any, inside: tuple[Any, ...], where: str, depth: int) -> dict[str
 
 
 def _record(hint: Any, where: str, depth: int) -> dict[str, Json]:
-    """A dataclass or a TypedDict: an object with named entries."""
-    words = described(inspect.getdoc(hint)).parameters
+    """Return a dataclass or a TypedDict: an object with named entries."""
+    words = parse_docstring(inspect.getdoc(hint)).parameters
     properties: dict[str, Json] = {}
     required: list[str] = []
     for name, inner, needed in _entries(hint, where):
@@ -233,15 +237,15 @@ def _entries(hint: Any, where: str) -> list[tuple[str, Any, bool]]:
 # -- values ------------------------------------------------------------------------------------------------------
 
 
-def made(hint: Any, value: Json) -> Any:
-    """A checked JSON value as what the hint says: an Enum member, a dataclass, a Path, a tuple."""
+def build_value(hint: Any, value: Json) -> Any:
+    """Return a checked JSON value as what the hint says: an Enum member, a dataclass, a Path, a tuple."""
     origin, inside = get_origin(hint), get_args(hint)
     if value is None or hint in (Any, object):
         return value
     if origin in (typing.Annotated, typing.Required, typing.NotRequired):
-        return made(inside[0], value)
+        return build_value(inside[0], value)
     if origin in (typing.Union, types.UnionType):
-        return made(_fitting(inside, value), value)
+        return build_value(_fitting(inside, value), value)
     kind = origin or hint
     if kind in _ROWS and isinstance(value, list):
         return _made_row(kind, inside, cast("list[Json]", value))
@@ -256,8 +260,8 @@ def made(hint: Any, value: Json) -> Any:
 
 def _made_row(kind: Any, inside: tuple[Any, ...], value: list[Json]) -> Any:
     if kind is tuple and inside and inside[-1] is not Ellipsis:
-        return tuple(made(hint, each) for hint, each in zip(inside, value, strict=True))
-    rows = [made(inside[0], each) for each in value] if inside else value
+        return tuple(build_value(hint, each) for hint, each in zip(inside, value, strict=True))
+    rows = [build_value(inside[0], each) for each in value] if inside else value
     if kind is tuple:
         return tuple(rows)
     return frozenset(rows) if kind is frozenset else set(rows) if kind in (set, AbstractSet) else rows
@@ -265,24 +269,24 @@ def _made_row(kind: Any, inside: tuple[Any, ...], value: list[Json]) -> Any:
 
 def _made_record(hint: Any, kind: Any, inside: tuple[Any, ...], value: dict[str, Json]) -> Any:
     if kind in _MAPS:
-        return {k: made(inside[1], v) for k, v in value.items()} if len(inside) == 2 else value
+        return {k: build_value(inside[1], v) for k, v in value.items()} if len(inside) == 2 else value
     if not (is_typeddict(hint) or (isinstance(hint, type) and is_dataclass(hint))):
         return value
     hints = {name: inner for name, inner, _ in _entries(hint, "")}
-    entries = {name: made(hints[name], each) for name, each in value.items() if name in hints}
+    entries = {name: build_value(hints[name], each) for name, each in value.items() if name in hints}
     return entries if is_typeddict(hint) else hint(**entries)
 
 
 def _fitting(inside: tuple[Any, ...], value: Json) -> Any:
-    """Which of several hints a value was meant for: the first whose schema it fits."""
-    from backscroll.act.arguments import fits
+    """Return which of several hints a value was meant for: the first whose schema it fits."""
+    from backscroll.agent.arguments import fits
 
     rest = [each for each in inside if each is not type(None)]
     return next((each for each in rest if fits(schema_of(each, ""), value)), rest[0] if rest else Any)
 
 
 def plain(value: Any) -> Json:
-    """A default as JSON; None where it has no such shape, or is None."""
+    """Return a default as JSON; None if it has no such shape, or is None."""
     if isinstance(value, enum.Enum):
         return plain(value.value)
     if isinstance(value, PurePath):

@@ -1,7 +1,7 @@
-"""Tools: one contract for all of them, ours and other people's.
+"""The contract of tools, built-in and user-defined.
 
-Owns what a tool is, what it gets to work with, what it hands back, and making one of a decorated function. Refuses: running
-one (`act/loop/calls`), which there are (`act/toolbox`). Before: `act/person`. After: `act/tools`, `act/toolbox`.
+Owns what a tool is, what it gets to work with, what it hands back, and making one of a decorated function. Refuses: running one
+(`agent/loop/calls`), which there are (`agent/toolbox`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from backscroll.act.loop.stopping import Stop
-from backscroll.act.person import Effect, Person, Preview
+from backscroll.agent.loop.stop_switch import Stop
+from backscroll.agent.person import Effect, Person, Preview
 from backscroll.vocab.part import Json, Media
 
 if TYPE_CHECKING:
-    from backscroll.act.loop.events import End
+    from backscroll.agent.loop.events import End
     from backscroll.engine.thread import Thread
 
 
@@ -52,7 +52,7 @@ class ToolContext:
 
 @runtime_checkable
 class Tool(Protocol):
-    """A tool: attributes and two methods. `act/toolbox` checks them when it is registered."""
+    """A tool: attributes and two methods. `agent/toolbox` checks them when it is registered."""
 
     @property
     def name(self) -> str:
@@ -75,23 +75,23 @@ class Tool(Protocol):
         ...
 
     def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
-        """What exactly a call would do; nothing is done. Raises `BackscrollError` where it cannot be done at all."""
+        """Return what exactly a call would do; nothing is done. Raise `BackscrollError` if it cannot be done at all."""
         ...
 
     def run(self, context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
-        """Do it. Arguments were checked against the schema. Errors become results by `act/loop/calls`."""
+        """Do it. Arguments were checked against the schema. Errors become results by `agent/loop/calls`."""
         ...
 
 
-class Runs(Protocol):
-    """An object, or a class, whose `run` has typed parameters of its own; name, description and effect may stand beside it."""
+class RunnableTool(Protocol):
+    """An object, or a class, whose `run` has typed parameters of its own; name, description and effect may are beside it."""
 
     @property
     def run(self) -> Callable[..., object]:
-        """Do it; gives a text, a `ToolOutput`, or anything that can be written as JSON."""
+        """Do it; return a text, a `ToolOutput`, or anything that can be written as JSON."""
         ...
 
 
 #: What users may pass where tools are wanted: a tool, or a plain function with type hints and a docstring.
-ToolLike = Tool | Runs | Callable[..., object]
+ToolLike = Tool | RunnableTool | Callable[..., object]
 Tools = Sequence[ToolLike]

@@ -1,8 +1,8 @@
-"""Which tools there are: one registry, one contract, whoever wrote them.
+"""The registry of tools: one contract for built-in and user tools.
 
-Owns making a tool of a function (`@tool`) or of a class with a typed `run`, refusing an ill-formed one at registration with what
-is missing, the list of tools as each wire wants it (in the order of registration: it is part of the cached prefix), and checking
-arguments. Refuses: running (`act/loop/calls`). Before: `act/tool`, `act/schema`, `act/arguments`. After: `act/agent`.
+Owns making a tool of a function (`@tool`) or of a class with a typed `run`, refusing an ill-formed one at registration with what is
+missing, the list of tools as each wire wants it (in the order of registration: it is part of the cached prefix), and checking
+arguments. Refuses: running (`agent/loop/calls`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, cast, get_args, overload
 
-from backscroll.act.arguments import checked, read_arguments
-from backscroll.act.person import Effect, Preview
-from backscroll.act.schema import Signature, signature_of
-from backscroll.act.tool import Tool, ToolContext, ToolLike, ToolOutput, Tools
+from backscroll.agent.arguments import check_arguments, read_arguments
+from backscroll.agent.person import Effect, Preview
+from backscroll.agent.schema import Signature, signature_of
+from backscroll.agent.tool import Tool, ToolContext, ToolLike, ToolOutput, Tools
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
@@ -51,11 +51,11 @@ class FunctionTool:
         return self.signature.schema
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function itself, for programs."""
+        """Return the function itself, for programs."""
         return self.function(*args, **kwargs)
 
     def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
-        """What its own preview says, else the call on one line."""
+        """Return what its own preview says, else the call on one line."""
         if self.previewing is not None:
             return self.previewing(context, arguments)
         return plain_preview(self.name, arguments)
@@ -65,18 +65,18 @@ class FunctionTool:
         values = self.signature.values(arguments)
         if self.signature.context:
             values[self.signature.context] = context
-        return output_of(finished(self.function(**values)))
+        return output_of(await_result(self.function(**values)))
 
 
-def finished(value: object) -> object:
-    """What a function gave; where that has to be waited for, what came of it."""
+def await_result(value: object) -> object:
+    """Return what a function gave; where that has to be waited for, what came of it."""
     if inspect.isawaitable(value):
         import asyncio
 
-        async def waited() -> object:
+        async def await_value() -> object:
             return await value
 
-        made: Coroutine[Any, Any, object] = waited()
+        made: Coroutine[Any, Any, object] = await_value()
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -104,15 +104,15 @@ def output_of(value: object) -> ToolOutput:
 
 
 def plain_preview(name: str, arguments: Mapping[str, Json]) -> Preview:
-    """A call on one line, for tools that show nothing better; the rest is the arguments in full."""
-    short = ", ".join(f"{key}={_shown(value)}" for key, value in arguments.items())
+    """Return a call on one line, for tools that show nothing better; the rest is the arguments in full."""
+    short = ", ".join(f"{key}={_dump_json(value)}" for key, value in arguments.items())
     line = f"{name}({short})"
     whole = json.dumps(dict(arguments), ensure_ascii=False, indent=2, default=str) if arguments else ""
     cut = line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
     return Preview(" ".join(cut.split()), text=whole if len(line) > _LINE else "")
 
 
-def _shown(value: Json) -> str:
+def _dump_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -164,15 +164,15 @@ def tool(
 
 
 def as_tool(given: ToolLike | type) -> Tool:
-    """A tool of whatever a user passes: a tool, a function, a class with a typed `run`, or an object of one."""
+    """Return a tool of whatever a user passes: a tool, a function, a class with a typed `run`, or an object of one."""
     if isinstance(given, FunctionTool):
         return given
-    made = _built(given) if isinstance(given, type) else given
+    made = _create_tool(given) if isinstance(given, type) else given
     if inspect.isroutine(made) or not hasattr(made, "run"):
         if callable(made):
             return tool(cast("Callable[..., object]", made))
         raise InvalidInput(
-            f"{type(made).__name__} is no tool: it cannot be called and has no `run`",
+            f"{type(made).__name__} is not a tool: it cannot be called and has no `run`",
             hint="decorate a function with @tool, or write a class with name, description and run",
         )
     if _has_contract(made):
@@ -181,7 +181,7 @@ def as_tool(given: ToolLike | type) -> Tool:
     return _of_class(made)
 
 
-def _built(kind: type) -> object:
+def _create_tool(kind: type) -> object:
     try:
         return kind()
     except TypeError as error:
@@ -191,12 +191,12 @@ def _built(kind: type) -> object:
 
 
 def _has_contract(made: object) -> bool:
-    """True for what follows the protocol: its `run` takes a context and the arguments as one mapping."""
+    """Return True for what follows the protocol: its `run` takes a context and the arguments as one mapping."""
     return hasattr(made, "parameters")
 
 
 def _of_class(made: object) -> FunctionTool:
-    """A class whose `run` has typed parameters of its own: the schema is read from them."""
+    """Return a class whose `run` has typed parameters of its own: the schema is read from them."""
     kind = type(made)
     name = str(getattr(made, "name", "") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower())
     run = cast("Callable[..., object]", getattr(made, "run"))  # noqa: B009 - its type is not known
@@ -262,7 +262,7 @@ def _schema_flaws(schema: object) -> Iterator[str]:
     try:
         json.dumps(dict(rules))
     except (TypeError, ValueError) as error:
-        yield f"its schema is no JSON: {error}"
+        yield f"its schema is not valid JSON: {error}"
 
 
 def _method_flaws(made: object, method: str) -> Iterator[str]:
@@ -294,7 +294,7 @@ class Toolbox:
         """Register a tool; refused where it is ill-formed or its name is taken."""
         made = as_tool(given)
         if made.name in self._tools:
-            raise Conflict(f"there are two tools called {made.name!r}", hint="give one of them another name")
+            raise Conflict(f"duplicate tool name {made.name!r}", hint="give one of them another name")
         self._tools[made.name] = made
         return made
 
@@ -313,7 +313,7 @@ class Toolbox:
         return list(self._tools)
 
     def get(self, name: str) -> Tool:
-        """A tool by its name; an unknown one is answered with names that are near."""
+        """Return a tool by its name; an unknown one is answered with names that are near."""
         found = self._tools.get(name)
         if found is None:
             near = difflib.get_close_matches(name, self.names, 3, 0.5)
@@ -324,10 +324,10 @@ class Toolbox:
     def check(self, name: str, arguments: Json) -> dict[str, Json]:
         """Arguments as a tool wants them, from whatever a model wrote; else an error that says what is wrong."""
         made = self.get(name)
-        return checked(made.parameters, read_arguments(arguments))
+        return check_arguments(made.parameters, read_arguments(arguments))
 
     def specs(self, wire: Wire = "openai-chat") -> list[dict[str, Json]]:
-        """The list of tools as a wire wants it; the same bytes every time."""
+        """Return the list of tools as a wire wants it; the same bytes every time."""
         return [spec(each, wire) for each in self]
 
 
@@ -346,7 +346,7 @@ def spec(made: Tool, wire: Wire) -> dict[str, Json]:
 
 
 def _lean(schema: Json) -> Json:
-    """A schema without what every call of a prompt would pay for and only we look at."""
+    """Return a schema without what every call of a prompt would pay for and only we look at."""
     if isinstance(schema, Mapping):
         rules = cast("Mapping[str, Json]", schema)
         return {

@@ -1,7 +1,7 @@
 """The receipt: the account of a prompt. What went in, at which resolution, why, what it costs, what stayed out.
 
-Holds no words of the conversation (handles, counts and hashes only), so that it may be kept and shown. Two receipts in a row
-say how much of the prompt a provider has in its cache. Before: `vocab/prompt`. After: `engine/prompts/builder` keeps the last ones.
+Holds no words of the conversation (handles, counts and hashes only), so that it may be kept and shown. Two receipts in a row say
+how much of the prompt a provider has in its cache.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEAR, FULL = 0.85, 0.97
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ReceiptItem:
     """One message of the prompt."""
 
     section: str
@@ -31,7 +31,7 @@ class Item:
     level: str
     tokens: int
     reason: str
-    handle: str  # what it stands for; empty for what is no part of the history
+    handle: str  # what it stands for; empty for what is not part of the history
     mark: str  # hash of its content: equal marks, equal bytes
     cached: bool = False  # part of the prefix that the last prompt had too
     sources: tuple[str, ...] = ()  # of what other conversations tell: the messages that say it
@@ -40,7 +40,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What the prompt costs to send, in billionths of a US dollar; None where nobody knows the price."""
+    """What the prompt costs to send, in billionths of a US dollar; None if the price is unknown."""
 
     warm: int | None = None  # with the prefix in the provider's cache
     cold: int | None = None  # with nothing cached
@@ -65,7 +65,7 @@ class Receipt:
     reserve: int  # of the budget, for the answer
     tools: int  # tokens of tool schemas
     tokens: int  # of the messages, system text included
-    items: tuple[Item, ...]
+    items: tuple[ReceiptItem, ...]
     messages: int  # live messages of the thread
     left_out: int  # of these, not shown one by one
     compaction: Mapping[str, Json] = field(
@@ -74,7 +74,7 @@ class Receipt:
     cached: int = 0  # tokens of the prefix that the last prompt had too
     money: Money = field(default_factory=Money)
     recall: str = ""  # why details were recalled, or not
-    repairs: tuple[str, ...] = ()  # rules by which the prompt was mended
+    repairs: tuple[str, ...] = ()  # rules by which the prompt was repaired
     warnings: tuple[str, ...] = ()
     summarised: int = 0  # of those left out, how many a summary in the prompt speaks for
     broken: Mapping[str, Json] = field(
@@ -82,9 +82,7 @@ class Receipt:
     )  # why this prompt does not go on from the last one: cause, event, tokens that are written anew
     cut: bool = False  # the budget forced cuts that no compaction wrote down: the next prompt may differ
     pending: int = 0  # messages before the window that are not summed up yet: a handle stands for them
-    offered: str = (
-        ""  # a digest of the tools and of the form of what we add: what stands before every message
-    )
+    offered: str = ""  # a digest of the tools and of the form of what we add: what comes before every message
     doubted: bool = False  # another prompt waited for its reply when this one was made: the next reply may belong to either
 
     @property
@@ -108,7 +106,7 @@ class Receipt:
         return self.total / self.budget if self.budget else 1.0
 
     def sections(self) -> dict[str, int]:
-        """Tokens by section, in the order of the prompt; tools and reserve included."""
+        """Return tokens by section, in the order of the prompt; tools and reserve included."""
         out: dict[str, int] = {"tools": self.tools} if self.tools else {}
         for section in Section:
             tokens = sum(i.tokens for i in self.items if i.section == section.value)
@@ -134,19 +132,19 @@ class Receipt:
     def _plain(self) -> dict[str, Json]:
         """Field by field: `asdict` would copy every string of every item."""
         out: dict[str, Json] = {f.name: getattr(self, f.name) for f in fields(self)}
-        names = [f.name for f in fields(Item)]
+        names = [f.name for f in fields(ReceiptItem)]
         out["items"] = [{name: getattr(item, name) for name in names} for item in self.items]
         out["money"] = {"warm": self.money.warm, "cold": self.money.cold}
         return out
 
 
 def receipt_from_bytes(data: bytes) -> Receipt:
-    """The receipt that was kept; a damaged one is said to be so."""
+    """Return the receipt that was kept; a damaged one is said to be so."""
     raw = cast("dict[str, Json]", words_from_bytes(data))
     try:
         known = {f.name for f in fields(Receipt)}
         kept = {name: value for name, value in raw.items() if name in known}
-        items = [Item(**item) for item in kept["items"]]
+        items = [ReceiptItem(**item) for item in kept["items"]]
         kept["items"] = tuple(replace(item, sources=tuple(item.sources)) for item in items)
         kept["money"] = Money(**kept["money"])
         kept["repairs"], kept["warnings"] = tuple(kept["repairs"]), tuple(kept["warnings"])
@@ -157,8 +155,8 @@ def receipt_from_bytes(data: bytes) -> Receipt:
         ) from error
 
 
-def item_of(block: Block, home: str = "") -> Item:
-    """A block as it stands on the receipt of a prompt of the thread `home`."""
+def item_of(block: Block, home: str = "") -> ReceiptItem:
+    """Return a block in its current state on the receipt of a prompt of the thread `home`."""
     first, last = (min(block.sources), max(block.sources)) if block.sources else (None, None)
     if block.message is not None:
         handle = handle_of(block.message)
@@ -174,51 +172,51 @@ def item_of(block: Block, home: str = "") -> Item:
         )
     level = Level(block.level).name.lower()
     mark = mark_of(block)
-    return Item(
+    return ReceiptItem(
         block.section.value, block.role, level, block.tokens, block.reason, handle, mark, sources=sources
     )
 
 
 def mark_of(block: Block) -> str:
-    """A hash of what the block says."""
+    """Return a hash of what the block says."""
     facts = dumps([block.role, block.author, [part_to_json(p) for p in block.parts]])
     return hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def with_cached(items: Sequence[Item], before: Receipt | None) -> tuple[tuple[Item, ...], int]:
-    """The items with those marked that the last prompt began with too, and how many tokens those are."""
+def with_cached(items: Sequence[ReceiptItem], before: Receipt | None) -> tuple[tuple[ReceiptItem, ...], int]:
+    """Return the items with those marked that the last prompt began with too, and how many tokens those are."""
     same = same_prefix([i.mark for i in items], [i.mark for i in before.items] if before else [])
-    marked = [_cached(item) if n < same else item for n, item in enumerate(items)]
+    marked = [_mark_cached(item) if n < same else item for n, item in enumerate(items)]
     return tuple(marked), sum(i.tokens for i in marked if i.cached)
 
 
-def _cached(item: Item) -> Item:
+def _mark_cached(item: ReceiptItem) -> ReceiptItem:
     return replace(item, cached=True)
 
 
 def same_prefix(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many marks two prompts have in common from the beginning."""
+    """Return how many marks two prompts have in common from the beginning."""
     return next(
         (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PromptDifference:
     """What changed from one prompt to the next."""
 
     same: int  # items at the beginning that did not change
     cached: int  # their tokens
-    gone: tuple[Item, ...]  # after the common beginning, only in the earlier prompt
-    new: tuple[Item, ...]  # only in the later one
+    gone: tuple[ReceiptItem, ...]  # after the common beginning, only in the earlier prompt
+    new: tuple[ReceiptItem, ...]  # only in the later one
 
 
-def compare(before: Receipt, after: Receipt) -> Difference:
-    """The later prompt beside the earlier one."""
+def compare(before: Receipt, after: Receipt) -> PromptDifference:
+    """Return the later prompt beside the earlier one."""
     same = same_prefix([i.mark for i in after.items], [i.mark for i in before.items])
     old, new = before.items[same:], after.items[same:]
     had, has = {i.mark for i in old}, {i.mark for i in new}
-    return Difference(
+    return PromptDifference(
         same,
         sum(i.tokens for i in after.items[:same]),
         tuple(i for i in old if i.mark not in has),
@@ -227,7 +225,7 @@ def compare(before: Receipt, after: Receipt) -> Difference:
 
 
 def warnings_for(usage: float, extra: Iterable[str] = ()) -> tuple[str, ...]:
-    """What the window monitor says."""
+    """Return what the window monitor says."""
     said = list(extra)
     if usage >= FULL:
         said.append("the context window is full")

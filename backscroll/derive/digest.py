@@ -1,8 +1,8 @@
-"""Digests: the one line that stands in for a tool call: tool, target, outcome, and a handle to the full result.
+"""Digests: the one line that replaces a tool call: tool, target, outcome, and a handle to the full result.
 
-Owns: pairing calls with results (parallel ones, several results in one message, results nobody asked for, calls nobody
+Owns: pairing calls with results (parallel ones, several results in one message, results without a call, calls without
 answered), the line, and calls whose long arguments are cut. Refuses: which calls are shown as digests; `assemble` decides.
-The rules by kind of tool live in `derive/digests`. Before: `vocab/message`. After: `derive/operations`, `assemble`.
+The rules by kind of tool live in `derive/digests`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from backscroll.derive.digests.asking import Kind, asked, kind_of
-from backscroll.derive.digests.cleaning import cut_middle, one_line, plain, width
+from backscroll.derive.digests.calls import Kind, kind_of, parse_call
 from backscroll.derive.digests.outcome import outcome
-from backscroll.derive.digests.telling import Told, told
+from backscroll.derive.digests.output_text import cut_middle, one_line, plain, width
+from backscroll.derive.digests.results import ResultDetails, parse_result
 from backscroll.derive.recipe import Recipe
 from backscroll.formats.sources.json_text import NotJson, dumps, words_parsed
 from backscroll.vocab.handle import handle_of
@@ -32,14 +32,14 @@ NO_RESULT = "no result yet"
 _DEPTH = 12
 _NAMELESS = "tool"
 _LEAST = 16  # cells
-_ORDINARY = 2_000  # characters of a result up to which the limit stands as it is
+_ORDINARY = 2_000  # characters of a result up to which the limit is unchanged
 _MOST = 3.0  # times the limit, for the longest
-_KEPT = 4_096  # outcomes in memory: the same results are told again with every prompt and every compaction
+_KEPT = 4_096  # outcomes in memory: every prompt and compaction needs the same ones
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What stands in for one tool call and its result."""
+    """The digest of one tool call and its result."""
 
     tool_name: str
     target: str
@@ -49,10 +49,10 @@ class Digest:
     kind: Kind
     is_error: bool
     exit_code: int | None
-    call: Ref  # the message that asks; where nobody asked, the one that answers
+    call: Ref  # the message that asks; without one, the message that answers
     result: Ref | None  # the message that answers; None: no result yet
     call_id: str = ""
-    tokens: int | None = None  # of the full result, where somebody counted them
+    tokens: int | None = None  # of the full result, if counted
 
     @property
     def line(self) -> str:
@@ -62,7 +62,7 @@ class Digest:
 
     @property
     def stub(self) -> str:
-        """What stands in place of the result right under its call, which names tool and target already."""
+        """What replaces the result right under its call, which names tool and target already."""
         return f"{self.summary} {self.handle}"
 
 
@@ -76,7 +76,7 @@ def digest_call(
     limit: int = LIMIT,
     grows: bool = True,
 ) -> Digest:
-    """The digest of one call.
+    """Return the digest of one call.
 
     `limit` is how many cells the outcome may take (a Chinese character takes two). With `grows` the outcome of a long
     result may take more, up to three times: there is more in it that a later step may need.
@@ -98,8 +98,8 @@ def digest_call(
 
 
 @dataclass(frozen=True, slots=True)
-class _Came:
-    """What came of a call, wherever it stands."""
+class _CallResult:
+    """The outcome of a call, wherever it is."""
 
     tool_name: str
     target: str
@@ -109,16 +109,16 @@ class _Came:
     exit_code: int | None
 
 
-_kept: dict[bytes, _Came] = {}
+_kept: dict[bytes, _CallResult] = {}
 
 
 def let_go() -> None:
-    """Drop the lines that are kept in memory to be quick; whoever forgets words calls this."""
+    """Clear the cache of lines; `forget` calls this."""
     _kept.clear()
 
 
-def _came(call: ToolCall, result: ToolResult | None, limit: int, *, grows: bool) -> _Came:
-    """Worked out once for the same call and result: reading a long result takes milliseconds."""
+def _came(call: ToolCall, result: ToolResult | None, limit: int, *, grows: bool) -> _CallResult:
+    """Return worked out once for the same call and result: reading a long result takes milliseconds."""
     key = _fingerprint(call, result, limit, grows=grows)
     found = _kept.get(key)
     if found is None:
@@ -145,14 +145,14 @@ def _fingerprint(call: ToolCall, result: ToolResult | None, limit: int, *, grows
     return hashed.digest()
 
 
-def _read(call: ToolCall, result: ToolResult | None, limit: int, *, grows: bool) -> _Came:
-    wanted = asked(call.name, call.arguments)
+def _read(call: ToolCall, result: ToolResult | None, limit: int, *, grows: bool) -> _CallResult:
+    wanted = parse_call(call.name, call.arguments)
     if result is None:
-        heard, summary = Told(""), NO_RESULT
+        heard, summary = ResultDetails(""), NO_RESULT
     else:
-        heard = told(result)
+        heard = parse_result(result)
         summary = outcome(wanted, heard, room_for(heard.size, limit) if grows else max(_LEAST, limit))
-    return _Came(
+    return _CallResult(
         one_line(plain(call.name)) or _NAMELESS,
         wanted.target,
         summary,
@@ -163,13 +163,13 @@ def _read(call: ToolCall, result: ToolResult | None, limit: int, *, grows: bool)
 
 
 def room_for(size: int, limit: int = LIMIT) -> int:
-    """Cells for the outcome of a result of so many characters."""
+    """Return cells for the outcome of a result of so many characters."""
     growth = min(_MOST, max(1.0, (size / _ORDINARY) ** 0.45))
     return max(_LEAST, int(limit * growth))
 
 
 def digests_of(messages: Sequence[Message], *, limit: int = LIMIT, grows: bool = True) -> list[Digest]:
-    """The digests of a step (or of more), in the order of the calls; a result that nobody asked for stands by itself."""
+    """Return the digests of a step (or of more), in the order of the calls; a result without a call is listed by itself."""
     answers: dict[str, list[tuple[int, Message, ToolResult]]] = {}
     for place, message in enumerate(messages):
         for part in message.parts:
@@ -215,7 +215,7 @@ def _calls(messages: Sequence[Message]) -> Iterator[tuple[int, Message, ToolCall
 def _answer(
     answers: dict[str, list[tuple[int, Message, ToolResult]]], call_id: str, place: int
 ) -> tuple[int, Message, ToolResult] | None:
-    """The first answer to a call that does not stand before it; taken, so that ids used twice pair up in order."""
+    """Return the first answer to a call that does not precede it; taken, so that ids used twice pair up in order."""
     waiting = answers.get(call_id, [])
     for index, (where, _, _) in enumerate(waiting):
         if where >= place:
@@ -224,42 +224,43 @@ def _answer(
 
 
 def short_arguments(call: ToolCall, limit: int = LIMIT) -> Json:
-    """The arguments of a call with long values cut in the middle; structure and short values stay.
+    """Return the arguments of a call with long values cut in the middle; structure and short values stay.
 
     A string that holds JSON stays a string that holds JSON; any other string is cut itself.
     """
     arguments = call.arguments
     if not isinstance(arguments, str):
-        return _shortened(arguments, limit, 0)
+        return _shorten_value(arguments, limit, 0)
     if width(arguments) <= limit:
         return arguments
     value = words_parsed(arguments) if arguments.lstrip()[:1] in ("{", "[", '"') else NotJson("", 0)
     if isinstance(value, NotJson):
         return _cut_value(arguments, limit)
-    short = _shortened(value, limit, 0)
+    short = _shorten_value(value, limit, 0)
     return arguments if short == value else dumps(short)
 
 
-def _shortened(value: Json, limit: int, depth: int) -> Json:
+def _shorten_value(value: Json, limit: int, depth: int) -> Json:
     if isinstance(value, str):
         return _cut_value(value, limit)
     if depth >= _DEPTH:
         return "…" if isinstance(value, dict | list | tuple) else value
     if isinstance(value, dict):
         return {
-            key: _shortened(inner, limit, depth + 1) for key, inner in cast("dict[str, Json]", value).items()
+            key: _shorten_value(inner, limit, depth + 1)
+            for key, inner in cast("dict[str, Json]", value).items()
         }
     if isinstance(value, list | tuple):
         items = cast("list[Json]", value)
         if len(items) <= 12:
-            return [_shortened(inner, limit, depth + 1) for inner in items]
-        kept = [_shortened(inner, limit, depth + 1) for inner in [*items[:6], *items[-2:]]]
+            return [_shorten_value(inner, limit, depth + 1) for inner in items]
+        kept = [_shorten_value(inner, limit, depth + 1) for inner in [*items[:6], *items[-2:]]]
         return [*kept[:6], f"… {len(items) - 8} more …", *kept[6:]]
     return value
 
 
 def _cut_value(text: str, limit: int) -> str:
-    """Both ends of a long value; how much is missing stands between."""
+    """Return both ends of a long value; with the missing amount between."""
     if width(text) <= limit:
         return text
     short = cut_middle(text, limit - 12)

@@ -1,20 +1,20 @@
 """All the words of a message as one text, for scanning: what was said, called and answered; thinking left out.
 
-Owns: the order (as the parts stand) and the form (arguments unescaped: the values, not their JSON). Refuses: reasoning,
-because nobody outside has read it, and bytes. Before: `vocab/message`. After: `derive/essence/importance` and others look for words.
+Owns: the order (that of the parts) and the form (arguments unescaped: the values, not their JSON). Refuses: reasoning,
+because other people never read it, and bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backscroll.derive.digests.asking import arguments_of, scalars
+from backscroll.derive.digests.calls import arguments_of, scalars
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 
 def flat(message: Message) -> str:
-    """All the words of a message."""
+    """Return all the words of a message."""
     return "\n".join(text for part in message.parts for text in _words(part) if text)
 
 

@@ -1,7 +1,7 @@
 """Learning: what is asked for again after it was condensed is worth more the next time, and so is its like.
 
 Owns the features by which messages are alike and the arithmetic from lessons to weights: bounded on both sides, fading as
-newer lessons come, the same for the same lessons. Refuses the log of lessons (`engine/prompts/compaction/lessons` keeps it). After:
+newer lessons come, the same for the same lessons. Refuses the log of lessons (`engine/inputs/lessons` keeps it). After:
 `derive/essence/importance` multiplies by these weights.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import exp
 
-from backscroll.derive.digests.asking import kind_of
-from backscroll.derive.essence.cues import CODE, marked, paths_in
+from backscroll.derive.digests.calls import kind_of
+from backscroll.derive.essence.cues import CODE, mark_sentences, paths_in
 from backscroll.record.derived import Lesson
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
@@ -24,7 +24,7 @@ _TOLD = ("error", "constraint", "decision", "todo", "question", "finding", "pref
 
 
 def features_of(message: Message) -> tuple[str, ...]:
-    """What a message is like: who says it, which kind of tool, which kind of content."""
+    """Return what a message is like: who says it, which kind of tool, which kind of content."""
     out = [f"role:{message.role}"]
     text = message.text[:_WIDE]
     for part in message.parts:
@@ -39,7 +39,7 @@ def features_of(message: Message) -> tuple[str, ...]:
         elif isinstance(part, Media):
             out.append("content:media")
     cues = (
-        {cue for piece in marked(text[:_WIDE]) for cue in piece.cues}
+        {cue for piece in mark_sentences(text[:_WIDE]) for cue in piece.cues}
         if message.role != "tool"
         else set[str]()
     )
@@ -54,22 +54,22 @@ def features_of(message: Message) -> tuple[str, ...]:
 
 
 def weights(lessons: Sequence[Lesson]) -> dict[str, float]:
-    """Factors by feature, from lessons newest first; what was never learned is missing and counts as 1."""
+    """Return factors by feature, from lessons newest first; what was never learned is missing and counts as 1."""
     pulls: dict[str, float] = {}
     for age, lesson in enumerate(lessons):
         amount = max(-1.0, min(1.0, lesson.amount))
         pulls[lesson.feature] = pulls.get(lesson.feature, 0.0) + amount * _PULL * 0.5 ** (age / _HALF)
-    return {feature: round(_squeezed(pull), 4) for feature, pull in sorted(pulls.items())}
+    return {feature: round(_squash_pull(pull), 4) for feature, pull in sorted(pulls.items())}
 
 
-def _squeezed(pull: float) -> float:
-    """From any pull to a factor between the bounds; no pull gives 1."""
+def _squash_pull(pull: float) -> float:
+    """Turn any pull into a factor between the bounds; no pull gives 1."""
     if pull >= 0:
         return 1 + (HIGHEST - 1) * (1 - exp(-pull))
     return 1 - (1 - LOWEST) * (1 - exp(pull))
 
 
 def factor(features: Iterable[str], learned: Mapping[str, float]) -> float:
-    """What the learned weights make of a message with these features: the mean of those that are known."""
+    """Return what the learned weights make of a message with these features: the mean of those that are known."""
     known = [learned[f] for f in features if f in learned]
     return max(LOWEST, min(HIGHEST, sum(known) / len(known))) if known else 1.0

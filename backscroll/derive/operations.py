@@ -2,7 +2,7 @@
 
 Owns: which operations are listed, how the list is written, and the fixed sentence that takes the place of
 `{recent_operations}` in a user's own system prompt: the list itself changes at every call and would break the provider's
-cache from there on. Refuses: where the list goes; `assemble` decides. Before: `derive/digest`. After: `engine/folder/tool_uses`.
+cache from there on. Refuses: where the list goes; `assemble` decides.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def _words() -> Mapping[str, Mapping[str, str]]:
     return cast("Mapping[str, Mapping[str, str]]", tomllib.loads(text))
 
 
-def _said(language: str, key: str) -> str:
-    """A sentence in a language; English where there is no other."""
+def _translate(language: str, key: str) -> str:
+    """Return a sentence in a language; English where there is no other."""
     words = _words()
     short = language.lower().replace("_", "-").split("-")[0]
     return words.get(short, words["en"])[key]
@@ -44,7 +44,7 @@ def recent_operations(
     max_summaries: int = MAX_SUMMARIES,
     last: int | None = None,
 ) -> list[Digest]:
-    """The operations of the last rounds, or with `last` the last so many; at most `max_summaries`, oldest first."""
+    """Return the operations of the last rounds, or with `last` the last so many; at most `max_summaries`, oldest first."""
     for name, number in (("rounds", rounds), ("max_summaries", max_summaries), ("last", last or 0)):
         if number < 0:
             raise InvalidInput(f"cannot list {number} operations ({name})", hint="give a number of 0 or more")
@@ -54,28 +54,28 @@ def recent_operations(
 
 
 def newest(turns: Iterable[Turn], limit: int) -> list[Digest]:
-    """The newest operations of some turns, oldest first; no more turns are digested than needed."""
+    """Return the newest operations of some turns, oldest first; no more turns are digested than needed."""
     out: list[Digest] = []
     for turn in reversed(list(turns)):
         if len(out) >= limit:
             break
-        out = digests_of(shown(turn.messages), grows=False) + out
+        out = digests_of(filter_shown(turn.messages), grows=False) + out
     return out[-limit:] if limit else []
 
 
-def shown(messages: Sequence[Message]) -> list[Message]:
-    """The messages that prompts may show."""
+def filter_shown(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages that prompts may show."""
     return [message for message in messages if not (message.hidden or message.deleted)]
 
 
 def render_operations(digests: Sequence[Digest], language: str = "en", *, expands: bool = True) -> str:
-    """The list as it stands in a prompt: a header, then one line each; the date where the day changes. Empty: nothing.
+    """Return the list as it is in a prompt: a header, then one line each; the date where the day changes. Empty: nothing.
 
-    `expands`: whoever reads it has a tool that gives the originals.
+    `expands`: the reader has a tool that returns the originals.
     """
     if not digests:
         return ""
-    lines = [_said(language, "header" if expands else "header_alone")]
+    lines = [_translate(language, "header" if expands else "header_alone")]
     day = ""
     for digest in digests:
         today, time = _moment(digest.timestamp)
@@ -86,7 +86,7 @@ def render_operations(digests: Sequence[Digest], language: str = "en", *, expand
 
 
 def _moment(timestamp: str) -> tuple[str, str]:
-    """Day and minute of a time as it was written; nothing where it cannot be read."""
+    """Return day and minute of a time as it was written; nothing where it cannot be read."""
     try:
         when = datetime.fromisoformat(timestamp)
     except ValueError:
@@ -95,8 +95,8 @@ def _moment(timestamp: str) -> tuple[str, str]:
 
 
 def pointer(language: str = "en") -> str:
-    """The fixed sentence that takes the place of the placeholder."""
-    return _said(language, "pointer")
+    """Return the fixed sentence that takes the place of the placeholder."""
+    return _translate(language, "pointer")
 
 
 def with_pointer(
@@ -107,17 +107,15 @@ def with_pointer(
     inline: bool = False,
     operations: Sequence[Digest] = (),
 ) -> tuple[str, bool]:
-    """A system prompt with its placeholder filled, and whether it had one.
+    """Return a system prompt with its placeholder filled, and whether it had one.
 
-    By default the filling is a fixed sentence that says where they stand; with `inline` it is the list itself.
+    By default the filling is a fixed sentence that says where they are; with `inline` it is the list itself.
     """
     if not placeholder or placeholder not in system_text:
         return system_text, False
     filling = (
-        render_operations(operations, language) or _said(language, "none") if inline else pointer(language)
+        render_operations(operations, language) or _translate(language, "none")
+        if inline
+        else pointer(language)
     )
     return system_text.replace(placeholder, filling), True
-
-
-#: The English sentence; other languages through `pointer(language)`.
-POINTER = "(The recent operations are the tool calls of this conversation; earlier ones are listed where it was condensed.)"

@@ -2,8 +2,7 @@
 
 A recipe turns inputs into an artefact. The key of the artefact is a hash over the recipe, its version, its settings, the
 model (where one is used) and the inputs, so there is nothing to invalidate: after an edit the inputs have another key; what
-is missing under the current keys is due, what is present is right. Before: `record/derived` (the rows). After:
-`engine/deriving` gets or makes artefacts.
+is missing under the current keys is due, what is present is right.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def _none() -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What makes artefacts of one kind in one way. `version` goes up whenever the same inputs would give another artefact."""
+    """A recipe for artefacts of one kind. `version` goes up whenever the same inputs would give another artefact."""
 
     name: str
     version: int
@@ -35,7 +34,7 @@ class Recipe:
     model: str = ""  # empty: rules
 
     def key(self, inputs: Iterable[str]) -> bytes:
-        """The key of the artefact for these inputs (content hashes of revisions, keys of artefacts, other text)."""
+        """Return the key of the artefact for these inputs (content hashes of revisions, keys of artefacts, other text)."""
         facts = dumps([self.name, self.version, dict(sorted(self.settings.items())), self.model])
         hashed = hashlib.sha256(facts.encode())
         for text in inputs:

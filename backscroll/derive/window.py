@@ -1,9 +1,9 @@
 """The window and the delay: which turns may be analysed yet, and which are settled.
 
 People edit, delete and regenerate recent turns all the time, so a turn is analysed only when `processing_delay` later turns
-stand after the one that follows it, and one that has left the window of the last `size` turns is pinned to the words it had
-then. Both follow from the log alone: `Marks` folds what happens to the openings of turns, event by event, so a rebuild gives
-the same marks. Owns no words. Before: `record/derived` (the rows). After: `engine/knowledge/analysis` reads the turns and keeps the rows.
+follow the next one, and one that has left the window of the last `size` turns is pinned to the words it had
+then. Both follow from the log alone: `TurnMarks` folds what happens to the openings of turns, event by event, so a rebuild
+gives the same marks. Owns no words.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ class Window:
         return self.settled_edits == "ignore"
 
     def target(self, newest: int) -> int | None:
-        """The turn that is analysed when turn `newest` is sent; None where there is none yet."""
+        """Return the turn that is analysed when turn `newest` is sent; None where there is none yet."""
         turn = newest - 1 - self.delay
         return turn if turn >= 0 else None
 
     def span(self, newest: int) -> tuple[int, int]:
-        """First and last turn of the window when turn `newest` is sent."""
+        """Return first and last turn of the window when turn `newest` is sent."""
         return max(0, newest - self.size), max(0, newest - 1)
 
     def holds(self, turn: int, newest: int) -> bool:
-        """True where changes of a turn still reach the graph."""
+        """Return True if changes of a turn still reach the graph."""
         return turn >= newest - self.size
 
 
 def window_of(settings: Settings) -> Window:
-    """The window that settings ask for."""
+    """Return the window that settings ask for."""
     return Window(
         settings.sliding_window_size,
         settings.sliding_window_processing_delay,
@@ -60,7 +60,7 @@ def window_of(settings: Settings) -> Window:
     )
 
 
-class Marks:
+class TurnMarks:
     """The marks of a thread, folded event by event. Given only its newest ones, new turns can be added at the end."""
 
     def __init__(self, window: Window, thread: str, marks: Iterable[TurnMark] = ()) -> None:
@@ -79,33 +79,33 @@ class Marks:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[TurnMark]:
-        """All marks, in order of position; those of turns whose opening is gone included."""
+        """Iterate over all marks by position, including those of turns whose opening is gone."""
         return iter(sorted(self._marks.values(), key=lambda m: (m.position, m.opening)))
 
     def __len__(self) -> int:
         return len(self._order)
 
     def get(self, opening: Ref) -> TurnMark | None:
-        """The mark of a turn."""
+        """Return the mark of a turn."""
         return self._marks.get(opening)
 
     def around(self, position: bytes) -> list[TurnMark]:
-        """The turn of the history, as it is now, in which a position lies; where that is its very beginning, the one before too."""
+        """Return the turn of the history, as it is now, in which a position lies; where that is its very beginning, the one before too."""
         high = bisect_right(self._order, (position, _LAST))
         low = bisect_left(self._order, (position, _FIRST))
         return [self._marks[opening] for _, opening in self._order[max(0, low - 1) : high]]
 
     def pinned_over(self, position: bytes) -> list[TurnMark]:
-        """Settled turns that held a position when they left the window."""
+        """Return settled turns that held a position when they left the window."""
         return [m for m in self._marks.values() if m.pinned and m.position <= position and position < m.ends]
 
     def after(self, opening: Ref) -> bytes | None:
-        """Where the turn after a turn of the history begins; None for the last one."""
+        """Return where the turn after a turn of the history begins; None for the last one."""
         at = self._place(opening)
         return None if at is None or at + 1 >= len(self._order) else self._order[at + 1][0]
 
     def rank(self, opening: Ref) -> int | None:
-        """How many turns stand after a turn; None where it is not in the history."""
+        """Return how many turns follow a turn; None where it is not in the history."""
         at = self._place(opening)
         return None if at is None else len(self._order) - 1 - at
 
@@ -119,7 +119,7 @@ class Marks:
     # -- what happens ----------------------------------------------------------------------------------------
 
     def add(self, opening: Ref, position: bytes) -> None:
-        """A turn is in the history from now on: new, brought back, or moved. After each event: `settle`."""
+        """Add a turn to the history: new, restored or moved. Call `settle` after each event."""
         mark = self._marks.get(opening)
         if mark is not None and not mark.gone:
             self._take_out(mark)
@@ -133,7 +133,7 @@ class Marks:
         self._restless.add(opening)
 
     def remove(self, opening: Ref) -> None:
-        """The opening of a turn left the history. What is known about the turn is kept for its return."""
+        """Remove a turn whose opening left the history; its marks are kept for its return."""
         mark = self._marks.get(opening)
         if mark is None or mark.gone:
             return
@@ -146,20 +146,20 @@ class Marks:
             self.changed[opening] = None
 
     def flush(self, seq: int) -> None:
-        """Every turn so far may be analysed."""
+        """Allow analysis of every turn so far."""
         for opening in list(self._restless):
             mark = self._marks[opening]
             if not mark.due:
                 self._put(replace(mark, due=seq))
 
     def content(self, opening: Ref, version: str, key: bytes, sources: tuple[Ref, ...]) -> None:
-        """What the analysis of a turn rests on now."""
+        """Set what the analysis of a turn rests on."""
         mark = self._marks[opening]
         if (mark.version, mark.key, mark.sources) != (version, key, sources):
             self._put(replace(mark, version=version, key=key, sources=sources))
 
     def settle(self, seq: int) -> None:
-        """After event `seq`: turns become due and settled as others follow; one that is back in the window is open again."""
+        """Update states after event `seq`: turns become due and settled as others follow, and open again in the window."""
         last = len(self._order)
         for opening in sorted(self._restless):
             mark, at = self._marks[opening], self._place(opening)

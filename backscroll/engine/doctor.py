@@ -14,18 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backscroll.config import config_file
+from backscroll.engine.search.words import search
 from backscroll.errors import BackscrollError
 from backscroll.recall.question.query import parse_query
 from backscroll.recall.text.words import index_words
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _KEYS = {"OpenAI": "OPENAI_API_KEY", "Anthropic": "ANTHROPIC_API_KEY"}
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """One thing that was looked at; `ok` None: not there, and not needed."""
 
     name: str
@@ -34,12 +35,12 @@ class Check:
     hint: str = ""
 
 
-def doctor(engine: Engine) -> list[Check]:
-    """Every check, in the order a person would make them."""
+def doctor(engine: EngineScope) -> list[DoctorCheck]:
+    """Return every check, in the order a person would make them."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
     return [
-        Check("python", sys.version_info >= (3, 11), python),
-        Check("config", None if not config_file().exists() else True, str(config_file())),
+        DoctorCheck("python", sys.version_info >= (3, 11), python),
+        DoctorCheck("config", None if not config_file().exists() else True, str(config_file())),
         *_store(engine),
         *_damage(engine),
         _full_text(engine),
@@ -52,15 +53,15 @@ def doctor(engine: Engine) -> list[Check]:
     ]
 
 
-def _store(engine: Engine) -> list[Check]:
+def _store(engine: EngineScope) -> list[DoctorCheck]:
     try:
         facts = engine.store.facts()
         stats = engine.stats()
     except BackscrollError as error:
-        return [Check("store", False, error.message, error.hint)]
-    out = [Check("store", True, ", ".join(f"{k} {v}" for k, v in facts.items()))]
+        return [DoctorCheck("store", False, error.message, error.hint)]
+    out = [DoctorCheck("store", True, ", ".join(f"{k} {v}" for k, v in facts.items()))]
     out.append(
-        Check(
+        DoctorCheck(
             "contents",
             True,
             f"{stats['threads']} threads, {stats['messages']} messages, {stats['events']} events",
@@ -69,11 +70,11 @@ def _store(engine: Engine) -> list[Check]:
     if engine.store.read(lambda reader: reader.scrub_due()):
         hint = "open the store again when no other program uses it, as its owner: that finishes it"
         detail = "a forget was cut off: the words are gone, old pages of the files still hold them"
-        out.append(Check("forgotten", False, detail, hint))
+        out.append(DoctorCheck("forgotten", False, detail, hint))
     if not engine.store.location.startswith("postgres"):
         free = shutil.disk_usage(Path(engine.store.location).parent).free
         out.append(
-            Check(
+            DoctorCheck(
                 "disk",
                 free > 100_000_000,
                 f"{free // 1_000_000} MB free",
@@ -83,40 +84,40 @@ def _store(engine: Engine) -> list[Check]:
     return out
 
 
-def _damage(engine: Engine) -> list[Check]:
-    """Nothing where all is well: threads whose rows cannot be read, and what repairs have set aside."""
+def _damage(engine: EngineScope) -> list[DoctorCheck]:
+    """Check for threads whose rows cannot be read, and what repairs have set aside."""
     try:
         lost = engine.store.read(lambda reader: reader.unreadable())
     except BackscrollError as error:
-        return [Check("threads", False, error.message, error.hint)]
+        return [DoctorCheck("threads", False, error.message, error.hint)]
     hint = "run `backscroll verify --repair`: it sets aside what is damaged and says what"
-    return [Check("threads", False, f"{len(lost)} cannot be read", hint)] if lost else []
+    return [DoctorCheck("threads", False, f"{len(lost)} cannot be read", hint)] if lost else []
 
 
-def _full_text(engine: Engine) -> Check:
-    """Both languages through the real tokeniser and the store's own query language."""
+def _full_text(engine: EngineScope) -> DoctorCheck:
+    """Return both languages through the real tokeniser and the store's own query language."""
     try:
         for text, asked in (("The tests were running", "run"), ("把文件保存到磁盘", "保存")):
             query = parse_query(asked)
             if not query.to_fts5() or not index_words(text):
-                return Check("full text", False, f"no index words for {text!r}")
-            engine.search(asked, limit=1)
+                return DoctorCheck("full text", False, f"no index words for {text!r}")
+            search(engine, asked, limit=1)
     except BackscrollError as error:
-        return Check("full text", False, error.message, error.hint)
-    return Check("full text", True, "English stems, Chinese two-character words")
+        return DoctorCheck("full text", False, error.message, error.hint)
+    return DoctorCheck("full text", True, "English stems, Chinese two-character words")
 
 
-def _extra(name: str, module: str, label: str, hint: str) -> Check:
+def _extra(name: str, module: str, label: str, hint: str) -> DoctorCheck:
     there = find_spec(module) is not None
-    return Check(
+    return DoctorCheck(
         name, True if there else None, label if there else f"{label}: not installed", "" if there else hint
     )
 
 
-def _tokens() -> Check:
-    """Whether tokens can be counted exactly with what is on this computer."""
+def _tokens() -> DoctorCheck:
+    """Return whether tokens can be counted exactly with what is on this computer."""
     if find_spec("tiktoken") is None:
-        return Check("tokenizers", None, "exact token counts: not installed", "pip install tiktoken")
+        return DoctorCheck("tokenizers", None, "exact token counts: not installed", "pip install tiktoken")
     from backscroll.llm.tokens.encodings import VOCABULARIES, available, read_table
 
     sound: list[str] = []
@@ -129,13 +130,13 @@ def _tokens() -> Check:
                 raise ValueError(name)
         except (OSError, EOFError, ValueError, zlib.error) as error:
             hint = "install Backscroll again; until then tokens are estimated"
-            return Check("tokenizers", False, f"a table of tokens cannot be read: {error}", hint)
+            return DoctorCheck("tokenizers", False, f"a table of tokens cannot be read: {error}", hint)
         sound.append(name)
-    return Check("tokenizers", True, f"exact token counts: {', '.join(sound)}")
+    return DoctorCheck("tokenizers", True, f"exact token counts: {', '.join(sound)}")
 
 
-def _vectors(engine: Engine) -> list[Check]:
-    """Which encoder there is, and how many vectors it has made."""
+def _vectors(engine: EngineScope) -> list[DoctorCheck]:
+    """Return which encoder there is, and how many vectors it has made."""
     from backscroll.llm.encoders.encoder import encoder_of, why_no_encoder
 
     name = engine.settings.encoder
@@ -143,41 +144,41 @@ def _vectors(engine: Engine) -> list[Check]:
         encoder = encoder_of(name)
         stats = engine.stats()
     except BackscrollError as error:
-        return [Check("encoder", False, error.message, error.hint)]
+        return [DoctorCheck("encoder", False, error.message, error.hint)]
     why = "" if encoder is not None else f": {why_no_encoder(name)}"
     hint = "" if encoder is not None else "recall goes by words alone"
     made = f"{stats['vectors']} vectors for {stats['revisions']} revisions"
     return [
-        Check("encoder", None if encoder is None else True, name + why, hint),
-        Check("vectors", True, made),
+        DoctorCheck("encoder", None if encoder is None else True, name + why, hint),
+        DoctorCheck("vectors", True, made),
     ]
 
 
-def _git() -> Check:
+def _git() -> DoctorCheck:
     path = shutil.which("git")
     if path is None:
-        return Check("git", None, "not found", "needed only for the agent's code history")
+        return DoctorCheck("git", None, "not found", "needed only for the agent's code history")
     said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=10)
-    return Check("git", said.returncode == 0, said.stdout.strip() or said.stderr.strip())
+    return DoctorCheck("git", said.returncode == 0, said.stdout.strip() or said.stderr.strip())
 
 
-def _rewinds(engine: Engine) -> list[Check]:
-    """Nothing where all is well: rewinds that a crash interrupted, and nobody has opened their folder since."""
-    from backscroll.engine.folder.rewind_journal import unfinished
-    from backscroll.engine.folder.workroom import default_home
+def _rewinds(engine: EngineScope) -> list[DoctorCheck]:
+    """Check for rewinds that a crash interrupted and whose folder was not opened since."""
+    from backscroll.engine.folder.folder_scope import default_home
+    from backscroll.engine.folder.rewind_journal import count_unfinished
 
-    count = unfinished(default_home(), engine.store.location)
+    count = count_unfinished(default_home(), engine.store.location)
     hint = "run `backscroll rewind --redo --dry-run` in their folders: opening one finishes it"
-    return [Check("rewinds", False, f"{count} interrupted", hint)] if count else []
+    return [DoctorCheck("rewinds", False, f"{count} interrupted", hint)] if count else []
 
 
-def _providers() -> list[Check]:
+def _providers() -> list[DoctorCheck]:
     from backscroll.llm.providers import providers
 
-    out: list[Check] = []
+    out: list[DoctorCheck] = []
     idle = "" if providers() else "nothing here needs a key"  # a service that was configured may
     for name, variable in _KEYS.items():
         there = bool(os.environ.get(variable))
         detail = f"{variable} is set" if there else f"{variable} is not set"
-        out.append(Check(name, True if there else None, detail, "" if there else idle))
+        out.append(DoctorCheck(name, True if there else None, detail, "" if there else idle))
     return out

@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from backscroll.config import Settings
-from backscroll.engine.core.doors import doors
-from backscroll.engine.core.means import Means
-from backscroll.engine.core.memo import Memo
-from backscroll.engine.core.pacing import Callers
-from backscroll.engine.core.pen import checked_actor
+from backscroll.deprecation import rename_arguments
+from backscroll.engine.core.clock import ClockAndIds
+from backscroll.engine.core.signatures import doors
+from backscroll.engine.directory import ThreadDirectory
 from backscroll.engine.log import erasure as forgetting
-from backscroll.engine.log.directory import Directory
-from backscroll.engine.log.scrubbing import scrub
+from backscroll.engine.log.scrub import forget_acts, scrub
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.record.ports import Store
@@ -27,49 +25,31 @@ from backscroll.vocab.ids import THREAD_ID, Ref
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from backscroll.engine.exchange.discovery import Discovered
+    from backscroll.engine.background.worker import Worker
+    from backscroll.engine.doctor import DoctorCheck
+    from backscroll.engine.exchange.discovery import HistoryFile
     from backscroll.engine.exchange.exports import ExportReport
     from backscroll.engine.exchange.imports import ImportReport, Progress
-    from backscroll.engine.log.doctor import Check
-    from backscroll.engine.log.repair import Mended
-    from backscroll.engine.log.verification import Verdict
-    from backscroll.engine.models.background import Worker
-    from backscroll.engine.search.words import Found
+    from backscroll.engine.exchange.repair import RepairReport
+    from backscroll.engine.knowledge.people.graph import ScopeGraph
+    from backscroll.engine.log.verification import VerificationReport
+    from backscroll.engine.search.words import SearchResult
+    from backscroll.engine.user import User
 
 
 @doors
-class Engine(Directory):
+class Engine(ThreadDirectory):
     """Everything in one store."""
 
-    def __init__(self, store: Store, settings: Settings, means: Means | None = None) -> None:
-        self.store = store
-        self.settings = settings
-        self.means = means or Means()
-        self._closing: list[Callable[[], bool]] = []
-        self._watchers: list[Callable[[Thread], None]] = []
-        self.rewriters: list[
-            Callable[[], None]
-        ] = []  # who keeps words in files; run to finish a cut-off forget
+    def __init__(self, store: Store, settings: Settings, means: ClockAndIds | None = None) -> None:
+        super().__init__(store, settings, means)
         self._worker: Worker | None = None
         self._lock = threading.Lock()
-        self.memo = Memo()
-        self.callers = Callers()
-        checked_actor(settings.actor)
+
+    def _open(self, thread: str, actor: str | None) -> Thread:
+        return Thread(self, thread, actor)
 
     # -- life ------------------------------------------------------------------------------------------------
-
-    def on_close(self, work: Callable[[], bool]) -> None:
-        """Ask somebody when the engine is to be closed; False keeps the store open for other users."""
-        self._closing.append(work)
-
-    def on_change(self, work: Callable[[Thread], None]) -> None:
-        """Run something after every write to a thread through this engine."""
-        self._watchers.append(work)
-
-    def changed(self, thread: Thread) -> None:
-        """Tell whoever wants to know that a thread was written to."""
-        for work in self._watchers:
-            work(thread)
 
     def close(self) -> None:
         """Let go of the store; the last one to do so closes it."""
@@ -83,7 +63,7 @@ class Engine(Directory):
         """Who derives ahead of time for this engine; begins to work where the settings say so."""
         with self._lock:
             if self._worker is None:
-                from backscroll.engine.models.background import Worker
+                from backscroll.engine.background.worker import Worker
 
                 self._worker = Worker(self)
                 if self.settings.background:
@@ -93,7 +73,7 @@ class Engine(Directory):
 
     @property
     def at_work(self) -> Worker | None:
-        """The worker that lives now; None where none was started. Asking starts none."""
+        """The worker that lives now; None if none was started. Asking starts none."""
         worker = self._worker
         return worker if worker is not None and worker.working else None
 
@@ -105,6 +85,29 @@ class Engine(Directory):
     ) -> None:
         self.close()
 
+    # -- users and projects ----------------------------------------------------------------------------------
+
+    def user(self, name: str) -> User:
+        """Somebody whose threads these are: what is known of them over all of their conversations."""
+        from backscroll.engine.user import User
+
+        return User(self, name)
+
+    def users(self) -> list[str]:
+        """Everybody to whom a thread belongs, in order of their names."""
+        return sorted({info.user for info in self.threads() if info.user})
+
+    def graph(self, *, project: str | None = None, user: str | None = None) -> ScopeGraph:
+        """The knowledge graph over all threads of a project, or of a user."""
+        from backscroll.engine.core.audience import ScopeThreads
+        from backscroll.engine.knowledge.people.graph import ScopeGraph
+
+        if (project is None) == (user is None):
+            raise InvalidInput("name a project or a user", hint='one of the two: store.graph(user="ann")')
+        return ScopeGraph(
+            self, ScopeThreads.of_user(user) if user is not None else ScopeThreads.of_project(project or "")
+        )
+
     # -- erasing ---------------------------------------------------------------------------------------------
 
     def forget(
@@ -115,7 +118,7 @@ class Engine(Directory):
         actor: str,
         keep_shared: bool = False,
         dry_run: bool = False,
-    ) -> forgetting.Erasure:
+    ) -> forgetting.ForgetReport:
         """Erase messages for good; then rewrite the file so that no page keeps them."""
         if not messages:
             raise InvalidInput(
@@ -125,13 +128,13 @@ class Engine(Directory):
 
     def forget_thread(
         self, thread: str, *, actor: str, keep_shared: bool = False, dry_run: bool = False
-    ) -> forgetting.Erasure:
+    ) -> forgetting.ForgetReport:
         """Erase a whole thread for good, in the same way."""
         return self._forget(thread, None, actor, keep_shared=keep_shared, dry_run=dry_run)
 
     def _forget(
         self, thread: str, messages: Sequence[Ref] | None, actor: str, *, keep_shared: bool, dry_run: bool
-    ) -> forgetting.Erasure:
+    ) -> forgetting.ForgetReport:
         from backscroll.engine.folder.erasure import snapshots_left
 
         if not THREAD_ID.fullmatch(thread):
@@ -142,23 +145,18 @@ class Engine(Directory):
         )
         if dry_run:
             return replace(done, unreachable=kept)
-        done = self._scrubbed(thread, actor, done)
-        return replace(done, unreachable=(*done.unreachable, *kept))
+        return replace(done, unreachable=(*scrub(self, [thread, *done.threads], actor), *kept))
 
-    def forget_acts(self, thread: str, seqs: Sequence[int], *, actor: str) -> forgetting.Erasure:
+    def forget_acts(self, thread: str, seqs: Sequence[int], *, actor: str) -> forgetting.ForgetReport:
         """Erase the words of what was done beside the conversation, by the numbers of its events."""
-        thread = self.resolve(thread)
-        done = self.store.write(lambda tx: forgetting.forget_acts(tx, self.means, thread, seqs, actor))
-        return self._scrubbed(thread, actor, done)
-
-    def _scrubbed(self, thread: str, actor: str, done: forgetting.Erasure) -> forgetting.Erasure:
-        return replace(done, unreachable=tuple(scrub(self, [thread, *done.threads], actor)))
+        return forget_acts(self, thread, seqs, actor)
 
     # -- finding ---------------------------------------------------------------------------------------------
 
+    @rename_arguments(text="query")
     def search(
         self,
-        text: str,
+        query: str,
         *,
         thread: str | None = None,
         project: str | None = None,
@@ -169,13 +167,13 @@ class Engine(Directory):
         until: str | datetime | None = None,
         tool: str | None = None,
         limit: int = 20,
-    ) -> Found:
-        """Messages that hold all the words (`"a phrase"`, `-not`, `OR`, `begin*`), best first."""
+    ) -> SearchResult:
+        """Return messages that hold all the words (`"a phrase"`, `-not`, `OR`, `begin*`), best first."""
         from backscroll.engine.search.words import search
 
         return search(
             self,
-            text,
+            query,
             thread=thread,
             project=project,
             user=user,
@@ -212,7 +210,7 @@ class Engine(Directory):
             project=project,
         )
 
-    def discover(self) -> list[Discovered]:
+    def discover(self) -> list[HistoryFile]:
         """Histories of other tools on this computer."""
         from backscroll.engine.exchange.discovery import discover
 
@@ -245,7 +243,7 @@ class Engine(Directory):
 
     def formats(self) -> list[tuple[str, str, bool, bool]]:
         """Name, label, whether it can be read, whether it can be written."""
-        from backscroll.formats.detect import formats
+        from backscroll.formats.detection import formats
 
         return [
             (f.name, f.label, f.name != "markdown", f.write is not None or f.name == "native")
@@ -256,32 +254,28 @@ class Engine(Directory):
 
     def verify(
         self, thread: str | None = None, progress: Callable[[int, int], None] | None = None
-    ) -> Verdict:
+    ) -> VerificationReport:
         """Re-hash and re-project everything (or one thread) and say exactly what is wrong."""
         from backscroll.engine.log.verification import verify_store
 
         wanted = None if thread is None else self.resolve(thread)
         return self.store.read(lambda reader: verify_store(reader, wanted, progress))
 
-    def repair(self) -> list[Mended]:
-        """Set aside what does not verify and build the rest anew from the log; says what was done."""
-        from backscroll.engine.log.repair import repair_store
+    def repair(self) -> list[RepairReport]:
+        """Set aside what does not verify and build the rest again from the log; says what was done."""
+        from backscroll.engine.exchange.repair import repair_store
 
         return repair_store(self)
 
     def save_aside(self, target: str | os.PathLike[str]) -> int:
-        """Write what repairs have set aside into a file; gives how many rows."""
-        from backscroll.engine.log.repair import save_aside
+        """Write what repairs have set aside into a file; return how many rows."""
+        from backscroll.engine.exchange.repair import save_aside
 
         return save_aside(self, os.fspath(target))
 
-    def stats(self) -> dict[str, int]:
-        """How much of what there is."""
-        return dict(self.store.read(lambda reader: reader.stats()))
-
-    def doctor(self) -> list[Check]:
-        """What works here."""
-        from backscroll.engine.log.doctor import doctor
+    def doctor(self) -> list[DoctorCheck]:
+        """Return what works here."""
+        from backscroll.engine.doctor import doctor
 
         return doctor(self)
 
@@ -292,25 +286,8 @@ class Engine(Directory):
 
         backup(self.store, checked_path(target))
 
-    # -- slots for what is counted once ----------------------------------------------------------------------
-
-    def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]:
-        """Token counts that were stored for revisions; what was never counted is missing."""
-        return self.store.read(lambda reader: reader.tokens(revisions, tokenizer))
-
-    def set_tokens(self, counts: Mapping[Ref, int], tokenizer: str) -> None:
-        """Store token counts; they belong to a revision for good, and go when it is forgotten."""
-        rows = [(revision, tokenizer, count) for revision, count in counts.items()]
-        self.store.write(lambda tx: tx.set_tokens(rows))
-
-    # -- bytes -----------------------------------------------------------------------------------------------
-
-    def blob(self, digest: str) -> bytes | None:
-        """Stored bytes by their hash; None once forgotten."""
-        return self.store.read(lambda reader: reader.blob(digest))
-
     def put_blob(self, data: bytes) -> str:
-        """Store bytes once; gives their hash."""
+        """Store bytes once; return their hash."""
         name = hashlib.sha256(data).hexdigest()
         self.store.write(lambda tx: tx.put_blob(name, data))
         return name

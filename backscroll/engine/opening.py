@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from backscroll.config import Settings, default_store, load
 from backscroll.engine.engine import Engine
-from backscroll.engine.log.scrubbing import finish_forgetting
+from backscroll.engine.log.scrub import finish_forgetting
 from backscroll.errors import InvalidInput
 from backscroll.logs import logger_of
 from backscroll.record.ports import Store
@@ -60,7 +60,7 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Unpack[OpenOpt
 
 
 def _check_same(now: Settings, wanted: Settings, given: dict[str, Any]) -> None:
-    """An engine is shared: whoever asks for other settings than it has must know that they would not apply."""
+    """An engine is shared: the caller for other settings than it has must know that they would not apply."""
     for name, value in given.items():
         if value is not None and getattr(now, name) != getattr(wanted, name):
             raise InvalidInput(
@@ -86,7 +86,7 @@ def _engine_at(place: str, settings: Settings, *, remote: bool) -> Engine:
     try:
         return Engine(store, settings)
     except BaseException:
-        store.close()  # nobody else would
+        store.close()  # no other owner closes it
         raise
 
 
@@ -104,7 +104,7 @@ def _let_go(key: tuple[int, str, str], engine: Engine) -> bool:
 
 
 def _after_fork() -> None:
-    """Another thread of the parent may have held the lock; in the child nobody would ever let go of it."""
+    """Another thread of the parent may have held the lock; in the child it would never be released."""
     global _lock
     _lock = threading.Lock()
 

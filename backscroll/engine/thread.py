@@ -1,29 +1,29 @@
 """The thread that users hold: everything one can do to a conversation.
 
 Each method is one transaction, durable on return, safe from any OS thread. Reading is inherited from `engine/core/history`, the graph,
-tasks and memories from `engine/knowledge/living`.
+tasks and memories from `engine/living`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
+from backscroll.deprecation import warn_renamed
 from backscroll.engine.core.checks import checked_content, checked_label, checked_time
-from backscroll.engine.core.doors import doors
-from backscroll.engine.core.history import Change, History
-from backscroll.engine.core.pacing import announced
+from backscroll.engine.core.history import LoggedChange
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.knowledge.living import Living
+from backscroll.engine.core.signatures import doors
+from backscroll.engine.core.thread_scope import announce_caller
+from backscroll.engine.living import ThreadKnowledge
+from backscroll.engine.log import batch, operations
 from backscroll.engine.log import erasure as forgetting
-from backscroll.engine.log import operations
 from backscroll.engine.log import undo as undoing
-from backscroll.engine.log.batch import Appending
+from backscroll.engine.log.batch import MessageLike
 from backscroll.errors import InvalidInput
-from backscroll.record.ports import Writer
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import ContentLike, Message, Role, checked_role
@@ -31,70 +31,86 @@ from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
     from backscroll.derive.digest import Digest
+    from backscroll.engine.crops.crops import Crop
     from backscroll.engine.engine import Engine
     from backscroll.engine.exchange.sync import SyncReport
     from backscroll.engine.folder.tool_uses import ToolUse
     from backscroll.engine.log.differences import Difference
     from backscroll.engine.prompts.builder import Prompt
     from backscroll.engine.prompts.compaction.compaction import CompactionReport
-    from backscroll.engine.prompts.compaction.crops import Crop
     from backscroll.engine.prompts.history_tools import HistoryTools
-    from backscroll.engine.search.recall import Recalled
+    from backscroll.engine.search.recall import RecallResult
     from backscroll.vocab.foreign import ForeignMessage
     from backscroll.vocab.prompt import Wire
     from backscroll.vocab.thread import Scope
 
-T = TypeVar("T")
 DIALOGUES = "dialogue_history"  # the folder of dialogue files, where no other is named
 
 
 @doors
-class Thread(Appending, Living, History):
+class Thread(ThreadKnowledge):
     """One conversation. Two handles on the same thread always agree: neither keeps anything of its own."""
 
     def __init__(self, engine: Engine, thread: str, actor: str | None = None) -> None:
-        super().__init__(engine.store, thread)
-        self.engine = engine
-        self.actor = actor or engine.settings.actor
+        super().__init__(engine, thread, actor)
+        self._whole = engine
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that the thread belongs to."""
+        return self._whole
 
     def __repr__(self) -> str:
         return f"<Thread {self.id[:8]} {self.info.title!r}>"
 
-    def as_actor(self, actor: str) -> Thread:
-        """The same thread, acting under another name."""
-        return Thread(self.engine, self.id, actor)
-
-    def at(self, event: int) -> History:
-        """The history as of an event of the log (time travel; reading only)."""
-        if event < 0:
-            raise InvalidInput(f"no event {event}", hint="events count from 1; 0 is before everything")
-        return History(self.store, self.id, event)
-
-    def stroke(self, work: Callable[[Pen], T]) -> T:
-        """Write to the thread in one transaction; for modules of the engine that add operations."""
-
-        def run(tx: Writer) -> T:
-            pen = Pen(tx, self.id, self.engine.means, self.actor)
-            result = work(pen)
-            pen.save()
-            return result
-
-        result = self.store.write(run)
-        self.engine.changed(self)
-        return result
-
-    def _told(self, message: Ref, work: Callable[[Pen], object]) -> Message:
-        """Do something to a message and give it as it stands afterwards."""
+    def _change_message(self, message: Ref, work: Callable[[Pen], object]) -> Message:
+        """Do something to a message and give it as it is afterwards."""
 
         def both(pen: Pen) -> Message:
             work(pen)
             entry = operations.standing(pen, message, deleted=True)
-            known = pen.spoken.get(entry.revision) or pen.tx.spoken([entry.revision])[entry.revision]
+            known = pen.spoken.get(entry.revision) or pen.tx.read_spoken([entry.revision])[entry.revision]
             return self._message(entry, known)
 
         return self.stroke(both)
 
     # -- speaking --------------------------------------------------------------------------------------------
+
+    def append(
+        self,
+        role: Role,
+        content: ContentLike,
+        *,
+        author: str | None = None,
+        at: str | datetime | None = None,
+        hidden: bool = False,
+        pinned: bool = False,
+        metadata: Mapping[str, Json] | None = None,
+    ) -> Message:
+        """Add a message to the end; durable on return.
+
+        `metadata` are JSON values of your own that stay with the message, also when it is edited: `message.metadata` gives
+        them back, prompts do not show them.
+        """
+        said = partial(batch.append, self, role, content, author=author, at=at)
+        message = said(hidden=hidden, pinned=pinned, metadata=metadata)
+        if message.role == "user" and self.engine.settings.task_boundaries == "act":
+            self.tasks.act_on_boundary()
+        return message
+
+    def extend(self, messages: Iterable[MessageLike]) -> list[Message]:
+        """Append many messages in one transaction, all or none; durable on return.
+
+        Each is a {role, content} dictionary as OpenAI Chat or Anthropic has it, a (role, content) pair, or a message of
+        another thread. The words of several hundred or more enter the index afterwards: in the background, or when
+        somebody searches, which waits for them.
+        """
+        return batch.extend(self, messages)
+
+    def append_many(self, messages: Iterable[MessageLike]) -> list[Message]:
+        """The old name of `extend`; deprecated."""
+        warn_renamed("thread.append_many()", "thread.extend()")
+        return self.extend(messages)
 
     def insert(
         self,
@@ -123,7 +139,7 @@ class Thread(Appending, Living, History):
         """Give a message new words. With `seen` (the revision you looked at), a change in between is a Conflict."""
         ref, what = parse_ref(message), checked_content(content, None)
         saw = None if seen is None else parse_ref(seen)
-        return self._told(ref, lambda pen: operations.edit(pen, ref, what, seen=saw))
+        return self._change_message(ref, lambda pen: operations.edit(pen, ref, what, seen=saw))
 
     def regenerate(
         self, message: Ref | str, content: ContentLike, *, live: bool = True, seen: Ref | str | None = None
@@ -138,7 +154,7 @@ class Thread(Appending, Living, History):
         """Make an alternative (by number) or any revision (by id) the live one."""
         ref = parse_ref(message)
         target = which if isinstance(which, int) else parse_ref(which)
-        return self._told(ref, lambda pen: operations.choose(pen, ref, target))
+        return self._change_message(ref, lambda pen: operations.choose(pen, ref, target))
 
     # -- flags and places ------------------------------------------------------------------------------------
 
@@ -178,7 +194,7 @@ class Thread(Appending, Living, History):
     def move(self, message: Ref | str, *, after: Ref | str | None) -> Message:
         """Put a message after another one; None puts it at the very beginning."""
         ref, anchor = parse_ref(message), None if after is None else parse_ref(after)
-        return self._told(ref, lambda pen: operations.move(pen, ref, anchor))
+        return self._change_message(ref, lambda pen: operations.move(pen, ref, anchor))
 
     def undo(self) -> Event:
         """Take back your last deliberate operation on this thread."""
@@ -215,7 +231,7 @@ class Thread(Appending, Living, History):
         self.stroke(work)
 
     def fork(self, at: Ref | str | None = None, *, title: str | None = None) -> Thread:
-        """A new thread that shares this one's past up to and including a message, and copies nothing."""
+        """Return a new thread that shares this one's past up to and including a message, and copies nothing."""
         ref = None if at is None else parse_ref(at)
         made = self.engine.fork(self.id, ref, title=title, actor=self.actor)
         return Thread(self.engine, made, self.actor)
@@ -227,22 +243,22 @@ class Thread(Appending, Living, History):
         *,
         at: str | datetime | None = None,
         details: Mapping[str, Json] | None = None,
-    ) -> Change:
+    ) -> LoggedChange:
         """Write down that code was changed."""
         said = checked_time(at)
         event = self.stroke(
             lambda pen: operations.code_change(pen, description, file_path, said=said, details=details)
         )
-        return Change(event.id, description, file_path, said or event.at)
+        return LoggedChange(event.id, description, file_path, said or event.at)
 
     def forget(
         self, *messages: Ref | str, keep_shared: bool = False, dry_run: bool = False
-    ) -> forgetting.Erasure:
+    ) -> forgetting.ForgetReport:
         """Erase the words of messages for good, here and in every fork; `dry_run` only says what would go."""
         refs = [parse_ref(m) for m in messages]
         return self.engine.forget(self.id, refs, actor=self.actor, keep_shared=keep_shared, dry_run=dry_run)
 
-    def forget_thread(self, *, keep_shared: bool = False, dry_run: bool = False) -> forgetting.Erasure:
+    def forget_thread(self, *, keep_shared: bool = False, dry_run: bool = False) -> forgetting.ForgetReport:
         """Erase the whole thread for good: every word of its log, and what forks share of it."""
         return self.engine.forget_thread(self.id, actor=self.actor, keep_shared=keep_shared, dry_run=dry_run)
 
@@ -281,7 +297,7 @@ class Thread(Appending, Living, History):
         dry_run: bool = False,
         actor: str | None = None,
     ) -> SyncReport:
-        """The same with the conversation in a file of any format that can be read; it is not imported."""
+        """Return the same with the conversation in a file of any format that can be read; it is not imported."""
         from backscroll.engine.exchange.imports import read_messages
         from backscroll.engine.exchange.sync import HIDES
 
@@ -292,20 +308,20 @@ class Thread(Appending, Living, History):
         )
 
     def save_dialogue(self, storage_dir: str = DIALOGUES) -> str:
-        """Write the dialogue as `dialogue_YYYYmmdd_HHMMSS.json` into a folder; gives the path. The log needs no saving."""
+        """Write the dialogue as `dialogue_YYYYmmdd_HHMMSS.json` into a folder; return the path. The log needs no saving."""
         from backscroll.engine.exchange.autosave import Autosave
 
         return str(Autosave(self.engine, Path(storage_dir).expanduser()).save(self.id))
 
     def diff(self, first: int, second: int | None = None) -> list[Difference]:
-        """What happened to the live history between two events of the log (by default: until now)."""
+        """Return what happened to the live history between two events of the log (by default: until now)."""
         from backscroll.engine.log.differences import diff_moments
 
         return diff_moments(self, first, self.head if second is None else second)
 
     # -- prompts (each lives in a module of its own) ---------------------------------------------------------
 
-    @announced
+    @announce_caller
     def prompt(
         self,
         budget: int | None = None,
@@ -318,7 +334,7 @@ class Thread(Appending, Living, History):
         handles: bool | None = True,
         dry_run: bool = False,
     ) -> Prompt:
-        """The messages to send now: valid, within the budget, cheap, with a receipt that explains them.
+        """Return the messages to send now: valid, within the budget, cheap, with a receipt that explains them.
 
         `budget` counts everything: tools, prompt and the room for the answer (`reserve`). Without `handles` nothing in it
         names originals that it does not show ([bs:17]): for a model that has no tool to open them; None: by whether one of
@@ -338,7 +354,7 @@ class Thread(Appending, Living, History):
         return compact(self, budget, model=model, dry_run=dry_run)
 
     def undo_compaction(self) -> Event:
-        """Take back the compaction in force, whoever made it: prompts show the past again. `redo` condenses it again."""
+        """Take back the compaction in force, made by the user or automatically: prompts show the past again. `redo` condenses it again."""
         return self.stroke(undoing.undo_compaction)
 
     def crop(
@@ -355,13 +371,13 @@ class Thread(Appending, Living, History):
 
         They stay in the history; `uncrop` and `undo` bring them back exactly.
         """
-        from backscroll.engine.prompts.compaction.crops import crop
+        from backscroll.engine.crops.crops import crop
 
         return crop(self, direction, amount, summary, first=first, last=last, dry_run=dry_run)
 
     def uncrop(self, handle: str) -> int:
-        """Bring cropped messages back into prompts; gives how many."""
-        from backscroll.engine.prompts.compaction.crops import uncrop
+        """Bring cropped messages back into prompts; return how many."""
+        from backscroll.engine.crops.crops import uncrop
 
         return uncrop(self, handle)
 
@@ -372,14 +388,14 @@ class Thread(Appending, Living, History):
         *,
         scope: Scope = "thread",
         limit: int | None = None,
-    ) -> Recalled:
-        """What of the past answers a question, best value for the tokens; `scope` is thread, user, project or all."""
+    ) -> RecallResult:
+        """Return what of the past answers a question, best value for the tokens; `scope` is thread, user, project or all."""
         from backscroll.engine.search.recall import recall
 
         return recall(self, query, budget, scope=scope, limit=limit)
 
     def expand(self, handle: str) -> list[Message]:
-        """The full originals behind a handle (`[bs:17]`)."""
+        """Return the full originals behind a handle (`[bs:17]`)."""
         from backscroll.engine.prompts.expansion import expand
 
         return expand(self, handle)
@@ -391,7 +407,7 @@ class Thread(Appending, Living, History):
         return HistoryTools(self, wire)
 
     def operations(self, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
-        """What tools did lately: of the last rounds, or the last so many; oldest first."""
+        """Return what tools did lately: of the last rounds, or the last so many; oldest first."""
         from backscroll.engine.folder.tool_uses import operations
 
         return operations(self, rounds, last=last)
@@ -411,8 +427,13 @@ class Thread(Appending, Living, History):
         return tool_history(self, tool=tool, target=target, turn=turn, text=text, limit=limit)
 
     def context_summary(self, budget: int = 800) -> str:
+        """The old name of `summary`; deprecated."""
+        warn_renamed("thread.context_summary()", "thread.summary()")
+        return self.summary(budget)
+
+    def summary(self, budget: int = 800) -> str:
         """A readable account of where the conversation stands."""
-        from backscroll.engine.prompts.tree.account import context_summary
+        from backscroll.engine.tree.account import context_summary
 
         return context_summary(self, budget)
 

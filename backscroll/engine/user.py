@@ -1,7 +1,7 @@
 """A user, as callers hold one: what is known over all of their conversations, corrected, exported and forgotten as a whole.
 
-Owns nothing: facts are read from the graph of the user, preferences from the memories, corrections are events of the profile thread.
-Before: `engine/knowledge/people/graph`, `engine/work/memory/reading`. After: `Engine.user`, `surfaces/cli`.
+Owns nothing: facts are read from the graph of the user, preferences from the memories, corrections are events of the profile
+thread.
 """
 
 from __future__ import annotations
@@ -11,15 +11,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backscroll.engine.core.doors import doors
-from backscroll.engine.knowledge.people.block import person_of
+from backscroll.derive.extract.ontology import is_relation
+from backscroll.engine.core.audience import PROFILE, ScopeThreads
+from backscroll.engine.core.signatures import doors
+from backscroll.engine.core.thread_scope import ThreadScope
+from backscroll.engine.directory import ThreadDirectory
+from backscroll.engine.exchange.exports import ExportReport, export
+from backscroll.engine.folder.erasure import snapshots_left
+from backscroll.engine.knowledge.graph_acts import predicate_meant
+from backscroll.engine.knowledge.people.cache import CachedScope, held_scope, person_of
 from backscroll.engine.knowledge.people.graph import ScopeGraph
-from backscroll.engine.knowledge.people.held import HeldScope, held_scope
-from backscroll.engine.knowledge.people.scope import PROFILE, Scope
 from backscroll.engine.log import erasure as forgetting
-from backscroll.engine.log.scrubbing import scrub
+from backscroll.engine.log.scrub import scrub
+from backscroll.engine.thread import Thread
+from backscroll.engine.work.memory.memories import memories, preferences
+from backscroll.engine.work.memory.thread_memory import ThreadMemory
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.graph.predicates import named
+from backscroll.graph.predicates import normalize_predicate
 from backscroll.graph.reading.view import Contradiction, Fact
 from backscroll.record.ports import Reader
 from backscroll.tasks.preferences.preferences import Preference
@@ -30,9 +38,6 @@ from backscroll.vocab.part import Json
 from backscroll.vocab.thread import ThreadInfo
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.exchange.exports import ExportReport
-    from backscroll.engine.thread import Thread
     from backscroll.vocab.task import Memory
 
 __all__ = ["FactSource", "Preference", "User", "UserFact"]
@@ -56,19 +61,19 @@ class UserFact:
     value: str
     sources: tuple[FactSource, ...]  # the oldest first
     current: bool = True
-    by: str = "said"  # or person: set by hand
+    by: str = "said"  # or person: set manually
     sure: float = 1.0
 
 
 @doors
 class User:
-    """Somebody whose threads these are."""
+    """The user these threads belong to."""
 
-    def __init__(self, engine: Engine, name: str) -> None:
+    def __init__(self, engine: ThreadDirectory, name: str) -> None:
         if not name.strip():
             raise InvalidInput("a user needs a name", hint='such as store.user("ann")')
         self.engine, self.name = engine, name
-        self._scope = Scope.of_user(name)
+        self._scope = ScopeThreads.of_user(name)
 
     # -- threads ---------------------------------------------------------------------------------------------
 
@@ -109,11 +114,11 @@ class User:
 
     @property
     def graph(self) -> ScopeGraph:
-        """The knowledge graph over all of their threads, and what was changed about it by hand."""
+        """The knowledge graph over all of their threads, and what was changed about it manually."""
         return ScopeGraph(self.engine, self._scope)
 
     def facts(self, *, everything: bool = False) -> list[UserFact]:
-        """What is known about them, the weightiest first, each with where it was said; with `everything` passing things too."""
+        """Return what is known about them, the weightiest first, each with where it was said; with `everything` passing things too."""
         held = held_scope(self.engine, self._scope)
         person = person_of(held)
         if person is None:
@@ -122,45 +127,45 @@ class User:
         seen = {id(fact) for fact in lasting}
         every = (*person.attributes, *person.relations)
         more = [f for f in every if id(f) not in seen and (everything or is_lasting(f)) and said_in(f)]
-        return self._told(held, [*lasting, *more])
+        return self._read_facts(held, [*lasting, *more])
 
     def history(self, predicate: str = "") -> list[UserFact]:
-        """Every value that was ever held (of one predicate, such as `lives_in`), the oldest first."""
+        """Return every value that was ever held (of one predicate, such as `lives_in`), the oldest first."""
         held = held_scope(self.engine, self._scope)
         person = person_of(held)
-        return [] if person is None else self._told(held, held.graph.history(person.id, named(predicate)))
+        return (
+            []
+            if person is None
+            else self._read_facts(held, held.graph.history(person.id, normalize_predicate(predicate)))
+        )
 
     def conflicts(self) -> list[Contradiction]:
-        """What contradicts what about them, and which of the two is held."""
+        """Return what contradicts what about them, and which of the two is held."""
         held = held_scope(self.engine, self._scope)
         person = person_of(held)
         return [] if person is None else [c for c in held.graph.conflicts() if c.node == person.id]
 
     def preferences(self) -> list[Preference]:
-        """What they prefer, with all evidence; superseded and doubtful ones last."""
-        from backscroll.engine.work.memory.memories import preferences
-
+        """Return what they prefer, with all evidence; superseded and doubtful ones last."""
         home = self._newest()
         return [] if home is None else preferences(home, scope="user")
 
     def memories(self, text: str = "") -> list[Memory]:
-        """What is remembered over all of their threads; with `text` only what has to do with it."""
-        from backscroll.engine.work.memory.memories import memories
-
+        """Return what is remembered over all of their threads; with `text` only what has to do with it."""
         home = self._newest()
         return [] if home is None else memories(home, scope="user", text=text)
 
-    def _newest(self) -> Thread | None:
+    def _newest(self) -> ThreadScope | None:
         info = next(iter(self.engine.threads(user=self.name, limit=1)), None)
         return None if info is None else self.engine.thread(info.id)
 
-    def _told(self, held: HeldScope, facts: Sequence[Fact]) -> list[UserFact]:
+    def _read_facts(self, held: CachedScope, facts: Sequence[Fact]) -> list[UserFact]:
         def work(reader: Reader) -> list[UserFact]:
             return [_user_fact(reader, held, fact) for fact in facts]
 
         return self.engine.store.read(work)
 
-    # -- by hand ---------------------------------------------------------------------------------------------
+    # -- manually ---------------------------------------------------------------------------------------------
 
     def correct(self, predicate: str, value: str) -> Override:
         """Something about them is so, whatever was said: `correct("lives_in", "Porto")`."""
@@ -178,7 +183,7 @@ class User:
 
     def remember(self, text: str) -> Memory:
         """Write a fact about them down."""
-        return self.graph.thread.memory.add(text)
+        return ThreadMemory(self.graph.thread).add(text)
 
     def _graph_of_somebody(self) -> ScopeGraph:
         graph = self.graph
@@ -192,29 +197,24 @@ class User:
         return person.id
 
     def _is_between_nodes(self, predicate: str) -> bool:
-        from backscroll.derive.extract.ontology import is_relation
-        from backscroll.engine.knowledge.graph_acts import predicate_meant
-
         return is_relation(predicate_meant(predicate))
 
     # -- as a whole ------------------------------------------------------------------------------------------
 
     def export(self, target: str | os.PathLike[str] | None = None, format: str = "native") -> ExportReport:
-        """Write all of their threads, what was corrected by hand included; `import_path` takes a native file in again."""
+        """Write all of their threads, what was corrected manually included; `import_path` takes a native file in again."""
         names = [info.id for info in self.engine.threads(user=self.name)]
         if not names:
             raise NotFound(f"no thread belongs to {self.name!r}", hint="`backscroll user list` shows users")
-        return self.engine.export(names, format, None if target is None else os.fspath(target))
+        return export(self.engine, names, format, None if target is None else os.fspath(target))
 
-    def forget(self, *, dry_run: bool = False, keep_shared: bool = False) -> forgetting.Erasure:
+    def forget(self, *, dry_run: bool = False, keep_shared: bool = False) -> forgetting.ForgetReport:
         """Erase all of their threads for good, and everything that was derived from them or told of them elsewhere."""
         engine, actor = self.engine, self.engine.settings.actor
         names = [info.id for info in engine.threads(user=self.name)]
         if not names:
             raise NotFound(f"no thread belongs to {self.name!r}", hint="`backscroll user list` shows users")
-        done: list[forgetting.Erasure] = []
-        from backscroll.engine.folder.erasure import snapshots_left
-
+        done: list[forgetting.ForgetReport] = []
         left: dict[str, None] = {}
         for name in names:
             left |= dict.fromkeys(
@@ -242,7 +242,7 @@ class User:
         return replace(whole, unreachable=(*scrub(engine, list(threads), actor), *left))
 
 
-def _user_fact(reader: Reader, held: HeldScope, fact: Fact) -> UserFact:
+def _user_fact(reader: Reader, held: CachedScope, fact: Fact) -> UserFact:
     value = fact.value
     if fact.object:
         found = held.graph.find(fact.object)

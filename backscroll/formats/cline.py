@@ -6,7 +6,7 @@ message. Tool calls that Cline wrote as XML into the text stay text: where they 
 they were shown. The other files of the folder are kept as asides to the letter, lists entry by entry. A history that breaks off, as crashes leave
 it, gives its whole messages, the place of the break, and the rest of the text.
 
-Before: `anthropic_message` (what a message means). Refuses: to make a folder; an export is the history alone.
+Refuses: to make a folder; an export is the history alone.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from backscroll.errors import FormatError
 from backscroll.formats.anthropic.message import ROLES, Joiner, message_from_anthropic
 from backscroll.formats.anthropic.parts import VENDOR
 from backscroll.formats.language import language_of
-from backscroll.formats.shape import Blobs, Format, Source, Written
-from backscroll.formats.sources.json_text import Cut, NotJson, dumps, elements, parsed
+from backscroll.formats.losses import ExportLosses
+from backscroll.formats.shape import Blobs, Format, FormatOutput, Source
+from backscroll.formats.sources.json_text import ArrayBreak, NotJson, dumps, elements, try_parse
 from backscroll.formats.sources.rows import as_array, as_object, as_text, short_title, stem
-from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 
@@ -32,9 +32,9 @@ HISTORY = "api_conversation_history.json"
 UI = "ui_messages.json"
 METADATA = "task_metadata.json"
 _FILE = "cline:"  # kind of an aside that is a file of the folder or an entry of one; its name follows
-_CUT = "#rest"  # ... or what stands after the place where it broke off
-_ENTRY = "cline-entry"  # an entry of the history that is no message
-_REST = "cline-rest"  # what stands after the place where a history broke off
+_CUT = "#rest"  # ... or what follows the place where it broke off
+_ENTRY = "cline-entry"  # an entry of the history that is not a message
+_REST = "cline-rest"  # what follows the place where a history broke off
 
 _TASK = re.compile(r"<(task|user_message|feedback)>\s*(.*?)\s*(?:</\1>|\Z)", re.DOTALL)
 _FOLDER = re.compile(r"# Current Work(?:ing|space) Directory \((.+?)\)(?: Files)?")
@@ -44,7 +44,7 @@ _MILLISECONDS = re.compile(r"\d{13}")
 
 
 def sniff(source: Source) -> float:
-    """How surely this is a task of Cline."""
+    """Return how surely this is a task of Cline."""
     if source.is_folder:
         return 0.98 if HISTORY in source.children() else 0.0
     head = source.head()
@@ -56,13 +56,13 @@ def sniff(source: Source) -> float:
 
 
 @dataclass(slots=True)
-class _Task:
+class _ClineTask:
     """A task on its way to a thread."""
 
     name: str
     where: str
     entries: list[Json]
-    cut: Cut | None
+    cut: ArrayBreak | None
     ui: list[Json]
     models: list[str] = field(default_factory=list[str])
     files: list[Aside] = field(default_factory=list[Aside])
@@ -70,7 +70,7 @@ class _Task:
 
 
 def read(source: Source) -> Iterable[ForeignThread]:
-    """The one conversation of a task."""
+    """Return the one conversation of a task."""
     task = _task(source)
     if not task.entries and not task.ui and not (task.cut and task.cut.rest.strip()):
         raise FormatError(
@@ -88,14 +88,14 @@ def read(source: Source) -> Iterable[ForeignThread]:
             project=folder[1] if folder else "",
             kind="agent",
             language=language_of(opening or "\n".join(_texts(task.entries[:20]))[:100_000]),
-            started=_started(task),
+            started=_find_start_time(task),
             metadata={KEY: kept} if kept else {},
         )
     ]
 
 
-def _task(source: Source) -> _Task:
-    """The files of a task, read and kept; a history alone may have its neighbours beside it."""
+def _task(source: Source) -> _ClineTask:
+    """Return the files of a task, read and kept; a history alone may have its neighbours beside it."""
     history = source.child(HISTORY) if source.is_folder else source
     if history is None or history.is_folder:
         raise FormatError(f"{source.name} has no {HISTORY}", hint="name the folder of one task")
@@ -108,22 +108,22 @@ def _task(source: Source) -> _Task:
         name = folders[-1] if folders and named else stem(source.name)
         beside = {child: source.child(f"../{child}") for child in (UI, METADATA) if named}
     text = history.text()
-    value = parsed(text)
+    value = try_parse(text)
     cut = None
     if isinstance(value, NotJson):
         whole, cut = elements(text)
         entries = [element.value for element in whole]
         if cut is None:  # a whole list, and something after it
-            cut = Cut(value.what, value.at, 1 + text.count("\n", 0, value.at), text[value.at :])
+            cut = ArrayBreak(value.what, value.at, 1 + text.count("\n", 0, value.at), text[value.at :])
     else:
         entries = as_array(value) or []
-    task = _Task(name, history.name, entries, cut, [])
+    task = _ClineTask(name, history.name, entries, cut, [])
     for child, file in beside.items():
         _keep(task, child, file)
     return task
 
 
-def _keep(task: _Task, name: str, file: Source | None) -> None:
+def _keep(task: _ClineTask, name: str, file: Source | None) -> None:
     if file is None:
         return
     if file.is_folder:
@@ -132,7 +132,7 @@ def _keep(task: _Task, name: str, file: Source | None) -> None:
     try:
         text = file.data().decode("utf-8")
     except UnicodeDecodeError:
-        task.problems.append(Problem("a file of the task is no text and was left out", where=name))
+        task.problems.append(Problem("a file of the task is not text and was left out", where=name))
         return
     if name == UI:
         whole, cut = elements(text)
@@ -149,8 +149,8 @@ def _keep(task: _Task, name: str, file: Source | None) -> None:
 
 
 def _in_pieces(name: str, text: str) -> list[Aside]:
-    """The lists of the metadata entry by entry, so that a task read again while it runs brings only what is new."""
-    document = as_object(parsed(text))
+    """Return the lists of the metadata entry by entry, so that a task read again while it runs brings only what is new."""
+    document = as_object(try_parse(text))
     if document is None:
         return [Aside(_FILE + name, text)]
     out: list[Aside] = []
@@ -165,19 +165,19 @@ def _in_pieces(name: str, text: str) -> list[Aside]:
 
 
 def _models(text: str) -> list[str]:
-    """The models that worked on the task, each once."""
-    usage = as_array((as_object(parsed(text)) or {}).get("model_usage")) or []
+    """Return the models that worked on the task, each once."""
+    usage = as_array((as_object(try_parse(text)) or {}).get("model_usage")) or []
     names = [as_text((as_object(entry) or {}).get("model_id")) for entry in usage]
     return [name for name in dict.fromkeys(names) if name]
 
 
-def _items(task: _Task) -> Iterator[Item]:
+def _items(task: _ClineTask) -> Iterator[Item]:
     times = _times(task)
     for index, value in enumerate(task.entries):
         data = as_object(value)
         where = f"{task.where}, message {index + 1}"
         if data is None or as_text(data.get("role")) not in ROLES:
-            yield Problem("no message: kept as it is", where=where)
+            yield Problem("not a message: kept as it is", where=where)
             yield Aside(_ENTRY, dumps(value))
             continue
         said = _at(data.get("ts"))
@@ -195,14 +195,14 @@ def _items(task: _Task) -> Iterator[Item]:
 
 
 def _at(value: Json) -> str | None:
-    """Milliseconds since 1970 as ISO."""
+    """Return milliseconds since 1970 as ISO."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1e11 <= value < 1e14:
         return None
     return datetime.fromtimestamp(value / 1000, UTC).isoformat()
 
 
-def _times(task: _Task) -> dict[int, str]:
-    """The times of messages that do not say one, by what was on the screen when the history had their length.
+def _times(task: _ClineTask) -> dict[int, str]:
+    """Return the times of messages that do not say one, by what was on the screen when the history had their length.
 
     An entry on the screen names the newest message of the history. A request is announced before its user message joins the
     history, and a reply is shown while its user message is the newest: both therefore name the message before.
@@ -224,14 +224,14 @@ def _times(task: _Task) -> dict[int, str]:
     return out
 
 
-def _started(task: _Task) -> str | None:
+def _find_start_time(task: _ClineTask) -> str | None:
     first = as_object(task.entries[0]) if task.entries else None
     named = _at(int(task.name)) if _MILLISECONDS.fullmatch(task.name) else None
     return _at((first or {}).get("ts")) or _times(task).get(0) or named
 
 
 def _texts(entries: Iterable[Json]) -> Iterator[str]:
-    """The words of messages, as far as they are plain text."""
+    """Yield the words of messages, as far as they are plain text."""
     for value in entries:
         content = (as_object(value) or {}).get("content")
         if isinstance(content, str):
@@ -242,8 +242,8 @@ def _texts(entries: Iterable[Json]) -> Iterator[str]:
                 yield text
 
 
-def _opening(task: _Task) -> str:
-    """What the user asked for."""
+def _opening(task: _ClineTask) -> str:
+    """Return what the user asked for."""
     for text in _texts(task.entries[:1]):
         found = _TASK.search(text)
         if found:
@@ -252,13 +252,13 @@ def _opening(task: _Task) -> str:
     return shown or next(_texts(task.entries[:1]), "")
 
 
-def write(thread: ForeignThread, blobs: Blobs) -> Written:
-    """The history of a task."""
+def write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
+    """Return the history of a task."""
     problems: list[Problem] = []
-    return Written(_pieces(thread, blobs, Unsaid("Cline's history", problems)), problems)
+    return FormatOutput(_pieces(thread, blobs, ExportLosses("Cline's history", problems)), problems)
 
 
-def _pieces(thread: ForeignThread, blobs: Blobs, unsaid: Unsaid) -> Iterator[str]:
+def _pieces(thread: ForeignThread, blobs: Blobs, unsaid: ExportLosses) -> Iterator[str]:
     yield "["
     gap = ""
     for text in _entries(thread, blobs, unsaid):
@@ -268,27 +268,27 @@ def _pieces(thread: ForeignThread, blobs: Blobs, unsaid: Unsaid) -> Iterator[str
     unsaid.close()
 
 
-def _entries(thread: ForeignThread, blobs: Blobs, unsaid: Unsaid) -> Iterator[str]:
+def _entries(thread: ForeignThread, blobs: Blobs, unsaid: ExportLosses) -> Iterator[str]:
     joiner = Joiner(blobs, unsaid.note, top_level=False)
     opened: ForeignMessage | None = None  # the message with which the open entry began
     for item in thread.items:
         if isinstance(item, ForeignMessage):
             unsaid.flags(item)
             for wire in joiner.add(item):
-                yield dumps(_stamped(wire, opened))
+                yield dumps(_stamp_time(wire, opened))
                 opened = None
             opened = opened or item
         elif isinstance(item, Aside) and item.kind == _ENTRY:
-            yield from (dumps(_stamped(wire, opened)) for wire in joiner.end())
+            yield from (dumps(_stamp_time(wire, opened)) for wire in joiner.end())
             opened = None
             yield item.raw
         else:
             unsaid.leave_out(item)
-    yield from (dumps(_stamped(wire, opened)) for wire in joiner.end())
+    yield from (dumps(_stamp_time(wire, opened)) for wire in joiner.end())
 
 
-def _stamped(wire: dict[str, Json], message: ForeignMessage | None) -> Mapping[str, Json]:
-    """With Cline's time where the message comes from elsewhere; what Cline wrote stays as it was."""
+def _stamp_time(wire: dict[str, Json], message: ForeignMessage | None) -> Mapping[str, Json]:
+    """Add Cline's timestamp to messages from other tools; Cline's own stay as they are."""
     if message is None or message.at is None or VENDOR in message.content.metadata:
         return wire
     return {**wire, "ts": round(datetime.fromisoformat(message.at).timestamp() * 1000)}

@@ -11,7 +11,7 @@ from itertools import islice
 
 from backscroll.errors import FormatError
 from backscroll.formats.shape import Format, Source
-from backscroll.formats.sources.json_stream import Element, Member, pieces_of
+from backscroll.formats.sources.json_stream import Member, StreamElement, pieces_of
 from backscroll.formats.sources.rows import as_object
 
 _LEAST = 0.1  # below this a format only says that it cannot rule itself out
@@ -21,11 +21,11 @@ _PACKED = ("PK\x03\x04", "\x1f\x8b", "Rar!", "7z\xbc\xaf")
 
 @cache
 def formats() -> tuple[Format, ...]:
-    """Every format; those that know a file for sure before those that may only think so."""
+    """Return every format; those that know a file for sure before those that may only think so."""
     from backscroll.formats import cline, grok, native
     from backscroll.formats.aider import reader as aider
     from backscroll.formats.anthropic import reader as anthropic
-    from backscroll.formats.cards import importing as character_card
+    from backscroll.formats.cards import conversion as character_card
     from backscroll.formats.chatgpt import reader as chatgpt
     from backscroll.formats.claude_ai import reader as claude_ai
     from backscroll.formats.claude_code import reader as claude_code
@@ -58,7 +58,7 @@ def formats() -> tuple[Format, ...]:
 
 
 def format_named(name: str) -> Format:
-    """The format of that name, however it is spelt (`Claude_Code`)."""
+    """Return the format of that name, in any spelling (`Claude_Code`)."""
     wanted = _plain(name)
     for format in formats():
         if _plain(format.name) == wanted:
@@ -75,11 +75,11 @@ def _names() -> str:
 
 
 def detect(source: Source) -> Format:
-    """The format that is surest of itself; of several that are equally sure the more special one."""
+    """Return the format that is surest of itself; of several that are equally sure the more special one."""
     best = max(formats(), key=lambda format: format.sniff(source))
     if best.sniff(source) >= _LEAST:
         return best
-    seen, hint = _seen(source)
+    seen, hint = _describe_source(source)
     labels = ", ".join(format.label for format in formats() if format.name != "markdown")
     raise FormatError(
         f"{source.name} is not in a format that can be read: {seen}",
@@ -87,8 +87,8 @@ def detect(source: Source) -> Format:
     )
 
 
-def _seen(source: Source) -> tuple[str, str]:
-    """What somebody who looks at it would say, and what to do about it."""
+def _describe_source(source: Source) -> tuple[str, str]:
+    """Return the problem in words, and what to do about it."""
     if source.is_folder:
         names = source.children()
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
@@ -116,11 +116,11 @@ def _text_seen(head: str, name: str) -> tuple[str, str]:
     if "entries" in keys:
         return "a lorebook", "add it to a thread with `backscroll lore THREAD FILE`"
     if keys:
-        return f"a JSON object with the keys {_listed(keys)}", named
-    if found and isinstance(found[0], Element):
+        return f"a JSON object with the keys {_join_keys(keys)}", named
+    if found and isinstance(found[0], StreamElement):
         inner = as_object(found[0].value)
         if inner is not None:
-            return f"a JSON list of objects with the keys {_listed(list(inner))}", named
+            return f"a JSON list of objects with the keys {_join_keys(list(inner))}", named
         return f"a JSON list that begins with a {type(found[0].value).__name__}", named
     if head.strip() in ("[]", "{}"):
         return "JSON without anything in it", "check that the export is complete"
@@ -128,9 +128,9 @@ def _text_seen(head: str, name: str) -> tuple[str, str]:
 
 
 def _is_problem(piece: object) -> bool:
-    return not isinstance(piece, Element | Member)
+    return not isinstance(piece, StreamElement | Member)
 
 
-def _listed(keys: list[str]) -> str:
+def _join_keys(keys: list[str]) -> str:
     more = ", …" if len(keys) > _SHOWN else ""
     return ", ".join(keys[:_SHOWN]) + more

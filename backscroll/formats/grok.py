@@ -1,7 +1,7 @@
 """Grok's account export: `prod-grok-backend.json`, or the unpacked folder that holds it, however deep.
 
 Owns: recognising it, unwrapping conversations and responses, and telling branches by the parents of responses. Refuses:
-writing; projects, tasks and media posts are no conversations and are kept beside the last one.
+writing; projects, tasks and media posts are not conversations and are kept beside the last one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backscroll.formats.sources.json_stream import Member, pieces
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.media_type import UNTOLD, media_type
 from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem, under
-from backscroll.formats.sources.tree import Node, told, walk
+from backscroll.formats.sources.tree import MessageNode, build_message, walk
 from backscroll.vocab.foreign import Aside, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Media, Part, Reasoning, Text
@@ -25,7 +25,7 @@ VENDOR = "grok"
 _DOCUMENT = "prod-grok-backend.json"
 _FILES = "prod-mc-asset-server"
 _SHAPE = re.compile(r'"conversations"\s*:\s*\[\s*\{\s*"(?:conversation|responses)"\s*:')
-_SAMPLE = 4000  # characters by which the language is told
+_SAMPLE = 4000  # characters used for language detection
 _DEPTH = 4  # ttl/30d/export_data/<account>/
 
 
@@ -55,10 +55,10 @@ def _sniff(source: Source) -> float:
 
 def _read(source: Source) -> Iterator[ForeignThread]:
     document = _document(source)
-    return with_leftovers(_found(document)) if document is not None else iter(())
+    return with_leftovers(_read_document(document)) if document is not None else iter(())
 
 
-def _found(document: Source) -> Iterator[ForeignThread | Problem | Aside]:
+def _read_document(document: Source) -> Iterator[ForeignThread | Problem | Aside]:
     for piece in pieces(document, "conversations"):
         if isinstance(piece, Problem):
             yield piece
@@ -67,7 +67,9 @@ def _found(document: Source) -> Iterator[ForeignThread | Problem | Aside]:
         else:
             wrapped = as_object(piece.value) or {}
             if as_array(wrapped.get("responses")) is None:
-                yield Problem(f"element {piece.number} is no conversation: it has no responses", piece.line)
+                yield Problem(
+                    f"element {piece.number} is not a conversation: it has no responses", piece.line
+                )
             else:
                 yield _thread(wrapped, f"{stem(document.name)}-{piece.number}", document)
 
@@ -76,7 +78,7 @@ def _thread(wrapped: Mapping[str, Json], name: str, document: Source) -> Foreign
     conversation = as_object(wrapped.get("conversation")) or {}
     responses = as_array(wrapped.get("responses")) or []
     facts = {key: value for key, value in wrapped.items() if key not in ("conversation", "responses")}
-    opened = [_opened(response) for response in responses]
+    opened = [_unwrap_response(response) for response in responses]
     person = (as_text(each.get("message")) for each in opened if each and _role(each) == "user")
     return ForeignThread(
         VENDOR,
@@ -89,8 +91,8 @@ def _thread(wrapped: Mapping[str, Json], name: str, document: Source) -> Foreign
     )
 
 
-def _opened(wrapped: Json) -> dict[str, Json] | None:
-    """A response out of its wrapping, with what is written on the wrapping."""
+def _unwrap_response(wrapped: Json) -> dict[str, Json] | None:
+    """Return a response out of its wrapping, with what is written on the wrapping."""
     outer = as_object(wrapped)
     inner = as_object((outer or {}).get("response"))
     if outer is None or inner is None:
@@ -102,7 +104,7 @@ def _opened(wrapped: Json) -> dict[str, Json] | None:
 
 
 def _role(response: Mapping[str, Json]) -> Role:
-    """`human`, `assistant`, `ASSISTANT` and names of models are all seen as senders."""
+    """Return the role; senders are `human`, `assistant`, `ASSISTANT` or names of models."""
     sender = as_text(response.get("sender")).lower()
     return "user" if sender in ("human", "user") else "system" if sender == "system" else "assistant"
 
@@ -110,9 +112,9 @@ def _role(response: Mapping[str, Json]) -> Role:
 def _items(responses: Sequence[Json], leaf: str, document: Source) -> Iterator[Item]:
     known: dict[str, dict[str, Json]] = {}
     for number, value in enumerate(responses, 1):
-        response = _opened(value)
+        response = _unwrap_response(value)
         if response is None:
-            yield Problem("a response is no object; it is kept as it is", where=f"response {number}")
+            yield Problem("a response is not an object; it is kept as it is", where=f"response {number}")
             yield Aside(UNKNOWN, dumps(value))
             continue
         id = as_text(response.get("_id")) or as_text(response.get("id")) or f"#{number}"
@@ -120,11 +122,11 @@ def _items(responses: Sequence[Json], leaf: str, document: Source) -> Iterator[I
     linked = any(as_text(each.get("parent_response_id")) in known for each in known.values())
     before = [None, *known]
     nodes = [
-        Node(id, as_text(each.get("parent_response_id")) or None if linked else parent, _role(each))
+        MessageNode(id, as_text(each.get("parent_response_id")) or None if linked else parent, _role(each))
         for (id, each), parent in zip(known.items(), before, strict=False)
     ]
     for step in walk(nodes, leaf or None):
-        yield told(
+        yield build_message(
             step,
             _role(known[step.node]),
             lambda id: (_content(known[id], document), moment(known[id].get("create_time"))),
@@ -145,14 +147,14 @@ def _content(response: Mapping[str, Json], document: Source) -> Content:
             kind = media_type("", url.partition("?")[0])
             parts.append(Media("image/*" if kind == UNTOLD else kind, url=url))
     for key in ("image_attachments", "file_attachments"):
-        parts += [_attached(value, key, document) for value in as_array(response.get(key)) or []]
+        parts += [_read_attachment(value, key, document) for value in as_array(response.get(key)) or []]
     used = ("message", "thinking_trace", "agent_thinking_traces")
     facts = {key: value for key, value in response.items() if key not in used and value is not None}
     return Content(tuple(parts) or (Text(""),), None, under(VENDOR, facts))
 
 
-def _attached(value: Json, key: str, document: Source) -> Media:
-    """A file by its id; its bytes lie in a folder of that name."""
+def _read_attachment(value: Json, key: str, document: Source) -> Media:
+    """Return a file by its id; its bytes lie in a folder of that name."""
     facts = as_object(value) or {}
     id = as_text(value) or as_text(facts.get("id")) or as_text(facts.get("file_id"))
     name = as_text(facts.get("file_name")) or as_text(facts.get("name"))

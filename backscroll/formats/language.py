@@ -1,4 +1,4 @@
-"""Which language a conversation is in, guessed from its letters: `zh`, `en`, or empty where that would be a mere guess."""
+"""Language detection from letters: `zh`, `en`, or empty if unclear."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENGLISH = frozenset(
 
 
 def language_of(text: str) -> str:
-    """`zh` or `en` where the letters say so clearly; empty for other languages and for too little text.
+    """Return `zh` or `en` where the letters are clear; empty for other languages or too little text.
 
     A Han character carries about as much as a short English word, so characters are weighed against words. Code and
     names in English inside Chinese sentences therefore do not tip the balance.

@@ -1,4 +1,4 @@
-"""What a target format cannot say, collected while writing.
+"""Losses: what a target format cannot hold, collected while writing.
 
 Owns: the `Problem`s of an export: one for each message whose flags, author or alternatives have no place in the target,
 one per kind for records of another tool that are left out. Refuses: silence.
@@ -11,14 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, Item, Problem
 
 #: Where a writer of parts says what it had to leave out.
 Note: TypeAlias = Callable[[str], None]
 
 
 def quiet(_: str) -> None:
-    """For callers who do not want to know."""
+    """Ignore problems."""
 
 
 def _none() -> Counter[str]:
@@ -26,7 +26,7 @@ def _none() -> Counter[str]:
 
 
 @dataclass(slots=True)
-class Unsaid:
+class ExportLosses:
     """The list of problems of one export, and where the writer is."""
 
     label: str  # the target, for people
@@ -35,7 +35,7 @@ class Unsaid:
     left_out: Counter[str] = field(default_factory=_none)
 
     def note(self, what: str) -> None:
-        """Something about the message that is being written."""
+        """Note a problem with the message that is being written."""
         self.problems.append(Problem(what, where=f"message {self.position}"))
 
     def flags(self, message: ForeignMessage, *, hidden: bool = False, author: bool = False) -> None:
@@ -52,12 +52,12 @@ class Unsaid:
             self.note(f"{self.label} has no names of speakers: {message.content.author!r} left out")
 
     def leave_out(self, item: Item) -> None:
-        """A record that has no place in the target; problems of the source are passed on."""
+        """Report a record that the target cannot hold; problems of the source are passed on."""
         if isinstance(item, Problem):
             self.problems.append(item)
         elif isinstance(item, Aside):
             self.left_out[f"record(s) of the kind {item.kind!r}"] += 1
-        elif isinstance(item, CodeChange):
+        elif isinstance(item, ForeignCodeChange):
             self.left_out["code change(s)"] += 1
 
     def close(self) -> None:

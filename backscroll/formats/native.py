@@ -2,7 +2,7 @@
 
 The first line says what the file is. Then come threads (parents before forks), the bytes that their messages refer to, and their
 events as they are sealed and linked. A body that plain UTF-8 cannot hold travels in base64. The engine checks every seal and
-every link before it believes a line. Every field is checked here as if somebody else had written it.
+every link before it believes a line. Every field is checked here as untrusted input.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LINES = ("thread", "event", "blob", "reply", "lesson")
 
 @dataclass(frozen=True, slots=True)
 class ThreadLine:
-    """What a file says about a thread apart from its events."""
+    """The line that describes a thread in a file."""
 
     id: str
     root: str
@@ -80,7 +80,7 @@ _EVENT: Mapping[str, Check] = {
 
 
 def header(kind: str, exported_at: str, threads: int) -> str:
-    """The first line."""
+    """Return the first line."""
     return dumps({"backscroll": VERSION, "kind": kind, "exported_at": exported_at, "threads": threads})
 
 
@@ -106,7 +106,7 @@ def checked_header(data: Mapping[str, Json]) -> str | None:
 
 
 def thread_from(data: Mapping[str, Json]) -> ThreadLine:
-    """The line about a thread; raises ValueError with the name of the field that cannot be."""
+    """Return the line about a thread; raises ValueError with the name of the field that cannot be."""
     forked = any(data.get(name) is not None for name in ("parent", *_AT))
     wrong = wrong_field(data, {**_THREAD, **(_FORK if forked else {})}, _AT)
     if wrong is None and not forked and data.get("fork_seq", 0) != 0:
@@ -118,7 +118,7 @@ def thread_from(data: Mapping[str, Json]) -> ThreadLine:
     if wrong is None and (data.get("parent") == data["thread"] or data["head"] <= data.get("fork_seq", 0)):
         wrong = "parent" if data.get("parent") == data["thread"] else "head"
     if wrong is not None:
-        raise ValueError(f"the field {wrong} is missing or not valid: {_shown(data.get(wrong))}")
+        raise ValueError(f"the field {wrong} is missing or not valid: {_show_value(data.get(wrong))}")
     position, message = data.get("fork_position"), data.get("fork_message")
     return ThreadLine(
         data["thread"],
@@ -133,13 +133,13 @@ def thread_from(data: Mapping[str, Json]) -> ThreadLine:
     )
 
 
-def _shown(value: Json) -> str:
+def _show_value(value: Json) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:59] + "…"
 
 
 def event_line(event: Event, *, forgotten: bool = False) -> str:
-    """One event of the log; `forgotten` says that its words are gone where the rest of the file does not."""
+    """Return one event of the log; `forgotten` says that its words are gone where the rest of the file does not."""
     data: dict[str, Json] = {
         "event": str(event.id),
         "kind": event.kind.value,
@@ -163,7 +163,7 @@ def event_line(event: Event, *, forgotten: bool = False) -> str:
 
 
 def _plain(body: bytes) -> Json:
-    """The body as a JSON value, where reading and writing it again gives the same bytes; else None."""
+    """Return the body as a JSON value, where reading and writing it again gives the same bytes; else None."""
     try:
         value = json.loads(body.decode("utf-8"))
     except ValueError:  # lone surrogates, which a UTF-8 file may not hold
@@ -176,7 +176,7 @@ def _bytes(value: Json) -> bytes:
 
 
 def event_from(data: Mapping[str, Json]) -> Event:
-    """The event that `event_line` wrote; raises ValueError where the line is damaged."""
+    """Return the event that `event_line` wrote; raises ValueError where the line is damaged."""
     sealed = "body" in data or "body64" in data
     once = {"body64": is_text} if "body64" in data else {}
     wrong = wrong_field(data, {**_EVENT, **once, **({"salt": is_salt} if sealed else {})}, {"target": is_ref})
@@ -187,7 +187,7 @@ def event_from(data: Mapping[str, Json]) -> Event:
     if wrong is None and data.get("forgotten", False) not in ((True, False) if not sealed else (False,)):
         wrong = "forgotten"
     if wrong is not None:
-        raise ValueError(f"the field {wrong} is missing or not valid: {_shown(data.get(wrong))}")
+        raise ValueError(f"the field {wrong} is missing or not valid: {_show_value(data.get(wrong))}")
     try:
         kind = Kind(data["kind"])
         body = _body(data)
@@ -216,15 +216,15 @@ def _body(data: Mapping[str, Json]) -> bytes | None:
 
 
 def blob_line(digest: str, data: bytes) -> str:
-    """Bytes that messages refer to."""
+    """Return bytes that messages refer to."""
     return dumps({"blob": digest, "data": base64.b64encode(data).decode("ascii")})
 
 
 def blob_from(data: Mapping[str, Json]) -> tuple[str, bytes]:
-    """The bytes that `blob_line` wrote; raises ValueError where they do not fit their name."""
+    """Return the bytes that `blob_line` wrote; raises ValueError where they do not fit their name."""
     wrong = wrong_field(data, {"blob": is_digest, "data": is_text}, {})
     if wrong is not None:
-        raise ValueError(f"the field {wrong} is missing or not valid: {_shown(data.get(wrong))}")
+        raise ValueError(f"the field {wrong} is missing or not valid: {_show_value(data.get(wrong))}")
     try:
         held = base64.b64decode(data["data"], validate=True)
     except (binascii.Error, ValueError) as error:

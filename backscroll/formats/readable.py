@@ -12,12 +12,12 @@ from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall
 
 
 def readable(parts: Iterable[Part]) -> str:
-    """All parts in order, a line break between them."""
+    """Return all parts in order, a line break between them."""
     return "\n".join(words for part in parts if (words := readable_part(part)))
 
 
 def readable_part(part: Part) -> str:
-    """One part as words; text as it is, everything else in square brackets or behind its name."""
+    """Return one part as words; text as it is, everything else in square brackets or behind its name."""
     match part:
         case Text():
             return part.text
@@ -35,7 +35,7 @@ def readable_part(part: Part) -> str:
 
 
 def arguments_text(call: ToolCall, indent: int | None = None) -> str:
-    """The arguments as the wire sent them where it sent text, as JSON otherwise."""
+    """Return the arguments as the wire sent them where it sent text, as JSON otherwise."""
     return call.arguments if isinstance(call.arguments, str) else dumps(call.arguments, indent)
 
 

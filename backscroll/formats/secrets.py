@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One secret: what it is, where it stands, and its first characters."""
+class SecretMatch:
+    """One secret: what it is, where it is, and its first characters."""
 
     kind: str
     start: int
@@ -29,7 +29,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class _SecretRule:
     """Secrets with a shape of their own. `needles`: one of them must be in the text for the pattern to be worth trying."""
 
     kind: str
@@ -39,8 +39,8 @@ class _Rule:
     fits: Callable[[str], bool] | None = None
 
 
-def _mixed(value: str) -> bool:
-    """Random letters have digits among them, and both cases or only hexadecimal ones; names of classes and files do not."""
+def _is_random(value: str) -> bool:
+    """Return random letters have digits among them, and both cases or only hexadecimal ones; names of classes and files do not."""
     body = value.rpartition("-")[2] if value.count("-") == 1 else value
     if not any(c.isdigit() for c in body):
         return False
@@ -71,9 +71,9 @@ def _url_password(value: str) -> bool:
 
 def _rule(
     kind: str, needles: str, pattern: str, group: int = 0, fits: Callable[[str], bool] | None = None
-) -> _Rule:
+) -> _SecretRule:
     # Never inside a longer run of letters, such as the base64 of an image.
-    return _Rule(kind, tuple(needles.split()), re.compile(r"(?<![A-Za-z0-9])" + pattern), group, fits)
+    return _SecretRule(kind, tuple(needles.split()), re.compile(r"(?<![A-Za-z0-9])" + pattern), group, fits)
 
 
 _PLACEHOLDER = re.compile(
@@ -101,29 +101,29 @@ _TAME = frozenset(
 _RULES = (
     _rule("anthropic-key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,}", fits=_no_example),
     _rule("openrouter-key", "sk-or-", r"sk-or-(?:v1-)?[A-Za-z0-9]{32,}", fits=_no_example),
-    _rule("openai-key", "sk-", r"sk-(?!ant-|or-)(?:(?:proj|svcacct|admin)-)?[A-Za-z0-9_-]{20,}", fits=_mixed),
+    _rule("openai-key", "sk-", r"sk-(?!ant-|or-)(?:(?:proj|svcacct|admin)-)?[A-Za-z0-9_-]{20,}", fits=_is_random),
     _rule("google-key", "AIza", r"AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])", fits=_no_example),
     _rule("google-token", "ya29. GOCSPX-", r"(?:ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{28})"),
     _rule("aws-key", "AKIA ASIA", r"(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9])", fits=_no_example),
     _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,255}", fits=_no_example),
     _rule("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{36,255}", fits=_no_example),
     _rule("gitlab-token", "glpat- gldt- glrt-", r"gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,}", fits=_no_example),
-    _rule("slack-token", "xox xapp-", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{20,}", fits=_mixed),
+    _rule("slack-token", "xox xapp-", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{20,}", fits=_is_random),
     _rule("slack-webhook", "hooks.slack.com", r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,}", fits=_no_example),
     _rule("stripe-key", "k_live_ k_test_", r"[srp]k_(?:live|test)_[A-Za-z0-9]{16,}", fits=_no_example),
     _rule("stripe-key", "whsec_", r"whsec_[A-Za-z0-9+/]{24,}={0,2}", fits=_no_example),
-    _rule("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])", fits=_mixed),
+    _rule("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])", fits=_is_random),
     _rule("pypi-token", "pypi-AgE", r"pypi-AgE[A-Za-z0-9_-]{50,}"),
-    _rule("huggingface-token", "hf_", r"hf_[A-Za-z0-9]{30,}", fits=_mixed),
-    _rule("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{40,}", fits=_mixed),
-    _rule("xai-key", "xai-", r"xai-[A-Za-z0-9]{40,}", fits=_mixed),
-    _rule("replicate-token", "r8_", r"r8_[A-Za-z0-9]{37}", fits=_mixed),
+    _rule("huggingface-token", "hf_", r"hf_[A-Za-z0-9]{30,}", fits=_is_random),
+    _rule("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{40,}", fits=_is_random),
+    _rule("xai-key", "xai-", r"xai-[A-Za-z0-9]{40,}", fits=_is_random),
+    _rule("replicate-token", "r8_", r"r8_[A-Za-z0-9]{37}", fits=_is_random),
     _rule("digitalocean-token", "dop_v1_", r"dop_v1_[a-f0-9]{64}"),
     _rule("sendgrid-key", "SG.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
     _rule("telegram-token", ":AA", r"\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
     _rule("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
-    # The body follows at once; a header alone, as in code that looks for keys, is no secret. `\n` may be two characters.
-    _Rule(
+    # The body follows at once; a header alone, as in code that looks for keys, is not a secret. `\n` may be two characters.
+    _SecretRule(
         "private-key",
         ("PRIVATE KEY",),
         re.compile(
@@ -181,21 +181,21 @@ _WORDS = re.compile(r"[A-Za-z]+\d{0,2}(?:[-_.:/ ][A-Za-z]*\d{0,2})*")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|[./~]|[A-Za-z]:[\\/]")
 
 
-def find_secrets(text: str) -> list[Finding]:
-    """Every secret in the text, in order; where two rules see the same characters, the more telling one counts."""
-    found: list[Finding] = []
+def find_secrets(text: str) -> list[SecretMatch]:
+    """Return every secret in the text, in order; where two rules see the same characters, the more telling one counts."""
+    found: list[SecretMatch] = []
     taken: list[tuple[int, int]] = []  # sorted, without overlaps
     for kind, start, end in _candidates(text):
         at = bisect_left(taken, (start, end))
         free = (at == len(taken) or taken[at][0] >= end) and (at == 0 or taken[at - 1][1] <= start)
         if free:
             taken.insert(at, (start, end))
-            found.append(Finding(kind, start, end, masked(text[start:end])))
+            found.append(SecretMatch(kind, start, end, mask_secret(text[start:end])))
     return sorted(found, key=lambda finding: finding.start)
 
 
-def masked(secret: str) -> str:
-    """The first characters and an ellipsis: enough to recognise one's own key, too little to use it."""
+def mask_secret(secret: str) -> str:
+    """Return the first characters and an ellipsis: enough to recognise one's own key, too little to use it."""
     return secret[: 4 if len(secret) >= 8 else 1] + "…"
 
 
@@ -206,7 +206,7 @@ def _candidates(text: str) -> Iterator[tuple[str, int, int]]:
                 if rule.fits is None or rule.fits(match[rule.group]):
                     yield rule.kind, *match.span(rule.group)
     for name in _NAMES:
-        yield from _assigned(text, name)
+        yield from _find_assigned_secrets(text, name)
     for kind, word in _CHINESE:
         for end in _ends(text, word):
             match = _SAID.match(text, end)
@@ -221,7 +221,7 @@ def _ends(text: str, needle: str) -> Iterator[int]:
         at = text.find(needle, at + len(needle))
 
 
-def _assigned(text: str, name: _Name) -> Iterator[tuple[str, int, int]]:
+def _find_assigned_secrets(text: str, name: _Name) -> Iterator[tuple[str, int, int]]:
     for end in _ends(text, name.needle):
         match = _ASSIGNED.match(text, end)
         if not match:
@@ -237,12 +237,12 @@ def _assigned(text: str, name: _Name) -> Iterator[tuple[str, int, int]]:
 
 
 def _is_code(value: str) -> bool:
-    """A bare value is as often a variable as a secret."""
+    """Return a bare value is as often a variable as a secret."""
     return bool(_REFERENCE.fullmatch(value)) or value.startswith(("&", "*", "!", "@", "|", "+"))
 
 
 def _secretive(value: str, kind: str, least: int) -> bool:
-    """True where a value looks like something that somebody wanted to keep to themselves."""
+    """Return True if a value looks like a secret."""
     if len(value) < least or _PLACEHOLDER.search(value) or _ADDRESS.match(value):
         return False
     digits = sum(c.isdigit() for c in value)
@@ -256,6 +256,6 @@ def _secretive(value: str, kind: str, least: int) -> bool:
 
 
 def _entropy(value: str) -> float:
-    """Bits per character; words and repetitions have few, random letters many."""
+    """Return bits per character; words and repetitions have few, random letters many."""
     counts = Counter(value)
     return -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())

@@ -1,4 +1,4 @@
-"""What every format is made of: how it is recognised, read and written.
+"""The shape of a format: detection, reading, writing.
 
 A format module defines one module-level `FORMAT: Format`. Readers never open files: they get a `Source`. Writers never
 open files either: they yield text. What a writer cannot say in its format it reports as `Problem`s, never drops silently.
@@ -13,12 +13,12 @@ from typing import Protocol, TypeAlias
 from backscroll.vocab.foreign import ForeignThread, Problem
 
 
-class Overlong(str):
-    """What stands for a line that is longer than the limit, and was not read."""
+class OverlongLine(str):
+    """A placeholder for a line that exceeds the limit and was not read."""
 
     __slots__ = ("why",)
 
-    def __new__(cls, size: int, longest: int) -> Overlong:
+    def __new__(cls, size: int, longest: int) -> OverlongLine:
         """Say how long it was."""
         why = (
             f"the line has {size:,} characters, and the limit is {longest:,}: raise `longest_line` to read it"
@@ -31,7 +31,7 @@ class Overlong(str):
 
 
 class Source(Protocol):
-    """A file or a folder that somebody wants to import; every call starts again from the beginning."""
+    """A file or folder to import; every call starts again from the beginning."""
 
     @property
     def name(self) -> str:
@@ -49,31 +49,31 @@ class Source(Protocol):
         ...
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Numbered lines (from 1) without line ends; a BOM is removed; undecodable bytes become U+FFFD."""
+        """Yield numbered lines (from 1) without line ends; a BOM is removed; undecodable bytes become U+FFFD."""
         ...
 
     def text(self) -> str:
-        """The whole file as text; a BOM is removed."""
+        """Return the whole file as text; a BOM is removed."""
         ...
 
     def chunks(self) -> Iterator[str]:
-        """The file as text in pieces of moderate size, for incremental parsers."""
+        """Yield the file as text in pieces of moderate size, for incremental parsers."""
         ...
 
     def head(self, characters: int = 65536) -> str:
-        """The first characters of the file."""
+        """Return the first characters of the file."""
         ...
 
     def data(self, most: int = -1) -> bytes:
-        """The raw bytes, for attachments and packed files; no more than `most` where that is not negative."""
+        """Return the raw bytes, for attachments and packed files; no more than `most` where that is not negative."""
         ...
 
     def child(self, name: str) -> Source | None:
-        """A file or folder inside this folder (`/` allowed), or beside this file for `../name`; None where absent."""
+        """Return a file or folder inside this folder (`/` allowed), or beside this file for `../name`; None where absent."""
         ...
 
     def children(self) -> tuple[str, ...]:
-        """The names inside this folder, sorted."""
+        """Return the names inside this folder, sorted."""
         ...
 
 
@@ -82,8 +82,8 @@ Blobs: TypeAlias = Callable[[str], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What a writer gives back: the pieces of text in order, and afterwards what the format could not say.
+class FormatOutput:
+    """The output of a writer: pieces of text in order, then what the format could not hold.
 
     `problems` is complete only once `text` has been read to the end.
     """
@@ -103,4 +103,4 @@ class Format:
     read: Callable[
         [Source], Iterable[ForeignThread]
     ]  # raises FormatError only where nothing at all can be read
-    write: Callable[[ForeignThread, Blobs], Written] | None = None  # None: import only
+    write: Callable[[ForeignThread, Blobs], FormatOutput] | None = None  # None: import only

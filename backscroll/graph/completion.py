@@ -1,9 +1,8 @@
 """Complete nodes: what the text does not say comes from the world description, then from the type, marked as inferred.
 
-Owns where a missing attribute may come from, in this order: the entry about the node, entries about its kind ("all elves are
-…"), its place and its group, defaults of its type. Everything added names its reason and ranks below anything said;
-nothing that was said or set by a person is touched. Owns also the shape in which whole nodes are shown. Refuses guessing
-beyond that. Before: `world`, `derive/extract/ontology`. After: `fold` (views), `telling`, `exports`.
+Owns where a missing attribute may come from, in this order: the entry about the node, entries about its kind ("all elves are …"),
+its place and its group, defaults of its type. Everything added names its reason and ranks below anything said; nothing that was
+said or set by a person is touched. Owns also the shape in which whole nodes are shown. Not here: guessing beyond that.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from backscroll.vocab.part import Json
 NOWHERE = Ref("0" * 32, 0)
 
 
-class _Source(NamedTuple):
+class _WorldSource(NamedTuple):
     """One thing that the world states, and the entry it stands in."""
 
     predicate: str
@@ -38,20 +37,20 @@ class _Source(NamedTuple):
 class WorldIndex:
     """A world description made ready for looking things up."""
 
-    by_name: Mapping[str, tuple[_Source, ...]]  # plain name → what is stated about it
+    by_name: Mapping[str, tuple[_WorldSource, ...]]  # plain name → what is stated about it
     kinds: Mapping[
-        str, tuple[tuple[str, tuple[_Source, ...]], ...]
-    ]  # by how they end, the most telling first
+        str, tuple[tuple[str, tuple[_WorldSource, ...]], ...]
+    ]  # by how they end, the most distinctive first
     types: Mapping[str, str]
     forms: Mapping[str, str]  # names in the singular → plain names, where only one is meant
 
-    def named(self, name: str) -> str:
-        """The plain name under which the world speaks of something; itself where it does not."""
+    def resolve_name(self, name: str) -> str:
+        """Return the plain name under which the world speaks of something; itself where it does not."""
         key = plain(name)
         return key if key in self.by_name else self.forms.get(form_of(name), key)
 
-    def about_kind(self, value: str) -> Iterator[_Source]:
-        """What is stated about kinds that cover a value, the nearest kind first."""
+    def about_kind(self, value: str) -> Iterator[_WorldSource]:
+        """Yield what is stated about kinds that cover a value, the nearest kind first."""
         for kind, sources in self.kinds.get(_ending(value), ()):
             if covers(kind, value):
                 yield from sources
@@ -70,16 +69,16 @@ def _names(section: str, field: str) -> tuple[str, ...]:
 
 def world_index(world: Sequence[WorldEntry]) -> WorldIndex:
     """Ready a world description; entries that are switched off say nothing."""
-    by_name: dict[str, list[_Source]] = {}
-    kinds: dict[str, tuple[str, list[_Source]]] = {}
+    by_name: dict[str, list[_WorldSource]] = {}
+    kinds: dict[str, tuple[str, list[_WorldSource]]] = {}
     known: dict[str, str] = {}
     for entry in world:
         if not entry.enabled:
             continue
-        own = [_Source(p, v, entry) for p, v in entry.attributes]
-        passing: dict[str, list[_Source]] = {}
+        own = [_WorldSource(p, v, entry) for p, v in entry.attributes]
+        passing: dict[str, list[_WorldSource]] = {}
         for who, name, value in entry.also:
-            passing.setdefault(who, []).append(_Source(name, value, entry))
+            passing.setdefault(who, []).append(_WorldSource(name, value, entry))
         names = entry.names or entry.keys
         for name, sources, kind in [
             *((each, own, entry.type) for each in names),
@@ -92,7 +91,7 @@ def world_index(world: Sequence[WorldEntry]) -> WorldIndex:
         for each in names if entry.type else ():
             known.setdefault(plain(each), entry.type)
     ranked = sorted(kinds.items(), key=lambda item: (-_telling(item[1][0]), item[0]))
-    ends: dict[str, list[tuple[str, tuple[_Source, ...]]]] = {}
+    ends: dict[str, list[tuple[str, tuple[_WorldSource, ...]]]] = {}
     for _, (name, sources) in ranked:
         if sources:
             ends.setdefault(_ending(name), []).append((name, tuple(sources)))
@@ -112,13 +111,13 @@ def _forms(names: Iterable[str]) -> dict[str, str]:
 
 
 def _ending(kind: str) -> str:
-    """What a kind and every value that it covers have in common: the word they are about, the last sign of Chinese."""
+    """Return what a kind and every value that it covers have in common: the word they are about, the last sign of Chinese."""
     head = kind_words(kind)[0]
     return head[-1:] if is_han(head) else head
 
 
 def _telling(kind: str) -> int:
-    """The more words, the nearer: "forest elves" before "elves"."""
+    """Return the more words, the nearer: "forest elves" before "elves"."""
     return len(plain(kind)) if is_han(kind) else len(kind_words(kind)[1])
 
 
@@ -127,14 +126,14 @@ _ready: tuple[tuple[Sequence[WorldEntry], WorldIndex], ...] = ()
 
 
 def let_go() -> None:
-    """Drop the descriptions that are kept ready; whoever forgets words calls this."""
+    """Drop the descriptions that are kept ready; called when text is erased."""
     global _ready
     _ready = ()
     kind_words.cache_clear()
 
 
 def _index(world: Sequence[WorldEntry]) -> WorldIndex:
-    """The index of a description. Those of the last tuples are kept, because a whole graph asks with the same one."""
+    """Return the index of a description. Those of the last tuples are kept, because a whole graph asks with the same one."""
     global _ready
     for held, index in _ready:
         if held is world:
@@ -145,22 +144,25 @@ def _index(world: Sequence[WorldEntry]) -> WorldIndex:
     return made
 
 
-def completed(
+def complete_node(
     node: NodeView,
     world: Sequence[WorldEntry],
     options: Options,
     refused: Callable[[Fact], bool] | None = None,
 ) -> NodeView:
-    """The node with what can be inferred about it; the node itself where nothing may be. `refused` says of a fact that a person
-    does not want it (a forbidden one is not inferred again)."""
+    """Return the node with what can be inferred about it; the node itself where nothing may be. `refused` says of a fact that a
+    person does not want it (a forbidden one is not inferred again).
+    """
     if not options.auto_infer or options.min_attributes <= 0:
         return node
     attributes, relations = list(node.attributes), list(node.relations)
     kind = node.type
     if options.use_world and world:
         index = _index(world)
-        kind = kind or next((t for n in _called(node) if (t := index.types.get(index.named(n)))), "")
-        for source, how in _stated(node, index):
+        kind = kind or next(
+            (t for n in _iter_names(node) if (t := index.types.get(index.resolve_name(n)))), ""
+        )
+        for source, how in _find_world_facts(node, index):
             fact = _of_world(node, source, how, attributes, relations)
             if fact is not None and not (refused and refused(fact)):
                 (relations if fact.object else attributes).append(fact)
@@ -171,7 +173,7 @@ def completed(
     for name, value in _defaults(kind, language):
         if len(have) >= options.min_attributes:
             break
-        fact = _inferred(node, name, value, Rank.DEFAULT, f"default of type {kind or 'thing'}")
+        fact = _make_inferred_fact(node, name, value, Rank.DEFAULT, f"default of type {kind or 'thing'}")
         if name not in have and not (refused and refused(fact)):
             have.add(name)
             attributes.append(fact)
@@ -179,17 +181,17 @@ def completed(
 
 
 def _han(name: str) -> bool:
-    """True for a name in Chinese characters: what is assumed of its bearer is said in the same language."""
+    """Return True for a name in Chinese characters: what is assumed of its bearer is said in the same language."""
     return any("\u4e00" <= sign <= "\u9fff" for sign in name)
 
 
-def _called(node: NodeView) -> Iterator[str]:
+def _iter_names(node: NodeView) -> Iterator[str]:
     yield from (node.name, *node.aliases, node.id)
 
 
-def _stated(node: NodeView, index: WorldIndex) -> Iterator[tuple[_Source, str]]:
-    """What the world states that holds for a node, the nearest first, and why it does."""
-    own = [source for name in _called(node) for source in index.by_name.get(index.named(name), ())]
+def _find_world_facts(node: NodeView, index: WorldIndex) -> Iterator[tuple[_WorldSource, str]]:
+    """Yield what the world states that holds for a node, the nearest first, and why it does."""
+    own = [source for name in _iter_names(node) for source in index.by_name.get(index.resolve_name(name), ())]
     for source in dict.fromkeys(own):
         yield source, ""
     facts = [(fact.predicate, fact.value) for fact in node.attributes]
@@ -215,9 +217,9 @@ def _stated(node: NodeView, index: WorldIndex) -> Iterator[tuple[_Source, str]]:
 
 
 def _of_world(
-    node: NodeView, source: _Source, how: str, attributes: Sequence[Fact], relations: Sequence[Fact]
+    node: NodeView, source: _WorldSource, how: str, attributes: Sequence[Fact], relations: Sequence[Fact]
 ) -> Fact | None:
-    """What the world states, unless something is known already."""
+    """Return what the world states, unless something is known already."""
     entry = source.entry
     where = f"{entry.source}: {entry.name}" if entry.source and entry.source != entry.name else entry.name
     note = f"world: {where}" + (f" ({how})" if how else "")
@@ -227,17 +229,19 @@ def _of_world(
         said = [fact for fact in relations if fact.predicate == source.predicate]
         if not other or other == node.id or (said and single) or any(fact.object == other for fact in said):
             return None
-        return _inferred(node, source.predicate, source.value, Rank.WORLD, note, other)
+        return _make_inferred_fact(node, source.predicate, source.value, Rank.WORLD, note, other)
     said = [fact for fact in attributes if fact.predicate == source.predicate]
     surer = any(fact.rank in (Rank.PERSON, Rank.SAID) for fact in said)
     if surer or (said and single) or source.predicate == "name":
         return None
     if any(plain(fact.value) == plain(source.value) for fact in said):
         return None
-    return _inferred(node, source.predicate, source.value, Rank.WORLD, note)
+    return _make_inferred_fact(node, source.predicate, source.value, Rank.WORLD, note)
 
 
-def _inferred(node: NodeView, name: str, value: str, rank: Rank, note: str, other: str = "") -> Fact:
+def _make_inferred_fact(
+    node: NodeView, name: str, value: str, rank: Rank, note: str, other: str = ""
+) -> Fact:
     evidence = (Evidence(node.first or NOWHERE, note=note),)
     sure = 0.6 if rank is Rank.WORLD else 0.3
     return Fact(node.id, name, value, other, rank, node.first, evidence=evidence, sure=sure)
@@ -259,9 +263,10 @@ def _defaults(kind: str, language: str) -> Iterator[tuple[str, str]]:
 def seed_shape(
     node: NodeView, number: Callable[[Ref], int], named: Callable[[str], str] = str
 ) -> dict[str, Json]:
-    """A node as the design notes draw it: what it is, how it stands in the world, when it was met, and what of this is inferred.
+    """Return a node as the design notes draw it: what it is, how it stands in the world, when it was met, and what of this is
+    inferred.
 
-    `named` tells what another node is called, by its id.
+    `resolve_name` says what another node is called, by its id.
     """
     renamed = cast("Mapping[str, str]", _table()["shape"]["types"])
     values: dict[str, Json] = {"name": node.name}
@@ -301,7 +306,7 @@ def _first_relation(relations: Sequence[Fact], wanted: Sequence[str]) -> Fact | 
 
 
 def _history(node: NodeView, number: Callable[[Ref], int]) -> list[Json]:
-    """The turns that speak of a node, each with a short line: the first sentence that something said there rests on."""
+    """Return the turns that speak of a node, each with a short line: the first sentence that something said there rests on."""
     lines: dict[Ref, str] = {}
     for fact in (*node.attributes, *node.relations):
         for evidence in fact.evidence:

@@ -1,9 +1,8 @@
 """The graph: a fold of what the live turns say, in order, latest wins, with the person's own changes on top.
 
 Never patched: putting or dropping a turn gives exactly the graph that would be built from the turns that are left, so a fact
-comes back when what superseded it goes, and nothing of a dropped turn remains. Reading is lazy: a node is folded when
-somebody looks at it and kept until a change touches it. Refuses to know stores, clocks and models. Before: `graph/weave`,
-`graph/facts`, `graph/reading/nodes`. After: `engine/knowledge/graph`.
+comes back when what superseded it goes, and nothing of a dropped turn remains. Reading is lazy: a node is folded when it is read
+and kept until a change touches it. Does not know stores, clocks and models.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.graph import complete
+from backscroll.graph import completion
+from backscroll.graph.dependencies import ChangingGraphState
 from backscroll.graph.naming import names
-from backscroll.graph.naming.group import Group
-from backscroll.graph.naming.identity import owned
-from backscroll.graph.predicates import direction, named
+from backscroll.graph.naming.group import NameGroup
+from backscroll.graph.naming.identity import split_owner
+from backscroll.graph.predicates import direction, normalize_predicate
 from backscroll.graph.reading.conflicts import conflicts
 from backscroll.graph.reading.lookup import Lookup
 from backscroll.graph.reading.nodes import all_facts, surroundings, view_of
@@ -23,15 +23,14 @@ from backscroll.graph.reading.suggestions import questions, suggestions
 from backscroll.graph.reading.view import (
     Contradiction,
     Fact,
+    MergeSuggestion,
     Neighbourhood,
     NodeView,
     Options,
     Question,
     Rank,
-    Suggestion,
     WorldEntry,
 )
-from backscroll.graph.weave import Weave
 from backscroll.graph.world import nodes as nodes_of_world
 from backscroll.graph.world.nodes import world_node, world_nodes
 from backscroll.graph.world.words import form_of
@@ -40,7 +39,7 @@ from backscroll.vocab.ids import Ref
 
 
 class Graph:
-    """What the turns say about the world, as it stands."""
+    """What the turns say about the world, in its current state."""
 
     def __init__(
         self,
@@ -53,10 +52,10 @@ class Graph:
         self._world = tuple(world)
         self._overrides = tuple(overrides)
         layer = self._overrides if options.preserve_user_edits else ()
-        self._weave = Weave(layer, options.user, options.character)
+        self._weave = ChangingGraphState(layer, options.user, options.character)
         self._lookup = Lookup(self._weave)
         self._conflicts: list[Contradiction] | None = None
-        self._suggestions: list[Suggestion] | None = None
+        self._suggestions: list[MergeSuggestion] | None = None
         self._weave.change(list(turns))
 
     # Changing what it is made of.
@@ -95,12 +94,12 @@ class Graph:
     # Finding.
 
     def find(self, name: str) -> str | None:
-        """The id of the node with this id, readable id, name or alias; None where there is none, or more than one."""
-        found = self._found(name)
+        """Return the id of the node with this id, readable id, name or alias; None if there is none, or more than one."""
+        found = self._find_groups(name)
         return self._id(found[0]) if len(found) == 1 else None
 
-    def _found(self, name: str) -> list[Group]:
-        """Every node that a name can mean."""
+    def _find_groups(self, name: str) -> list[NameGroup]:
+        """Return every node that a name can mean."""
         exact = self._lookup.exact(name)
         if exact is not None:
             return [exact]
@@ -108,8 +107,8 @@ class Graph:
         near = self._lookup.by_readable(asked)
         return [g for g in near if self._view(g).readable == asked]
 
-    def _one(self, name: str) -> Group:
-        found = self._found(name)
+    def _one(self, name: str) -> NameGroup:
+        found = self._find_groups(name)
         if not found:  # a part of a name will do for people: the only John, or which of them
             found = [g for g in self._lookup.by_part(name) if self._weave.type(g) == "person"]
         if len(found) == 1:
@@ -128,7 +127,7 @@ class Graph:
         )
 
     def node(self, name: str) -> NodeView:
-        """A node by its id, readable id, name or alias."""
+        """Return a node by its id, readable id, name or alias."""
         try:
             return self._view(self._one(name))
         except NotFound:
@@ -137,18 +136,19 @@ class Graph:
             return told
 
     def _hides(self, told: NodeView) -> bool:
-        """True for a node of the world that a person deleted, or that the conversation calls by another name."""
+        """Return True for a node of the world that a person deleted, or that the conversation calls by another name."""
         return self._weave.layer.hides((told.id,)) or self._lookup.exact(told.name) is not None
 
     def ids(self) -> list[str]:
-        """Ids of all nodes, in order of first appearance."""
+        """Return ids of all nodes, in order of first appearance."""
         return [self._id(group) for group in self._weave.groups()]
 
     def nodes(
         self, *, type: str = "", text: str = "", limit: int | None = None, candidates: bool = False
     ) -> list[NodeView]:
-        """Nodes in order of appearance: of a type, with some text in a name or a value; with `candidates` also those of which
-        it is not sure that they are names."""
+        """Return nodes in order of appearance: of a type, with some text in a name or a value; with `candidates` also those of
+        which it is not sure that they are names.
+        """
         out: list[NodeView] = []
         wanted = text.casefold()
         for group in self._weave.groups(candidates=candidates):
@@ -162,7 +162,7 @@ class Graph:
         return [*out, *self._of_world(type, wanted, None if limit is None else limit - len(out))]
 
     def _of_world(self, type: str, wanted: str, most: int | None) -> list[NodeView]:
-        """Nodes that the world alone speaks of."""
+        """Return nodes that the world alone speaks of."""
         told = world_nodes(self._world, self._options)
         if not told or most == 0:
             return []
@@ -181,40 +181,40 @@ class Graph:
         ]
         return fresh[:most]
 
-    def mentioned(self, text: str) -> list[str]:
-        """Ids of nodes whose names occur in a text, in its order; of several names at one place the longest counts."""
-        return [self._id(group) for group in self._lookup.mentioned(text)]
+    def find_mentioned_nodes(self, text: str) -> list[str]:
+        """Return ids of nodes whose names occur in a text, in its order; of several names at one place the longest counts."""
+        return [self._id(group) for group in self._lookup.find_mentioned_nodes(text)]
 
     def members(self, name: str) -> tuple[str, ...]:
-        """The keys that are one node with this name; a change may hang on any of them."""
+        """Return the keys that are one node with this name; a change may hang on any of them."""
         return tuple(key for key in self._one(name).members if self._weave.lives(key))
 
     # Looking.
 
     def around(self, names: Sequence[str], *, depth: int = 1, limit: int = 40) -> Neighbourhood:
-        """Nodes around some, the nearest first, and the relations between them."""
+        """Return nodes around some, the nearest first, and the relations between them."""
         starts = {id(group): group for group in (self._one(name) for name in names)}
         return surroundings(self._weave, list(starts.values()), depth, limit, self._world, self._options)
 
     def history(self, name: str, predicate: str = "") -> list[Fact]:
-        """All values that ever held, the oldest first, with the turns since when and until when."""
-        return all_facts(self._weave, self._one(name), named(predicate))
+        """Return all values that ever held, the oldest first, with the turns since when and until when."""
+        return all_facts(self._weave, self._one(name), normalize_predicate(predicate))
 
     def why(self, name: str, predicate: str = "", object: str = "") -> list[Fact]:  # noqa: A002
-        """What is held about a node (a predicate, a value or another node) with the sentences it rests on."""
+        """Return what is held about a node (a predicate, a value or another node) with the sentences it rests on."""
         group = self._one(name)
         view = self._view(group)
-        known = [f for f in all_facts(self._weave, group, named(predicate)) if f.current]
+        known = [f for f in all_facts(self._weave, group, normalize_predicate(predicate)) if f.current]
         known += [f for f in (*view.attributes, *view.relations) if f.rank in (Rank.WORLD, Rank.DEFAULT)]
         if predicate:
-            known = [f for f in known if f.predicate == named(predicate)]
+            known = [f for f in known if f.predicate == normalize_predicate(predicate)]
         if not object:
             return known
         other = self.find(object) or object
         return [f for f in known if f.object == other or f.value.casefold() == object.strip().casefold()]
 
     def at(self, position: bytes) -> Graph:
-        """What was held when the turn at this position had been said; a person's changes hold at any time."""
+        """Return what was held when the turn at this position had been said; a person's changes hold at any time."""
         turns = [said.turn for said in self._weave.turns.values() if said.turn.position <= position]
         return Graph(turns, self._overrides, self._world, self._options)
 
@@ -226,28 +226,24 @@ class Graph:
             self._conflicts = conflicts(self._weave)
         return list(self._conflicts)
 
-    def suggestions(self) -> list[Suggestion]:
-        """Nodes that may be one, the likeliest first."""
+    def suggestions(self) -> list[MergeSuggestion]:
+        """Return nodes that may be one, the likeliest first."""
         if self._suggestions is None:
             self._suggestions = suggestions(self._weave, self._world)
         return list(self._suggestions)
 
     def questions(self) -> list[Question]:
-        """What only the person can settle."""
+        """Return what only the person can settle."""
         return questions(self._weave, self.conflicts(), self.suggestions(), self._view)
 
     @property
     def unsettled(self) -> int:
-        """Claims whose pronoun could stand for nobody; they are left out."""
+        """Claims whose pronoun fits no node; they are left out."""
         return self._weave.unsettled
 
     # Turns.
 
-    def introduced(self, opening: Ref) -> list[str]:
-        """Ids of the nodes that a turn brings in: no earlier turn speaks of them."""
-        return [self._id(group) for group in self._introduced(opening)]
-
-    def _introduced(self, opening: Ref) -> list[Group]:
+    def _find_introduced_groups(self, opening: Ref) -> list[NameGroup]:
         said = self._weave.turns.get(opening)
         if said is None:
             return []
@@ -257,29 +253,31 @@ class Graph:
         ]
         return sorted(first, key=self._weave.first)
 
-    def affected(self, opening: Ref) -> list[Ref]:
+    def find_affected_turns(self, opening: Ref) -> list[Ref]:
         """Later turns that speak of what a turn brings in, in order."""
-        found = {ref for group in self._introduced(opening) for ref in self._weave.openings(group)}
+        found = {
+            ref for group in self._find_introduced_groups(opening) for ref in self._weave.openings(group)
+        }
         found.discard(opening)
         return sorted(found, key=lambda ref: self._weave.turns[ref].place)
 
-    def _id(self, group: Group) -> str:
+    def _id(self, group: NameGroup) -> str:
         return self._weave.first(group)[1]
 
-    def _view(self, group: Group) -> NodeView:
+    def _view(self, group: NameGroup) -> NodeView:
         return view_of(self._weave, group, self._world, self._options)
 
 
 def let_go() -> None:
-    """Drop words that are kept in memory beside any graph; whoever forgets words calls this."""
+    """Drop words that are kept in memory beside any graph; called when text is erased."""
     names.let_go()
-    complete.let_go()
+    completion.let_go()
     nodes_of_world.let_go()
-    owned.cache_clear()
+    split_owner.cache_clear()
     direction.cache_clear()
-    named.cache_clear()
+    normalize_predicate.cache_clear()
 
 
 def _words(view: NodeView) -> list[str]:
-    """Every word by which a node may be looked for."""
+    """Return every word by which a node may be looked for."""
     return [view.name, view.id, view.readable, *view.aliases, *(fact.value for fact in view.attributes)]

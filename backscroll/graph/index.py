@@ -1,8 +1,8 @@
 """What the turns say, taken apart and found by name: lines, mentions, votes on types.
 
 Owns storage that can be filled and emptied turn by turn, nothing that has to be judged: who a pronoun means is
-`graph/naming/pronouns`, which names are one node is `graph/naming/identity`. Every count is whole, so that taking away what was put in
-leaves exactly what was there. Before: `graph/naming/names`. After: `graph/weave`.
+`graph/naming/pronouns`, which names are one node is `graph/naming/identity`. Every count is whole, so that taking away what was
+put in leaves exactly what was there.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from backscroll.graph.naming.doubts import doubted
+from backscroll.graph.naming.doubts import find_doubted_attributes
+from backscroll.graph.naming.evidence import proofs
 from backscroll.graph.naming.names import both_scripts, gender_of, key_of, pronoun_of
-from backscroll.graph.naming.proof import proofs
-from backscroll.graph.predicates import direction, named
+from backscroll.graph.predicates import direction, normalize_predicate
 from backscroll.vocab.assertion import LEANS, PRONOUN, Assertion, Claim, TurnClaims
 from backscroll.vocab.ids import Ref
 
@@ -25,14 +25,14 @@ Order: TypeAlias = tuple[int, bytes, Ref, int]
 SURE = 0.5
 #: Attributes that are names.
 NAMING = frozenset({"name", "nickname", "full_name", "alias"})
-_NOTHING: dict[Ref, list[Line]] = {}
-#: Whom a call by name means: settled over the whole conversation (`graph/naming/calling`).
+_NOTHING: dict[Ref, list[ClaimLine]] = {}
+#: Whom a call by name means: settled over the whole conversation (`graph/naming/vocatives`).
 CALLED = PRONOUN + "you"
 #: Whom the turn before asked about, where this one gives a bare answer.
 ASKED = PRONOUN + "asked"
 
 
-class Line:
+class ClaimLine:
     """One claim with its names settled, in the direction in which its predicate is folded."""
 
     __slots__ = ("claim", "flipped", "kind", "object", "opening", "order", "predicate", "subject")
@@ -64,7 +64,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Raw:
+class RawClaim:
     """One claim as it was read, before pronouns are settled. A name is a key, a pronoun has its mark."""
 
     claim: Assertion
@@ -78,7 +78,7 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class MessageSpeaker:
     """One message of a turn: who speaks, whom they call by name, which other names they use."""
 
     speaker: str
@@ -88,13 +88,13 @@ class Voice:
 
 
 @dataclass(slots=True)
-class Said:
+class TurnEntry:
     """One turn, read: what is local to it, and (once pronouns are settled) its lines."""
 
     turn: TurnClaims
-    raws: list[Raw]
+    raws: list[RawClaim]
     pronouns: bool
-    lines: list[Line] = field(default_factory=list["Line"])
+    lines: list[ClaimLine] = field(default_factory=list["ClaimLine"])
     mentions: tuple[str, ...] = ()  # keys in order, each where it was mentioned last
     speakers: tuple[str, ...] = ()
     echoes: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
@@ -104,7 +104,7 @@ class Said:
     unsettled: int = 0
     settled: bool = False  # the fields above are filled in
     proofs: dict[str, int] = field(default_factory=dict[str, int])  # how much it says for each name
-    voices: tuple[Voice, ...] = ()
+    voices: tuple[MessageSpeaker, ...] = ()
     doubts: tuple[tuple[str, str], ...] = ()  # names, and attributes of which it speaks against the default
 
     @property
@@ -113,9 +113,9 @@ class Said:
         return (self.turn.position, self.turn.opening)
 
 
-def read(turn: TurnClaims, split: Mapping[str, str]) -> Said:
+def read(turn: TurnClaims, split: Mapping[str, str]) -> TurnEntry:
     """Take a turn apart; `split` says which keys a person gave to another node in this turn."""
-    raws: list[Raw] = []
+    raws: list[RawClaim] = []
     pronouns = False
     for claim in turn.claims:
         raw = _read_one(claim, split)
@@ -123,38 +123,38 @@ def read(turn: TurnClaims, split: Mapping[str, str]) -> Said:
             continue
         raws.append(raw)
         pronouns = pronouns or raw.subject[0] == PRONOUN or raw.object[:1] == PRONOUN
-    return Said(
+    return TurnEntry(
         turn, raws, pronouns, proofs=proofs(raws), voices=_voices(raws), doubts=tuple(sorted(_doubts(raws)))
     )
 
 
-def _doubts(raws: Sequence[Raw]) -> set[tuple[str, str]]:
-    """What the sentences of a turn make doubtful of the names in them."""
+def _doubts(raws: Sequence[RawClaim]) -> set[tuple[str, str]]:
+    """Return what the sentences of a turn make doubtful of the names in them."""
     out: set[tuple[str, str]] = set()
     known: dict[str, frozenset[str]] = {}
     for raw in raws:
         quote = raw.claim.quote
         found = known.get(quote)
         if found is None:
-            found = known[quote] = doubted(quote)
+            found = known[quote] = find_doubted_attributes(quote)
         for attribute in found:
             out.update((key, attribute) for key in (raw.subject, raw.object, raw.other) if key)
     return out
 
 
-def is_call(raw: Raw) -> bool:
-    """True where somebody is called by a name: "Hey Ann!"."""
+def is_call(raw: RawClaim) -> bool:
+    """Return True if a person is called by a name: "Hey Ann!"."""
     return raw.kind is Claim.ALIAS and raw.subject == CALLED
 
 
-def is_question(raw: Raw) -> bool:
-    """True where a claim only says what a turn asks."""
+def is_question(raw: RawClaim) -> bool:
+    """Return True if a claim only says what a turn asks."""
     return raw.claim.kind is Claim.NODE and raw.claim.hint == "asked"
 
 
-def _voices(raws: Sequence[Raw]) -> tuple[Voice, ...]:
-    """The messages of a turn, as far as claims show them."""
-    out: list[Voice] = []
+def _voices(raws: Sequence[RawClaim]) -> tuple[MessageSpeaker, ...]:
+    """Return the messages of a turn, as far as claims show them."""
+    out: list[MessageSpeaker] = []
     source: Ref | None = None
     speaker, calls, uses, owns = "", list[str](), set[str](), set[str]()
     for raw in raws:
@@ -177,19 +177,21 @@ def _voices(raws: Sequence[Raw]) -> tuple[Voice, ...]:
     return tuple(out)
 
 
-def _voice(speaker: str, calls: list[str], uses: set[str], owns: set[str]) -> Voice:
-    return Voice(speaker, tuple(calls), frozenset(uses - owns - {speaker, ""}), frozenset(owns - {""}))
+def _voice(speaker: str, calls: list[str], uses: set[str], owns: set[str]) -> MessageSpeaker:
+    return MessageSpeaker(
+        speaker, tuple(calls), frozenset(uses - owns - {speaker, ""}), frozenset(owns - {""})
+    )
 
 
 def _name(text: str, split: Mapping[str, str]) -> str:
-    """A key, a pronoun with its mark, or nothing."""
+    """Return a key, a pronoun with its mark, or nothing."""
     if text[:1] == PRONOUN and (pronoun := pronoun_of(text)):
         return PRONOUN + pronoun
     key = key_of(text)
     return split.get(key, key) if split else key
 
 
-def _read_one(claim: Assertion, split: Mapping[str, str]) -> Raw | None:
+def _read_one(claim: Assertion, split: Mapping[str, str]) -> RawClaim | None:
     kind, other = claim.kind, ""
     if pair := both_scripts(claim.subject) if claim.subject[-1:] in ")）" else None:
         subject, other = _name(pair[0], split), _name(pair[1], split)
@@ -201,24 +203,24 @@ def _read_one(claim: Assertion, split: Mapping[str, str]) -> Raw | None:
         kind, other = Claim.ALIAS, _name(claim.value, split)
         usable = other and other[0] != PRONOUN and other != subject
         if usable and claim.sure < SURE:
-            return Raw(claim, Claim.NODE, subject, "", "", False, hinted=other)
-        return Raw(
+            return RawClaim(claim, Claim.NODE, subject, "", "", False, hinted=other)
+        return RawClaim(
             claim, kind if usable else Claim.NODE, subject, "alias", "", False, other if usable else ""
         )
     if kind is Claim.NODE:
-        return Raw(claim, kind, subject, "", "", False, other)
+        return RawClaim(claim, kind, subject, "", "", False, other)
     has = _name(claim.object, split) if claim.object else ""
     if kind is Claim.RELATION and not has:
         kind = Claim.ATTRIBUTE if claim.value.strip() else Claim.NODE
     elif kind is Claim.ATTRIBUTE and not claim.value.strip():
         kind = Claim.RELATION if has else Claim.NODE
     if kind is Claim.NODE:
-        return Raw(claim, kind, subject, "", "", False, other)
-    said = named(claim.predicate) or ("related_to" if kind is Claim.RELATION else "description")
+        return RawClaim(claim, kind, subject, "", "", False, other)
+    said = normalize_predicate(claim.predicate) or ("related_to" if kind is Claim.RELATION else "description")
     if kind is Claim.ATTRIBUTE:
-        return Raw(claim, kind, subject, said, "", False, other)
+        return RawClaim(claim, kind, subject, said, "", False, other)
     way = direction(said)
-    return Raw(claim, kind, subject, way.name, has, way.flipped, other)
+    return RawClaim(claim, kind, subject, way.name, has, way.flipped, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,18 +235,18 @@ class Profile:
 _VAGUE = frozenset({"", "thing", "concept"})
 
 
-def elected(votes: Mapping[str, int]) -> str:
-    """The type that most is said for; a vague one only where nothing else is said; the first by name among equals."""
+def elect_type(votes: Mapping[str, int]) -> str:
+    """Return the type that most is said for; a vague one only where nothing else is said; the first by name among equals."""
     if not votes:
         return ""
     return min(votes, key=lambda type: (type in _VAGUE, -votes[type], type))
 
 
-class Index:
+class ClaimIndex:
     """All lines, found by name and predicate."""
 
     def __init__(self) -> None:
-        self.slots: dict[str, dict[str, dict[Ref, list[Line]]]] = {}  # key, predicate, turn
+        self.slots: dict[str, dict[str, dict[Ref, list[ClaimLine]]]] = {}  # key, predicate, turn
         self.mentions: dict[str, dict[Ref, int]] = {}  # key, turn: number of the first claim that names it
         self.votes: dict[str, dict[str, int]] = {}  # key, type: hundredths, from claims that name it
         self.echoes: dict[str, dict[str, int]] = {}  # the same from claims that use a pronoun
@@ -253,9 +255,9 @@ class Index:
         self.doubts: dict[
             str, dict[str, int]
         ] = {}  # key, attribute: sentences that speak against its default
-        self.proof: dict[str, int] = {}  # key: how much speaks for it being a name (`graph/naming/proof`)
+        self.proof: dict[str, int] = {}  # key: how much speaks for it being a name (`graph/naming/evidence`)
 
-    def local(self, said: Said, sign: int) -> set[str]:
+    def local(self, said: TurnEntry, sign: int) -> set[str]:
         """Put in (1) or take out (-1) what a turn says by itself; the keys on whose kind it votes."""
         voted: set[str] = set()
         for key, worth in said.proofs.items():
@@ -290,7 +292,7 @@ class Index:
                     voted.add(raw.other)
         return voted
 
-    def insert(self, said: Said) -> None:
+    def insert(self, said: TurnEntry) -> None:
         """Put in the lines of a turn whose pronouns are settled."""
         opening = said.turn.opening
         for line in said.lines:
@@ -306,7 +308,7 @@ class Index:
         for key, type, weight in said.echoes:
             _count(self.echoes, key, type, weight)
 
-    def _slot(self, key: str, line: Line) -> None:
+    def _slot(self, key: str, line: ClaimLine) -> None:
         by_predicate = self.slots.get(key)
         if by_predicate is None:
             by_predicate = self.slots[key] = {}
@@ -319,7 +321,7 @@ class Index:
         else:
             lines.append(line)
 
-    def remove(self, said: Said) -> None:
+    def remove(self, said: TurnEntry) -> None:
         """Take them out again."""
         opening = said.turn.opening
         for line in said.lines:
@@ -341,13 +343,13 @@ class Index:
         for key, type, weight in said.echoes:
             _count(self.echoes, key, type, -weight)
 
-    def lines(self, key: str, predicate: str) -> Iterator[Line]:
-        """Lines of a predicate that name a key at either end, in no order."""
+    def lines(self, key: str, predicate: str) -> Iterator[ClaimLine]:
+        """Yield lines of a predicate that name a key at either end, in no order."""
         for lines in self.slots.get(key, {}).get(predicate, _NOTHING).values():
             yield from lines
 
-    def spelled(self, key: str) -> str:
-        """How a name is mostly written."""
+    def pick_spelling(self, key: str) -> str:
+        """Return how a name is mostly written."""
         spellings = self.surfaces.get(key)
         if not spellings:
             return ""
@@ -375,6 +377,6 @@ def add_votes(into: dict[str, int], more: dict[str, int]) -> None:
 
 
 def clear_gender(genders: dict[str, int]) -> str:
-    """The gender that is said more often; empty where it is not clear."""
+    """Return the gender that is said more often; empty if it is not clear."""
     female, male = genders.get("female", 0), genders.get("male", 0)
     return "" if female == male else "female" if female > male else "male"

@@ -1,8 +1,7 @@
 """The person's layer: changes to the graph that no re-analysis overwrites, put in order.
 
 Owns what each change means for names, nodes and facts; a later change of the same thing stands over an earlier one. Knows no
-text. Changes hang on keys of names, so they outlive every turn. Before: `record/acts` (which are in force). After:
-`graph/weave` (names), `graph/facts` (facts).
+text. Changes hang on keys of names, so they outlive every turn.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from backscroll.derive.extract.ontology import is_relation
 from backscroll.graph.index import NAMING
 from backscroll.graph.naming.identity import Pair, pair
 from backscroll.graph.naming.names import key_of, value_key
-from backscroll.graph.predicates import direction, named
+from backscroll.graph.predicates import direction, normalize_predicate
 from backscroll.vocab.assertion import Change, Override
 from backscroll.vocab.ids import Ref
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class OverrideStatement:
     """What a person says of a node: so (`SET`, `PIN`) or not so (`FORBID`), in the folded direction."""
 
     number: int
     override: Override
     predicate: str
-    subject: str  # key; empty: whoever
-    object: str = ""  # key, of a relation; empty: whoever, or an attribute
+    subject: str  # key; empty: any
+    object: str = ""  # key, of a relation; empty: any, or an attribute
     value: str = ""
     relation: bool = False
 
@@ -41,8 +40,8 @@ class Stand:
         """The keys that it is about."""
         return tuple(key for key in (self.subject, self.object) if key)
 
-    def same(self, other: Stand) -> bool:
-        """True where both speak of the same thing."""
+    def same(self, other: OverrideStatement) -> bool:
+        """Return True if both speak of the same thing."""
         return (self.predicate, self.subject, self.object, value_key(self.value), self.relation) == (
             other.predicate,
             other.subject,
@@ -53,10 +52,10 @@ class Stand:
 
 
 @dataclass(slots=True)
-class Layer:
+class OverrideLayer:
     """All changes of a person, found by key."""
 
-    stands: dict[str, list[Stand]] = field(default_factory=dict[str, list[Stand]])
+    stands: dict[str, list[OverrideStatement]] = field(default_factory=dict[str, list[OverrideStatement]])
     merges: list[Pair] = field(default_factory=list[Pair])
     bars: set[Pair] = field(default_factory=set[Pair])
     names: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
@@ -85,16 +84,16 @@ class Layer:
         }
 
     def split(self, opening: Ref) -> Mapping[str, str]:
-        """Which keys mean another node in a turn."""
+        """Return which keys mean another node in a turn."""
         return self.splits.get(opening, {})
 
     def newest(self, what: Mapping[str, tuple[int, str]], keys: Iterable[str]) -> str:
-        """What was said last of any of these keys."""
+        """Return what was said last of any of these keys."""
         found = [what[key] for key in keys if key in what]
         return max(found)[1] if found else ""
 
     def hides(self, keys: Iterable[str]) -> bool:
-        """True where the node was deleted and nothing was said of it since."""
+        """Return True if the node was deleted and nothing was said of it since."""
         if not self.deleted:
             return False
         gone = back = -1
@@ -103,15 +102,15 @@ class Layer:
             back = max(back, self.shown.get(key, -1))
         return gone > back
 
-    def of(self, keys: Iterable[str]) -> list[Stand]:
-        """What a person says about any of these keys, in order."""
+    def of(self, keys: Iterable[str]) -> list[OverrideStatement]:
+        """Return what a person says about any of these keys, in order."""
         found = {stand.number: stand for key in keys for stand in self.stands.get(key, ())}
         return [found[number] for number in sorted(found)]
 
 
-def layer_of(overrides: Sequence[Override]) -> Layer:
-    """The layer that changes make, the oldest first."""
-    layer = Layer()
+def layer_of(overrides: Sequence[Override]) -> OverrideLayer:
+    """Return the layer that changes make, the oldest first."""
+    layer = OverrideLayer()
     copies: dict[str, int] = {}
     for number, override in enumerate(overrides):
         key = key_of(override.node)
@@ -127,8 +126,8 @@ def layer_of(overrides: Sequence[Override]) -> Layer:
     return layer
 
 
-def _state(layer: Layer, number: int, key: str, override: Override) -> None:
-    predicate = named(override.predicate)
+def _state(layer: OverrideLayer, number: int, key: str, override: Override) -> None:
+    predicate = normalize_predicate(override.predicate)
     forbids = override.change is Change.FORBID
     if predicate in NAMING and override.value:
         two = pair(key, key_of(override.value))
@@ -153,7 +152,7 @@ def _state(layer: Layer, number: int, key: str, override: Override) -> None:
     _stand(layer, number, key, predicate, override)
 
 
-def _stand(layer: Layer, number: int, key: str, predicate: str, override: Override) -> None:
+def _stand(layer: OverrideLayer, number: int, key: str, predicate: str, override: Override) -> None:
     """An attribute or a relation is so, or not so; in the direction in which it is folded."""
     relation = bool(override.object) or (not override.value and is_relation(predicate))
     subject, object_ = key, key_of(override.object) if override.object else ""
@@ -165,7 +164,7 @@ def _stand(layer: Layer, number: int, key: str, predicate: str, override: Overri
         if way.flipped:
             subject, object_ = object_, subject
     value = "" if relation else override.value
-    stand = Stand(number, override, predicate, subject, object_, value, relation)
+    stand = OverrideStatement(number, override, predicate, subject, object_, value, relation)
     for known in stand.keys:
         kept = [old for old in layer.stands.get(known, ()) if not old.same(stand)]
         layer.stands[known] = [*kept, stand]
@@ -173,7 +172,7 @@ def _stand(layer: Layer, number: int, key: str, predicate: str, override: Overri
             layer.shown[known] = number
 
 
-def _split(layer: Layer, key: str, override: Override, copies: dict[str, int], number: int) -> None:
+def _split(layer: OverrideLayer, key: str, override: Override, copies: dict[str, int], number: int) -> None:
     """Some turns speak of another; without turns: two names are kept apart."""
     if not override.turns:
         if other := key_of(override.object):
@@ -197,7 +196,7 @@ def _split(layer: Layer, key: str, override: Override, copies: dict[str, int], n
         layer.types[copy] = (number, override.type)
 
 
-def _name(layer: Layer, number: int, key: str, override: Override) -> None:
+def _name(layer: OverrideLayer, number: int, key: str, override: Override) -> None:
     other = key_of(override.object)
     if override.change is Change.MERGE:
         other = other or key_of(override.value)

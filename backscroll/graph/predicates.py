@@ -1,7 +1,7 @@
 """Predicates as the fold needs them: one direction for each relation, who may have only one, what ends what.
 
-A relation and its inverse are one thing; it is folded in one direction (the one in which it has a single value, if any) and
-seen from both ends. Tables: `derive/ontology.toml`, `rules.toml`. Before: `derive/extract/ontology`. After: `graph/index`, `graph/facts`.
+A relation and its inverse are one thing; it is folded in one direction (the one in which it has a single value, if any) and seen
+from both ends. Tables: `derive/ontology.toml`, `rules.toml`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from backscroll.vocab.part import Json
 
 @cache
 def rules() -> dict[str, dict[str, Json]]:
-    """The table beside this module."""
+    """Return the table beside this module."""
     return tomllib.loads(resources.files("backscroll.graph").joinpath("rules.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
-class Direction:
+class PredicateDirection:
     """A predicate in the direction in which it is folded."""
 
     name: str
@@ -36,26 +36,26 @@ class Direction:
 
     @property
     def exclusive(self) -> bool:
-        """True where one of the ends may have only one."""
+        """True if one of the ends may have only one."""
         return self.subject_one or self.object_one
 
 
 @lru_cache(maxsize=4096)
-def direction(name: str) -> Direction:
-    """How a predicate is folded."""
+def direction(name: str) -> PredicateDirection:
+    """Return how a predicate is folded."""
     known = predicate(name)
     if known.inverse and not known.symmetric:
         other = predicate(known.inverse)
         if (other.single, known.name) > (known.single, other.name):
-            return _folded(other.name, flipped=True)
-    return _folded(known.name, flipped=False)
+            return _make_direction(other.name, flipped=True)
+    return _make_direction(known.name, flipped=False)
 
 
-def _folded(name: str, *, flipped: bool) -> Direction:
+def _make_direction(name: str, *, flipped: bool) -> PredicateDirection:
     known = predicate(name)
     opposites = tuple(str(o) for o in rules()["opposites"].get(name, ()))
     back = predicate(known.inverse) if known.inverse else None
-    return Direction(
+    return PredicateDirection(
         name,
         flipped,
         known.symmetric,
@@ -67,8 +67,8 @@ def _folded(name: str, *, flipped: bool) -> Direction:
 
 
 @lru_cache(maxsize=4096)
-def named(name: str) -> str:
-    """A predicate as it is written: lower case, underscores."""
+def normalize_predicate(name: str) -> str:
+    """Return a predicate as it is written: lower case, underscores."""
     return "_".join(name.casefold().split())
 
 
@@ -80,8 +80,8 @@ def _domains() -> dict[str, frozenset[str]]:
 
 
 @cache
-def listed() -> frozenset[str]:
-    """Predicates with one value, of which a sentence may still list several."""
+def load_list_predicates() -> frozenset[str]:
+    """Return predicates with one value, of which a sentence may still list several."""
     return frozenset(str(name) for name in rules()["lists"]["predicates"])
 
 
@@ -91,17 +91,17 @@ def _adding() -> re.Pattern[str]:
 
 
 def adds(sentence: str) -> bool:
-    """True where a sentence says that something comes on top of what was said before."""
+    """Return True if a sentence says that something comes on top of what was said before."""
     return _adding().search(sentence) is not None
 
 
 @cache
 def venues() -> frozenset[str]:
-    """Predicates of a park or a shop, which no region has."""
+    """Return predicates of a park or a shop, which no region has."""
     return frozenset(str(name) for name in rules()["venues"]["predicates"])
 
 
 def suits(type: str, name: str) -> bool:
-    """False where a predicate is none of this type: a country has no box office. What is not known does not speak against it."""
+    """Return False if a predicate is none of this type: a country has no box office. What is not known does not speak against it."""
     kinds = _domains().get(name)
     return kinds is None or type in ("", "thing", "concept") or type in kinds

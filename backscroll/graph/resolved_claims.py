@@ -1,7 +1,7 @@
-"""Claims with their pronouns settled, so that turns of several conversations can be put into one graph.
+"""Claims with resolved pronouns, so that turns of several conversations fit into one graph.
 
-"She" means somebody of the same conversation. Whom, is settled from the turn itself and the few before it, as in a graph of that
-conversation alone; what stays open is left out. Before: `graph/weave`. After: `engine/knowledge/people/held`.
+"She" means a person of the same conversation, resolved from the turn itself and the few before it, as in a graph of that
+conversation alone; what stays open is left out.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from backscroll.graph.index import Line
+from backscroll.graph.dependencies import ChangingGraphState
+from backscroll.graph.index import ClaimLine
 from backscroll.graph.naming.pronouns import REACH
-from backscroll.graph.weave import Weave
 from backscroll.vocab.assertion import PRONOUN, Assertion, TurnClaims
 
-__all__ = ["REACH", "has_pronouns", "settled"]
+__all__ = ["REACH", "has_pronouns", "resolve_pronouns"]
 
 
 def has_pronouns(turn: TurnClaims) -> bool:
-    """True where a claim speaks of somebody by a pronoun."""
+    """Return True if a claim contains a pronoun."""
     return any(claim.subject[:1] == PRONOUN or claim.object[:1] == PRONOUN for claim in turn.claims)
 
 
-def settled(turn: TurnClaims, before: Sequence[TurnClaims], user: str = "user") -> TurnClaims:
-    """The turn with names in the place of its pronouns; `before` are the turns of its conversation in reach, the oldest first."""
+def resolve_pronouns(turn: TurnClaims, before: Sequence[TurnClaims], user: str = "user") -> TurnClaims:
+    """Return the turn with names in place of its pronouns; `before` are the turns of its conversation in reach, the oldest first."""
     if not has_pronouns(turn):
         return turn
-    weave = Weave((), user)
+    weave = ChangingGraphState((), user)
     weave.change([*before, turn])
     read = weave.turns[turn.opening]
     lines = {line.order[3]: line for line in read.lines}
@@ -36,11 +36,11 @@ def settled(turn: TurnClaims, before: Sequence[TurnClaims], user: str = "user") 
         if claim.subject[:1] != PRONOUN and claim.object[:1] != PRONOUN:
             claims.append(claim)
         elif (line := lines.get(numbers.get(id(claim), -1))) is not None:
-            claims.append(_named(claim, line))
+            claims.append(_replace_pronouns(claim, line))
     return replace(turn, claims=tuple(claims))
 
 
-def _named(claim: Assertion, line: Line) -> Assertion:
+def _replace_pronouns(claim: Assertion, line: ClaimLine) -> Assertion:
     one, two = (line.object, line.subject) if line.flipped else (line.subject, line.object)
     return replace(
         claim,

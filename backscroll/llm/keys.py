@@ -1,8 +1,8 @@
 """Keys of services in the system's own safe (Keychain, Credential Manager, Secret Service), for those who want no variable.
 
 Owns storing, finding and removing them, and the list of the names under which there are some: the safe is opened only for a
-provider of whom a key was stored here. Nobody is ever asked anything by it: a safe that is locked, or that wants a password
-typed, is an error within seconds. Keys are in no message and no file. Before: `config`. After: `providers`.
+provider of whom a key was stored here. The user is never asked anything by it: a safe that is locked, or that wants a password
+typed, is an error within seconds. Keys are in no message and no file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST = 10_000
 
 
 def names() -> list[str]:
-    """The providers of whom a key was stored, sorted; the safe is not opened for that."""
+    """Return the providers of whom a key was stored, sorted; the safe is not opened for that."""
     try:
         return sorted(set(filter(None, _list().read_text(encoding="utf-8").splitlines())))
     except (OSError, UnicodeDecodeError):
@@ -33,7 +33,7 @@ def names() -> list[str]:
 
 
 def stored_key(name: str) -> str:
-    """The key of a provider from the safe; empty where none was stored."""
+    """Return the key of a provider from the safe; empty if none was stored."""
     if name not in names():
         return ""
     try:
@@ -47,23 +47,23 @@ def stored_key(name: str) -> str:
 
 
 def check_safe() -> None:
-    """Whether there is a safe at all: told before somebody types a key for nothing."""
+    """Whether there is a safe at all: checked before the user types a key."""
     _within(_safe)
 
 
 def store_key(name: str, key: str) -> None:
     """Put the key of a provider into the safe, in place of an older one."""
-    _checked(name)
+    _check_name(name)
     key = key.strip()
     # What is sent in a header cannot hold anything else; pasting often brings such along.
     if not key or len(key) > _LONGEST or not key.isascii() or not key.isprintable() or " " in key:
-        raise InvalidInput("that is no key", hint="a key is one word of letters, digits and signs")
+        raise InvalidInput("not a key", hint="a key is one word of letters, digits and signs")
     _within(lambda: _safe().set_password(_SERVICE, name, key))
     _remember([*names(), name])
 
 
 def remove_key(name: str) -> bool:
-    """Remove the key of a provider from the safe; False where there was none."""
+    """Remove the key of a provider from the safe; False if there was none."""
     if name not in names():
         return False
     import keyring.errors
@@ -78,13 +78,13 @@ def remove_key(name: str) -> bool:
     return True
 
 
-def _checked(name: str) -> None:
+def _check_name(name: str) -> None:
     if not name.strip() or name != name.strip() or not name.isprintable():
         raise InvalidInput(f"{name!r} cannot be the name of a provider", hint="use letters, digits, - and _")
 
 
 def _safe() -> Any:
-    """The system's safe, or why there is none."""
+    """Return the system's safe, or why there is none."""
     try:
         import keyring
     except ImportError as error:

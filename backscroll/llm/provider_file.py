@@ -1,9 +1,9 @@
 """Writing services into the configuration file, without touching anything else in it.
 
-Owns adding and removing tables `[providers.NAME]`, and the presets (`presets.toml`). A TOML file keeps its comments, its order and
-its line ends: text is put in or taken out, and only written where reading the new text gives exactly what was wanted. Whatever
-cannot be done so (YAML, tables written in other ways) is told with the lines to be written by hand. Files are replaced as a
-whole and are readable by their owner only. Refuses: keys. Before: `config`. After: `providers` reads them.
+Owns adding and removing tables `[providers.NAME]`, and the presets (`presets.toml`). A TOML file keeps its comments, its order
+and its line ends: text is put in or taken out, and only written where reading the new text gives exactly what was wanted.
+Whatever cannot be done so (YAML, tables written in other ways) is told with the lines to be written by hand. Files are replaced
+as a whole and are readable by their owner only. Not here: keys.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def add_provider(name: str, entry: Mapping[str, Json], path: Path | None = None)
         raise Conflict(
             f"there is a provider {name!r} already", hint=f"`backscroll config provider remove {name}` first"
         )
-    lines = _spelled(name, entry)
+    lines = _render_provider(name, entry)
     if place.suffix in YAML:
         raise _by_hand(place, _as_yaml(name, entry))
     end = "\r\n" if "\r\n" in text else "\n"
@@ -86,7 +86,7 @@ def remove_provider(name: str, path: Path | None = None) -> Path:
 
 
 def _read(path: Path) -> tuple[str, dict[str, Json]]:
-    """The text of the file, and the services in it."""
+    """Return the text of the file, and the services in it."""
     try:
         text = read_text(path, newline="")
     except FileNotFoundError:
@@ -106,12 +106,12 @@ def _read(path: Path) -> tuple[str, dict[str, Json]]:
                 f"cannot read the configuration {path}: {told}", hint="correct the file, or remove it"
             ) from error
     else:
-        data = _parsed(text, path)
+        data = _parse_toml(text, path)
     found: Json = cast("dict[str, Json]", data).get(PROVIDERS) if isinstance(data, dict) else None
     return text, cast("dict[str, Json]", found) if isinstance(found, dict) else {}
 
 
-def _parsed(text: str, path: Path) -> dict[str, Json]:
+def _parse_toml(text: str, path: Path) -> dict[str, Json]:
     try:
         return tomllib.loads(text.replace("\r\n", "\n"))
     except (ValueError, RecursionError) as error:
@@ -124,7 +124,7 @@ def _write(
     path: Path, before: str, after: str, wanted: Mapping[str, Json], lines: str, *, remove: bool = False
 ) -> None:
     """Replace the file, where the new text says exactly what is wanted."""
-    old = _parsed(before, path)
+    old = _parse_toml(before, path)
     expected = {**old, PROVIDERS: dict(wanted)}
     try:
         found: Json = tomllib.loads(after.replace("\r\n", "\n"))
@@ -160,7 +160,7 @@ def _by_hand(path: Path, lines: str, *, remove: bool = False) -> InvalidInput:
 # -- spelling ------------------------------------------------------------------------------------------------------
 
 
-def _spelled(name: str, entry: Mapping[str, Json]) -> list[str]:
+def _render_provider(name: str, entry: Mapping[str, Json]) -> list[str]:
     return [f"[{PROVIDERS}.{_key(name)}]", *(f"{key} = {_value(value)}" for key, value in entry.items())]
 
 
@@ -186,7 +186,7 @@ def _value(value: Json) -> str:
 
 
 def _opens(line: str) -> tuple[str, ...]:
-    """The table that a line opens, as the path of its name; empty where it opens none."""
+    """Return the table that a line opens, as the path of its name; empty if it opens none."""
     if not _HEADER.match(line) or line.lstrip().startswith("[["):
         return ()
     try:

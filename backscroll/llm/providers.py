@@ -1,8 +1,8 @@
 """Services with models: which there are, which one is asked, and the client for it.
 
-Owns the tables `[providers.NAME]` of the configuration file. Keys come from the environment, or from the system's keyring where one
-was stored under the name of the service (`keys`): a file that holds one is refused, and a service at an address of the user's own
-never gets the key of a vendor unless `key_env` says so. Before: `config`. After: `engine/models/recipes` asks through the client.
+Owns the tables `[providers.NAME]` of the configuration file. Keys come from the environment, or from the system's keyring where
+one was stored under the name of the service (`keys`): a file that holds one is refused, and a service at an address of the user's
+own never gets the key of a vendor unless `key_env` says so.
 """
 
 from __future__ import annotations
@@ -75,21 +75,21 @@ class Provider:
 
     @property
     def writer(self) -> str:
-        """The model that writes gists and summaries; empty where rules do."""
+        """The model that writes gists and summaries; empty if rules do."""
         return (self.summary_model or self.model) if self.summaries else ""
 
     @property
     def reader(self) -> str:
-        """The model that reads turns for the graph; empty where rules do: a tiny one in this process would make things up."""
+        """The model that reads turns for the graph; empty if rules do: a tiny one in this process would make things up."""
         return self.writer or ("" if self.kind == "local" else self.model)
 
     @property
     def variable(self) -> str:
-        """The environment variable in which its key is looked for; empty where it wants none."""
+        """The environment variable in which its key is looked for; empty if it wants none."""
         return self.key_env or ("" if self.base_url else _KEY[self.kind])
 
     def key(self, environ: Mapping[str, str] | None = None, stored: Callable[[str], str] = stored_key) -> str:
-        """The key from the environment, else from the system's keyring; empty where none is wanted."""
+        """Return the key from the environment, else from the system's keyring; empty if none is wanted."""
         variable = self.variable
         found = (os.environ if environ is None else environ).get(variable, "").strip() if variable else ""
         found = found or stored(self.name)
@@ -102,13 +102,13 @@ class Provider:
 
 
 def providers(table: Mapping[str, Json] | None = None) -> dict[str, Provider]:
-    """Every configured service by name, in the order of the file."""
+    """Return every configured service by name, in the order of the file."""
     found = providers_table() if table is None else table
     return {name: _provider(name, entry) for name, entry in found.items()}
 
 
-def chosen(name: str = "", table: Mapping[str, Json] | None = None) -> Provider | None:
-    """The service that is asked: by its name, or the first one; None where there is none, or `none` is wanted."""
+def choose_provider(name: str = "", table: Mapping[str, Json] | None = None) -> Provider | None:
+    """Return the service that is asked: by its name, or the first one; None if there is none, or `none` is wanted."""
     if name == NONE:
         return None
     known = providers(table)
@@ -123,7 +123,7 @@ def chosen(name: str = "", table: Mapping[str, Json] | None = None) -> Provider 
 
 
 def client_for(provider: Provider, environ: Mapping[str, str] | None = None) -> Client:
-    """A client for a service; close it after use."""
+    """Return a client for a service; close it after use."""
     if provider.kind == "local":
         from backscroll.llm.encoders.local_model import LocalClient
 
@@ -169,10 +169,10 @@ def _provider(name: str, entry: Json) -> Provider:
     return Provider(
         name=name,
         kind=kind,
-        # What runs in this process is too small to write anything that is kept, unless somebody wants it to.
+        # What runs in this process is too small to write anything that is kept, unless the caller wants it to.
         summaries=bool(given.get("summaries", kind != "local")),
         timeout=float(given.get("timeout", 120.0)),
-        # Vendors honour a schema; of those who imitate them nobody knows.
+        # Vendors honour a schema; unknown for their imitators.
         structured=bool(given.get("structured", not given.get("base_url") and kind != "local")),
         **rest,
     )

@@ -1,7 +1,7 @@
 """Clues: everything that speaks for or against a text as the answer to a question, as numbers.
 
-Owns the list of clues (`NAMES`) and how each is measured. Every clue is relative to the conversation or to the best that was possible,
-so that one weighing fits short chats, long answers and meetings alike. Before: `recall/index/index`. After: `recall/fuse` weighs them.
+Owns the list of clues (`NAMES`) and how each is measured. Every clue is relative to the conversation or to the best that was
+possible, so that one weighing fits short chats, long answers and meetings alike.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backscroll.recall.index.index import Index
-from backscroll.recall.index.lexical import K1, Across, Matched, match, match_softly
-from backscroll.recall.index.vectors import along, beside, products, ranks, share, smoothed, standard
-from backscroll.recall.question.understanding import Asked
+from backscroll.recall.index.index import RecallIndex
+from backscroll.recall.index.lexical import K1, Across, LexicalScores, match, match_softly
+from backscroll.recall.index.vectors import along, beside, products, ranks, share, smooth_rows, standard
+from backscroll.recall.question.analysis import QuestionAnalysis
 from backscroll.recall.text.passages import texts_across
 
 if TYPE_CHECKING:
@@ -42,21 +42,21 @@ _TOLD, _STEPS = 200, 8  # terms of a text that was found first, and those of the
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ClueTable:
     """The clues of the texts that may answer: all of a short conversation, of a long one the best by some simple orders."""
 
     rows: NDArray[np.intp]  # the numbers of these texts, in order
     clues: dict[str, NDArray[float64]]  # one number for each of them
 
 
-def measure(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
-    """All clues by name, one number for each text of a (not empty) index."""
-    return _detailed(index, asked, _surveyed(index, asked), np.arange(len(index)))
+def measure(index: RecallIndex, asked: QuestionAnalysis) -> dict[str, NDArray[float64]]:
+    """Return all clues by name, one number for each text of a (not empty) index."""
+    return _compute_row_clues(index, asked, _compute_shared_clues(index, asked), np.arange(len(index)))
 
 
-def measure_best(index: Index, asked: Asked, others: Collection[int] = ()) -> Measured:
-    """The clues of those texts of a (not empty) index that are worth weighing, and of some others."""
-    clues = _surveyed(index, asked)
+def measure_best(index: RecallIndex, asked: QuestionAnalysis, others: Collection[int] = ()) -> ClueTable:
+    """Return the clues of those texts of a (not empty) index that are worth weighing, and of some others."""
+    clues = _compute_shared_clues(index, asked)
     rows = np.arange(len(index))
     if len(index) > _ALL:
         best = [_highest(clues[name], _BEST) for name in _FIRST]
@@ -65,7 +65,7 @@ def measure_best(index: Index, asked: Asked, others: Collection[int] = ()) -> Me
         if len(inside):
             best.append(inside[_highest(clues["first"][inside], _BEST)])
         rows = np.unique(np.concatenate(best))
-    return Measured(rows, _detailed(index, asked, clues, rows))
+    return ClueTable(rows, _compute_row_clues(index, asked, clues, rows))
 
 
 def _highest(values: NDArray[float64], most: int) -> NDArray[np.intp]:
@@ -74,8 +74,8 @@ def _highest(values: NDArray[float64], most: int) -> NDArray[np.intp]:
     return np.argpartition(-values, most)[:most]
 
 
-def _surveyed(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
-    """What has to be known of all texts, because each is compared with the others."""
+def _compute_shared_clues(index: RecallIndex, asked: QuestionAnalysis) -> dict[str, NDArray[float64]]:
+    """Return what has to be known of all texts, because each is compared with the others."""
     about = [term for term in asked.words if term not in index.names]
     across = texts_across(index, asked)
     clues = _words(index, asked, about, across)
@@ -92,10 +92,13 @@ def _surveyed(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     return clues
 
 
-def _detailed(
-    index: Index, asked: Asked, all_clues: dict[str, NDArray[float64]], rows: NDArray[np.intp]
+def _compute_row_clues(
+    index: RecallIndex,
+    asked: QuestionAnalysis,
+    all_clues: dict[str, NDArray[float64]],
+    rows: NDArray[np.intp],
 ) -> dict[str, NDArray[float64]]:
-    """All clues of some texts."""
+    """Return all clues of some texts."""
     clues = {name: values[rows] for name, values in all_clues.items()}
     clues |= _beside(index, all_clues, rows)
     clues |= _speaker(index, asked, rows)
@@ -104,7 +107,9 @@ def _detailed(
     return clues
 
 
-def _words(index: Index, asked: Asked, about: Sequence[str], across: Across) -> dict[str, NDArray[float64]]:
+def _words(
+    index: RecallIndex, asked: QuestionAnalysis, about: Sequence[str], across: Across
+) -> dict[str, NDArray[float64]]:
     shape, space = index.shape, index.space
     words = match(index.words, about, shape.words, 0.75, across)
     loose = match(index.words, about, shape.words, 0.3, across)
@@ -127,8 +132,8 @@ def _words(index: Index, asked: Asked, about: Sequence[str], across: Across) -> 
     }
 
 
-def _pieces(index: Index, about: Sequence[str], whole: Matched) -> dict[str, NDArray[float64]]:
-    """How much of the question stands in one piece of a text: a long one holds a bit of everything."""
+def _pieces(index: RecallIndex, about: Sequence[str], whole: LexicalScores) -> dict[str, NDArray[float64]]:
+    """Return how much of the question occurs in one piece of a text: a long one holds a bit of everything."""
     held, score = whole.held / whole.best, whole.score
     texts = index.shape.piece_of
     if len(texts):
@@ -141,8 +146,8 @@ def _pieces(index: Index, about: Sequence[str], whole: Matched) -> dict[str, NDA
     return {"passage_held": held, "passage_words": share(score)}
 
 
-def _last(index: Index, asked: Asked, whole: Matched) -> NDArray[float64]:
-    """Words of the last sentence of a question that has several: the others only lead up to it."""
+def _last(index: RecallIndex, asked: QuestionAnalysis, whole: LexicalScores) -> NDArray[float64]:
+    """Return words of the last sentence of a question that has several: the others only lead up to it."""
     if len(asked.sentences) < 2:
         return share(whole.score)
     from backscroll.recall.text.terms import terms_of
@@ -151,7 +156,7 @@ def _last(index: Index, asked: Asked, whole: Matched) -> NDArray[float64]:
     return share(match(index.words, terms, index.shape.words, 0.75).score)
 
 
-def _meaning(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
+def _meaning(index: RecallIndex, asked: QuestionAnalysis) -> dict[str, NDArray[float64]]:
     space = index.space
     if space is None or index.encode is None:
         return dict.fromkeys(_BY_VECTORS, np.zeros(len(index)))
@@ -184,13 +189,15 @@ def _meaning(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
 _SHARED = ("words_share", "soft", "near", "first")  # clues that a text shares with those around it
 
 
-def _around(index: Index, clues: dict[str, NDArray[float64]]) -> dict[str, NDArray[float64]]:
-    """What stands around a text: a short answer has its words in the question before it, a meeting speaks of one thing for long."""
+def _around(index: RecallIndex, clues: dict[str, NDArray[float64]]) -> dict[str, NDArray[float64]]:
+    """Return what surrounds a text: a short answer has its words in the question before it, a meeting speaks of one thing for
+    long.
+    """
     shape = index.shape
     out: dict[str, NDArray[float64]] = {}
     rows = np.stack([clues[name] for name in _SHARED])
     for reach, where, some in ((2, "by", slice(4)), (6, "around", slice(4)), (14, "wide", slice(2, 4))):
-        found = smoothed(rows[some], shape.starts, shape.ends, reach)
+        found = smooth_rows(rows[some], shape.starts, shape.ends, reach)
         out |= {f"{name}_{where}": values for name, values in zip(_SHARED[some], found, strict=True)}
     for name in ("near_around", "first_around", "soft_around", "first_wide", "near_wide"):
         out[f"{name}_z"] = standard(out[name])
@@ -198,9 +205,9 @@ def _around(index: Index, clues: dict[str, NDArray[float64]]) -> dict[str, NDArr
 
 
 def _beside(
-    index: Index, clues: dict[str, NDArray[float64]], rows: NDArray[np.intp]
+    index: RecallIndex, clues: dict[str, NDArray[float64]], rows: NDArray[np.intp]
 ) -> dict[str, NDArray[float64]]:
-    """The texts next to a text."""
+    """Return the texts next to a text."""
     sessions = index.shape.sessions
     values = {name: clues[name] for name in _SHARED}
     out = {
@@ -213,9 +220,9 @@ def _beside(
 
 
 def _session(
-    index: Index, clues: dict[str, NDArray[float64]], about: Sequence[str], across: Across
+    index: RecallIndex, clues: dict[str, NDArray[float64]], about: Sequence[str], across: Across
 ) -> dict[str, NDArray[float64]]:
-    """A session that matches as a whole lifts its texts."""
+    """Return a session that matches as a whole lifts its texts."""
     shape = index.shape
     found = match(index.words, about, shape.session_words, 0.75, across, shape.sessions)
     best = np.maximum.reduceat(clues["first"], np.cumsum(shape.session_sizes) - shape.session_sizes)
@@ -234,8 +241,10 @@ def _session(
     return out
 
 
-def _hop(index: Index, about: Sequence[str], best: NDArray[np.intp]) -> NDArray[float64]:
-    """Words that what was found first brings in (a name, a place), and that only some texts hold: a second step from there."""
+def _hop(index: RecallIndex, about: Sequence[str], best: NDArray[np.intp]) -> NDArray[float64]:
+    """Return words that what was found first brings in (a name, a place), and that only some texts hold: a second step from
+    there.
+    """
     most = max(4, len(index) // 25)
     told: dict[str, None] = {}
     for number in best:
@@ -245,8 +254,10 @@ def _hop(index: Index, about: Sequence[str], best: NDArray[np.intp]) -> NDArray[
     return share(match(index.words, rare[:_STEPS], index.shape.words, 0.75).score)
 
 
-def _speaker(index: Index, asked: Asked, rows: NDArray[np.intp]) -> dict[str, NDArray[float64]]:
-    """Who said it, where the question says whose words it wants."""
+def _speaker(
+    index: RecallIndex, asked: QuestionAnalysis, rows: NDArray[np.intp]
+) -> dict[str, NDArray[float64]]:
+    """Return who said it, where the question says whose words it wants."""
     meant = {number for term in asked.words if (number := index.speaker_called(term)) is not None}
     named = {term for term in asked.words if term in index.names}
     meant |= {number for names, number in index.speakers.items() if not named.isdisjoint(names)}
@@ -258,13 +269,13 @@ def _speaker(index: Index, asked: Asked, rows: NDArray[np.intp]) -> dict[str, ND
     return {"spoke": spoke, "assistant": index.shape.assistant[rows]}
 
 
-def _time(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
-    """How near in time, where the question names one."""
+def _time(index: RecallIndex, asked: QuestionAnalysis) -> dict[str, NDArray[float64]]:
+    """Return how near in time, where the question names one."""
     days = index.shape.days
     inside, close = np.zeros(len(index)), np.zeros(len(index))
     for span in asked.times:
         if (span.last - span.first).days > _LONG:
-            continue  # a whole year tells little
+            continue  # a whole year says little
         away = np.maximum(np.maximum(span.first.toordinal() - days, days - span.last.toordinal()), 0)
         away = np.where(np.isnan(away), np.inf, away)
         inside = np.maximum(inside, away == 0)
@@ -272,8 +283,8 @@ def _time(index: Index, asked: Asked) -> dict[str, NDArray[float64]]:
     return {"inside": inside, "close": close}
 
 
-def _form(index: Index, asked: Asked, rows: NDArray[np.intp]) -> dict[str, NDArray[float64]]:
-    """The look of a text, and whether it tells what is asked for."""
+def _form(index: RecallIndex, asked: QuestionAnalysis, rows: NDArray[np.intp]) -> dict[str, NDArray[float64]]:
+    """Return the look of a text, and whether it says what is asked for."""
     shape = index.shape
     letters, numbers, times = shape.letters[rows], shape.numbers[rows], shape.times[rows]
     return {
@@ -291,9 +302,9 @@ def _form(index: Index, asked: Asked, rows: NDArray[np.intp]) -> dict[str, NDArr
 
 
 def _kind(
-    index: Index, asked: Asked, clues: dict[str, NDArray[float64]], rows: NDArray[np.intp]
+    index: RecallIndex, asked: QuestionAnalysis, clues: dict[str, NDArray[float64]], rows: NDArray[np.intp]
 ) -> dict[str, NDArray[float64]]:
-    """What kind of question and conversation this is: the same for all texts, it decides how much the others count."""
+    """Return what kind of question and conversation this is: the same for all texts, it decides how much the others count."""
     shape = index.shape
     about = sum(term not in index.names for term in asked.words)
     top = np.sort(clues["words_share"])[-5:]
@@ -328,7 +339,7 @@ def _kind(
 def _ranks_by_role(
     kinds: NDArray[float64], values: NDArray[float64], rows: NDArray[np.intp]
 ) -> NDArray[float64]:
-    """The same, each among those of its own role."""
+    """Return the same, each among those of its own role."""
     out = np.empty(len(rows))
     for kind in (0.0, 1.0):
         mine = kinds[rows] == kind

@@ -1,12 +1,11 @@
 """Fusion: many clues in, one score out. How likely is it that this text is part of the answer?
 
-No single clue wins everywhere: neighbours help in a chat and hurt among unrelated notes, words and vectors swap places with the length of
-the texts. So the weighing is learned (`fusion.json`: from what, and how well it does, stands in it), the same for every language and every kind of
-conversation. It is one half small decision trees, one half a plain weighted sum. A tree asks a few clues in turn ("is this the session that matches
-best?", "are texts here short?") and gives points: it knows the kinds of conversation that it was learned from, and is led astray by another
-kind; the sum cannot tell one kind from the other, and so holds for all. Together they give the logarithm of the odds. Nothing is learned while it runs: same clues, same score.
-
-Before: `recall/clues`. After: `recall/choose` takes what fits.
+No single clue wins everywhere: neighbours help in a chat and hurt among unrelated notes, words and vectors swap places with the
+length of the texts. So the weighing is learned (`fusion.json`: from what, and how well it does, occurs in it), the same for every
+language and every kind of conversation. It is one half small decision trees, one half a plain weighted sum. A tree asks a few
+clues in turn ("is this the session that matches best?", "are texts here short?") and gives points: it knows the kinds of
+conversation that it was learned from, and is led astray by another kind; the sum cannot tell one kind from the other, and so
+holds for all. Together they give the logarithm of the odds. Nothing is learned while it runs: same clues, same score.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 #: What it counts that something was said at the time which the question names. Set by hand: few questions that we learned from name one.
 TIMED = 1.0
-#: What a greeting or a nod is held against: now and then one stands in an answer, but it never is one.
+#: What a greeting or a nod is held against: now and then one occurs in an answer, but it never is one.
 IDLE = -1.5
 #: What plain words count beside what was learned, where there are fewer texts than in any conversation that was learned from: ranks and shares of the
 #: best say little there, and habits (who says what is asked for) must not outweigh the words. It fades until there are so many texts.
@@ -36,7 +35,7 @@ MOST_LEAVES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class ClueThresholds:
     """What one clue decides in all trees: at which values an answer changes, and which leaves are then still possible."""
 
     clue: str
@@ -50,13 +49,13 @@ class Steps:
 class Fusion:
     """All trees, laid out by clue: every question of every tree is put to every text at once; and the sum beside them."""
 
-    steps: tuple[Steps, ...]
+    steps: tuple[ClueThresholds, ...]
     points: NDArray[float64]  # of each leaf of each tree
     weights: Mapping[str, Sequence[float]]  # of the clues in the sum, and between which values each counts
     start: float  # what it starts from
 
     def score(self, clues: Mapping[str, NDArray[float64]]) -> NDArray[float64]:
-        """The logarithm of the odds that each text belongs to the answer."""
+        """Return the logarithm of the odds that each text belongs to the answer."""
         size = len(next(iter(clues.values())))
         possible = np.full((size, len(self.points)), 0xFFFF, np.uint16)
         for steps in self.steps:
@@ -107,7 +106,8 @@ def laid_out(
     weights: Mapping[str, Sequence[float]] | None = None,
     start: float = 0.0,
 ) -> Fusion:
-    """Trees as they are written down (`clue`, `limit`, `yes`, `no` of each question; `points` of each leaf) by clue; and the sum.
+    """Return trees as they are written down (`clue`, `limit`, `yes`, `no` of each question; `points` of each leaf) by clue; and
+    the sum.
 
     A question is answered "yes" up to and including its limit.
     """
@@ -118,19 +118,19 @@ def laid_out(
         points[number, : len(order)] = [tree["points"][leaf] for leaf in order]
         for clue, limit, leaves in zip(tree["clue"], tree["limit"], gone, strict=True):
             asked.setdefault(int(clue), []).append((float(np.float32(limit)), number, leaves))
-    steps: list[Steps] = []
+    steps: list[ClueThresholds] = []
     for clue, questions in sorted(asked.items()):
         limits = sorted({limit for limit, _, _ in questions})
         possible = np.full((len(limits) + 1, len(trees)), 0xFFFF, np.uint16)
         for limit, number, leaves in questions:
             possible[limits.index(limit) + 1 :, number] &= 0xFFFF ^ leaves
-        steps.append(Steps(clues[clue], np.asarray(limits, np.float32), possible))
+        steps.append(ClueThresholds(clues[clue], np.asarray(limits, np.float32), possible))
     return Fusion(tuple(steps), points, weights or {}, start)
 
 
 @lru_cache(maxsize=2)
 def fusion(*, vectors: bool = True) -> Fusion:
-    """The weighing in use: with vectors, or by words alone."""
+    """Return the weighing in use: with vectors, or by words alone."""
     name = "fusion.json" if vectors else "fusion_words.json"
     data = json.loads(files("backscroll.recall").joinpath(name).read_text(encoding="utf-8"))
     return laid_out(data["clues"], data["trees"], data.get("weights"), data.get("start", 0.0))

@@ -1,4 +1,4 @@
-"""Why a text was recalled, in a few words for people and receipts. Before: `recall/clues`."""
+"""Why a text was recalled, in a few words for people and receipts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = 3
 
 
 def reason_of(clues: Mapping[str, NDArray[float64]], number: int) -> str:
-    """The strongest clues for one text."""
+    """Return the strongest clues for one text."""
     told = [words for name, least, words in _TOLD if name in clues and clues[name][number] >= least]
     if "holds the words" in told and "holds similar words" in told:
         told.remove("holds similar words")

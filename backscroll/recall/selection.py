@@ -1,7 +1,7 @@
 """The choice: what of the scored texts is worth its tokens, within a budget.
 
 Owns the order of value per token and the refusal of near-duplicates. A text that costs ten times as much has to be that much more
-likely, or ten others are the better buy; where the budget is ample the order hardly matters. Before: `recall/fuse`.
+likely, or ten others are the better buy; where the budget is ample the order hardly matters.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ SAME = 0.9
 
 
 def in_order(scores: NDArray[float64], costs: NDArray[float64]) -> list[int]:
-    """All texts, the best value for the tokens first; equal ones in the order of time."""
+    """Return all texts, the best value for the tokens first; equal ones in the order of time."""
     value = scores - THRIFT * np.log(np.maximum(costs, 1))
     return [int(i) for i in np.argsort(-value, kind="stable")]
 
 
 def spread(values: NDArray[float64], groups: NDArray[np.intp]) -> NDArray[float64]:
-    """Values that fall with each further text of the same sitting: a list wants something of every one."""
+    """Return values that fall with each further text of the same sitting: a list wants something of every one."""
     order = np.lexsort((np.arange(len(values)), -values, groups))
     sizes = np.unique(groups[order], return_counts=True)[1]
     places = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -40,7 +40,7 @@ def spread(values: NDArray[float64], groups: NDArray[np.intp]) -> NDArray[float6
 
 
 def same(one: Collection[str], other: Collection[str]) -> bool:
-    """True where two texts, given by their terms, say the same."""
+    """Return True if two texts, given by their terms, say the same."""
     first, second = frozenset(one), frozenset(other)
     longest = max(len(first), len(second))
     if min(len(first), len(second)) < SAME * longest:

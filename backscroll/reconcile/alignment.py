@@ -23,7 +23,7 @@ WINDOWS = (4, 16, 64)
 
 
 def common(ours: Tokens, theirs: Tokens) -> list[Pair]:
-    """Pairs of equal items, rising on both sides; as many as there can be wherever the stretch is not enormous."""
+    """Return pairs of equal items, rising on both sides; as many as there can be wherever the stretch is not enormous."""
     out: list[Pair] = []
     todo = [(0, len(ours), 0, len(theirs))]
     while todo:
@@ -34,7 +34,7 @@ def common(ours: Tokens, theirs: Tokens) -> list[Pair]:
         low_a, low_b, high_a, high_b = low_a + head, low_b + head, high_a - tail, high_b - tail
         if low_a == high_a or low_b == high_b:
             continue
-        left, right = _shared(ours[low_a:high_a], theirs[low_b:high_b])
+        left, right = _find_shared_items(ours[low_a:high_a], theirs[low_b:high_b])
         a = [ours[low_a + i] for i in left]
         b = [theirs[low_b + j] for j in right]
         if not a:
@@ -56,7 +56,7 @@ def common(ours: Tokens, theirs: Tokens) -> list[Pair]:
 
 
 def _ends(a: Tokens, b: Tokens, low_a: int, high_a: int, low_b: int, high_b: int) -> Pair:
-    """How many items are equal at the beginning and at the end.
+    """Return how many items are equal at the beginning and at the end.
 
     Where the two would overlap, a shorter `b` (something was taken away) is matched from its end: what is missing is
     then missing at the top. A longer one is matched from its beginning: what is new is then new at the bottom.
@@ -73,8 +73,8 @@ def _ends(a: Tokens, b: Tokens, low_a: int, high_a: int, low_b: int, high_b: int
     return (most - tail, tail) if high_a - low_a > high_b - low_b else (head, most - head)
 
 
-def _shared(a: Tokens, b: Tokens) -> tuple[list[int], list[int]]:
-    """The indexes of items that occur on both sides; the others cannot match anything."""
+def _find_shared_items(a: Tokens, b: Tokens) -> tuple[list[int], list[int]]:
+    """Return the indexes of items that occur on both sides; the others cannot match anything."""
     both = set(a).intersection(b)
     return [i for i, x in enumerate(a) if x in both], [j for j, x in enumerate(b) if x in both]
 
@@ -88,7 +88,7 @@ def _between(cuts: Sequence[Pair], bounds: tuple[int, int, int, int]) -> Iterabl
 
 
 def _anchors(a: Tokens, b: Tokens) -> list[Pair]:
-    """Items that occur once on both sides, in order; failing that, beginnings of runs that do."""
+    """Return items that occur once on both sides, in order; failing that, beginnings of runs that do."""
     found = _unique(a, b)
     for width in WINDOWS:
         if found:
@@ -110,7 +110,7 @@ def _unique(a: Tokens, b: Tokens) -> list[Pair]:
 
 
 def _masks(a: Tokens) -> dict[int, int]:
-    """For every item, a number with one bit for each place where it stands."""
+    """Return a number for each item, with one bit for each position it has."""
     places: dict[int, list[int]] = {}
     for i, x in enumerate(a):
         places.setdefault(x, []).append(i)
@@ -127,7 +127,7 @@ def _masks(a: Tokens) -> dict[int, int]:
 
 
 def _rows(a: Tokens, b: Tokens) -> Iterable[int]:
-    """After each item of `b`: a bit vector over `a` whose zeros are where the common length grows."""
+    """Yield a bit vector over `a` after each item of `b`; zeros mark where the common length grows."""
     masks = _masks(a)
     everything = (1 << len(a)) - 1
     row = everything
@@ -145,7 +145,7 @@ def _last_row(a: Tokens, b: Tokens) -> int:
 
 
 def _lcs(a: Tokens, b: Tokens) -> list[Pair]:
-    """A longest common subsequence; among equals the one that lies furthest to the end."""
+    """Return a longest common subsequence; among equals the one that lies furthest to the end."""
     rows = list(_rows(a, b))
     out: list[Pair] = []
     i, j = len(a), len(b)
@@ -161,7 +161,7 @@ def _lcs(a: Tokens, b: Tokens) -> list[Pair]:
 
 
 def _halves(a: Tokens, b: Tokens) -> Pair:
-    """Where to cut both sides in two so that the best solution falls into the halves."""
+    """Return where to cut both sides in two so that the best solution falls into the halves."""
     middle = len(b) // 2
     if len(a) * len(b) > WORST_BITS:
         return len(a) // 2, middle
@@ -172,18 +172,18 @@ def _halves(a: Tokens, b: Tokens) -> Pair:
 
 
 def _lengths(a: Tokens, b: Tokens) -> list[int]:
-    """For every beginning of `a`, how long its common subsequence with `b` is."""
+    """Return the length of the common subsequence with `b` for every prefix of `a`."""
     bits = f"{_last_row(a, b):0{len(a)}b}"[::-1]
     return [0, *accumulate(1 if bit == "0" else 0 for bit in bits)]
 
 
 def common_length(a: Tokens, b: Tokens) -> int:
-    """How many items a longest common subsequence has."""
+    """Return how many items a longest common subsequence has."""
     return len(a) - _last_row(a, b).bit_count()
 
 
 def longest_rising(pairs: Sequence[Pair]) -> list[Pair]:
-    """The largest subset of pairs (sorted by their first, all firsts and seconds different) whose seconds rise too."""
+    """Return the largest subset of pairs (sorted by their first, all firsts and seconds different) whose seconds rise too."""
     ends: list[int] = []
     last: list[int] = []
     before: list[int] = []
@@ -206,7 +206,7 @@ def longest_rising(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def heaviest_rising(weights: dict[Pair, float]) -> list[Pair]:
-    """The heaviest subset of pairs that rises on both sides; each item is used at most once."""
+    """Return the heaviest subset of pairs that rises on both sides; each item is used at most once."""
     width = max((j for _, j in weights), default=-1) + 1
     tree: list[tuple[float, int]] = [(0.0, -1)] * (width + 1)  # best chain that ends at or before a second
     pairs = sorted(weights, key=lambda pair: (pair[0], -pair[1]))  # so that no chain uses a first twice

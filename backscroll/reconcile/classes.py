@@ -1,29 +1,29 @@
-"""What happened to a message that both sides have: nothing, an edit, a regeneration, a choice, a flag.
+"""Classes of change to a matched message: none, edit, regeneration, choice, flag.
 
-Before: `record/reconcile/stages` said which entry is which message. Refuses: order and presence; `record/reconcile/placing` has those.
+Refuses: order and presence; `reconcile/placement` has those.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from backscroll.record.reconcile.holes import forgotten_by, only
-from backscroll.record.reconcile.likeness import alike
-from backscroll.record.reconcile.matching import Block, Sides
-from backscroll.record.reconcile.normal import unspoken
-from backscroll.record.reconcile.operations import (
+from backscroll.reconcile.holes import forgotten_by, only
+from backscroll.reconcile.likeness import alike
+from backscroll.reconcile.matching import ForeignBlock, Sides
+from backscroll.reconcile.normal import unspoken
+from backscroll.reconcile.operations import (
     AddAlternative,
-    Ambiguous,
+    Ambiguity,
     Choose,
     Edit,
+    ForgottenNote,
     Hide,
-    Known,
+    KnownRevision,
     Note,
     Operation,
-    Ours,
+    OurEntry,
     Regenerate,
     Restore,
-    SkipForgotten,
     Unhide,
 )
 from backscroll.vocab.foreign import ForeignMessage
@@ -32,15 +32,15 @@ from backscroll.vocab.message import Content
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known about a pair besides its contents."""
+    """The circumstances of a pair besides its contents."""
 
-    late: bool  # nobody has answered it yet on one of the sides
+    late: bool  # not answered yet on one of the sides
     firm: bool  # that the two are one message is not guessed from words or place
     knows_hidden: bool  # their flag means something
 
 
-def untouched(sides: Sides, o: int, block: Block, *, knows_hidden: bool) -> bool:
-    """A quick look that settles the usual case: plainly the same, nothing to do."""
+def is_untouched(sides: Sides, o: int, block: ForeignBlock, *, knows_hidden: bool) -> bool:
+    """Return a quick look that settles the usual case: plainly the same, nothing to do."""
     entry, message = sides.ours[o], block.message
     if entry.deleted or message.alternatives or (knows_hidden and entry.hidden != message.hidden):
         return False
@@ -49,50 +49,50 @@ def untouched(sides: Sides, o: int, block: Block, *, knows_hidden: bool) -> bool
     return _same(sides, entry.content, message.content)
 
 
-def changed(
-    sides: Sides, entry: Ours, block: Block, here: Circumstances
+def plan_changes(
+    sides: Sides, entry: OurEntry, block: ForeignBlock, here: Circumstances
 ) -> tuple[list[Operation], list[Note]]:
-    """The operations that make our entry say and show what their message does."""
+    """Return the operations that make our entry say and show what their message does."""
     operations: list[Operation] = [Restore(entry.id, block.theirs)] if entry.deleted else []
     notes: list[Note] = []
     if sides.mode == "prompt":
         if entry.hidden:
             operations.append(Unhide(entry.id))
         if sides.key(entry.content) != block.loose:
-            _reworded(sides, entry, block, here, operations, notes)
+            _plan_rewording(sides, entry, block, here, operations, notes)
         return operations, notes
     if here.knows_hidden and entry.hidden != block.message.hidden:
         operations.append(Hide(entry.id) if block.message.hidden else Unhide(entry.id))
     if not _same(sides, entry.content, block.message.content):
-        _reworded(sides, entry, block, here, operations, notes)
-    _swiped(sides, entry, block, operations, notes)
+        _plan_rewording(sides, entry, block, here, operations, notes)
+    _plan_alternatives(sides, entry, block, operations, notes)
     return operations, notes
 
 
 def _same(sides: Sides, ours: Content, theirs: Content) -> bool:
-    """To the letter; but what they do not say (who spoke, what was thought) they do not deny."""
+    """Compare exactly, except for what the other side does not say (author, reasoning)."""
     if theirs.author is not None and theirs.author != ours.author:
         return False
     thoughts = unspoken(theirs)
     return sides.letters(ours) == sides.letters(theirs) and (not thoughts or thoughts == unspoken(ours))
 
 
-def _reworded(
+def _plan_rewording(
     sides: Sides,
-    entry: Ours,
-    block: Block,
+    entry: OurEntry,
+    block: ForeignBlock,
     here: Circumstances,
     operations: list[Operation],
     notes: list[Note],
 ) -> None:
     theirs = block.message.content
-    if sides.key(entry.content) != block.loose and _forgotten(sides, entry, block.message, theirs):
-        notes.append(SkipForgotten(entry.id, block.theirs))
+    if sides.key(entry.content) != block.loose and _is_forgotten(sides, entry, block.message, theirs):
+        notes.append(ForgottenNote(entry.id, block.theirs))
         return
     if theirs.author is None and entry.content.author is not None:
         theirs = replace(theirs, author=entry.content.author)
     edit = Edit(entry.id, theirs, block.theirs)
-    known = _known(sides, entry, block, theirs)
+    known = _find_known_revision(sides, entry, block, theirs)
     if known is not None:
         operations.append(Choose(entry.id, known.id, block.theirs))
         if sides.mode == "full" and not _same(sides, known.content, theirs):
@@ -117,32 +117,36 @@ def _reworded(
         notes.append(_ambiguous("edited-or-regenerated", "edited", entry, block))
 
 
-def _forgotten(sides: Sides, entry: Ours, message: ForeignMessage, content: Content) -> bool:
+def _is_forgotten(sides: Sides, entry: OurEntry, message: ForeignMessage, content: Content) -> bool:
     alone = only(message, content)
     own = entry.forget_check is not None and entry.forget_check(alone)
     return own or forgotten_by(sides, alone) is not None
 
 
-def _known(sides: Sides, entry: Ours, block: Block, theirs: Content) -> Known | None:
-    """The revision of ours that says this; to the letter if there is one, the newest of several."""
+def _find_known_revision(
+    sides: Sides, entry: OurEntry, block: ForeignBlock, theirs: Content
+) -> KnownRevision | None:
+    """Return the revision of ours that says this; to the letter if there is one, the newest of several."""
     letters = [k for k in entry.known if _same(sides, k.content, theirs)]
     if not letters and sides.key(entry.content) != block.loose:
         letters = [k for k in entry.known if sides.key(k.content) == block.loose]
     return letters[-1] if letters else None
 
 
-def _ambiguous(what: str, done: str, entry: Ours, block: Block) -> Ambiguous:
+def _ambiguous(what: str, done: str, entry: OurEntry, block: ForeignBlock) -> Ambiguity:
     considered = tuple(what.split("-or-"))
-    return Ambiguous(what, considered, done, (entry.id,), (block.theirs,))
+    return Ambiguity(what, considered, done, (entry.id,), (block.theirs,))
 
 
-def _others(block: Block) -> list[tuple[int, Content]]:
-    """Their alternatives besides the live one, whose place among them may still hold what it said before an edit."""
+def _others(block: ForeignBlock) -> list[tuple[int, Content]]:
+    """Return their alternatives besides the live one, whose slot may still hold the text before an edit."""
     return [(k, c) for k, c in enumerate(block.message.alternatives) if k != block.message.chosen]
 
 
-def _swiped(sides: Sides, entry: Ours, block: Block, operations: list[Operation], notes: list[Note]) -> None:
-    """Alternatives of theirs that we have not seen."""
+def _plan_alternatives(
+    sides: Sides, entry: OurEntry, block: ForeignBlock, operations: list[Operation], notes: list[Note]
+) -> None:
+    """Plan the alternatives of theirs that are new."""
     message = block.message
     if len(message.alternatives) < 2:
         return
@@ -153,8 +157,8 @@ def _swiped(sides: Sides, entry: Ours, block: Block, operations: list[Operation]
         if key in seen:
             continue
         seen.add(key)
-        if _forgotten(sides, entry, message, content):
-            notes.append(SkipForgotten(entry.id, block.theirs, index))
+        if _is_forgotten(sides, entry, message, content):
+            notes.append(ForgottenNote(entry.id, block.theirs, index))
             continue
         at = times[index] if index < len(times) else None
         operations.append(AddAlternative(entry.id, content, at, block.theirs))

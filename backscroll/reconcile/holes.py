@@ -10,15 +10,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from backscroll.record.reconcile.matching import Matching, Sides
-from backscroll.record.reconcile.normal import WEIGHTY, substance
-from backscroll.record.reconcile.operations import Ambiguous, Note, SkipForgotten
+from backscroll.reconcile.matching import Matching, Sides
+from backscroll.reconcile.normal import WEIGHTY, substance
+from backscroll.reconcile.operations import Ambiguity, ForgottenNote, Note
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
 
 
 def forgotten_by(sides: Sides, message: ForeignMessage, near: Iterable[int] = ()) -> int | None:
-    """The entry whose forgotten words a message says; entries `near` are asked about short words too."""
+    """Return the entry whose forgotten words a message says; entries `near` are asked about short words too."""
     if not sides.checkers:
         return None
     found = next((o for o in near if _says(sides, o, message)), None)
@@ -28,7 +28,7 @@ def forgotten_by(sides: Sides, message: ForeignMessage, near: Iterable[int] = ()
 
 
 def only(message: ForeignMessage, content: Content) -> ForeignMessage:
-    """The message as if it had only this content: a check may look at all alternatives."""
+    """Return the message as if it had only this content: a check may look at all alternatives."""
     return replace(message, content=content, alternatives=(), alternative_times=(), chosen=0)
 
 
@@ -58,7 +58,7 @@ def withhold(sides: Sides, matching: Matching) -> None:
             if substance(sides.blocks[t].loose) < WEIGHTY:
                 spent.add(o)
             if o in inside and o > reached and (sides.live(o) or sides.ours[o].forgotten):
-                taken.append((o, t))  # a hole keeps its place among what stands around it
+                taken.append((o, t))  # a hole keeps its place among what is around it
                 reached = o
             else:
                 matching.withheld[t] = o
@@ -66,7 +66,7 @@ def withhold(sides: Sides, matching: Matching) -> None:
 
 
 def _equals(tokens: Sequence[int], t: int) -> tuple[int, int]:
-    """The run of equal blocks around one: which of them came back cannot be told."""
+    """Return the run of equal blocks around one: which of them returned is ambiguous."""
     first = last = t
     while first and tokens[first - 1] == tokens[t]:
         first -= 1
@@ -81,7 +81,7 @@ def _within(checkers: Sequence[int], near: range, spent: set[int]) -> list[int]:
 
 
 def beside_holes(sides: Sides, matching: Matching) -> list[Note]:
-    """Messages that stand where holes are, in the same roles, and that no check knows.
+    """Return messages that are where holes are, in the same roles, and that no check knows.
 
     A rendering has changed letters that a check compares, so they are kept out of it; elsewhere they are other words.
     """
@@ -98,14 +98,14 @@ def beside_holes(sides: Sides, matching: Matching) -> list[Note]:
         ids = tuple(sides.ours[o].id for o in gap.ours)
         theirs = tuple(sides.blocks[t].theirs for t in said)
         done = "kept out" if prompt else "added"
-        notes.append(Ambiguous("forgotten-or-new", ("forgotten", "new"), done, ids, theirs))
+        notes.append(Ambiguity("forgotten-or-new", ("forgotten", "new"), done, ids, theirs))
     return notes
 
 
 def without_forgotten(
     sides: Sides, message: ForeignMessage, theirs: int
 ) -> tuple[ForeignMessage, list[Note]]:
-    """A new message without those of its alternatives that were forgotten; the live one was asked about already."""
+    """Return a new message without those of its alternatives that were forgotten; the live one was asked about already."""
     gone: dict[int, int] = {}
     for k, content in enumerate(message.alternatives):
         o = forgotten_by(sides, only(message, content)) if k != message.chosen else None
@@ -113,7 +113,7 @@ def without_forgotten(
             gone[k] = o
     if not gone:
         return message, []
-    notes: list[Note] = [SkipForgotten(sides.ours[o].id, theirs, k) for k, o in gone.items()]
+    notes: list[Note] = [ForgottenNote(sides.ours[o].id, theirs, k) for k, o in gone.items()]
     kept = [k for k in range(len(message.alternatives)) if k not in gone]
     if len(kept) == 1:
         return replace(message, alternatives=(), alternative_times=(), chosen=0), notes

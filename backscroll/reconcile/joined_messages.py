@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from backscroll.record.reconcile.alignment import common
-from backscroll.record.reconcile.matching import Block, Gap, Keys, Matching, Sides
-from backscroll.record.reconcile.normal import normal_text, substance
-from backscroll.record.reconcile.operations import Joined
+from backscroll.reconcile.alignment import common
+from backscroll.reconcile.matching import ForeignBlock, Gap, Keys, Matching, Sides
+from backscroll.reconcile.normal import normal_text, substance
+from backscroll.reconcile.operations import JoinNote
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Text
 
@@ -21,8 +21,8 @@ TELLING = 8  # an entry of less substance is looked for only beside others
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    """A line that is not blank: whose it is, what it says, and where it stands in the text."""
+class _TextLine:
+    """A line that is not blank: whose it is, what it says, and where it is in the text."""
 
     owner: int
     text: str
@@ -31,7 +31,7 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _EntryMatch:
     """An entry of ours inside a block: from line to line."""
 
     entry: int
@@ -39,38 +39,40 @@ class _Found:
     last: int
 
 
-def _lines(owner: int, text: str, keys: Keys) -> list[_Line]:
-    out: list[_Line] = []
+def _lines(owner: int, text: str, keys: Keys) -> list[_TextLine]:
+    out: list[_TextLine] = []
     start = 0
     for line in text.split("\n"):
         if line.strip():
-            out.append(_Line(owner, keys.names.parted(line.strip())[1], start, start + len(line)))
+            out.append(_TextLine(owner, keys.names.split_name(line.strip())[1], start, start + len(line)))
         start += len(line) + 1
     return out
 
 
 def taken_apart(
     sides: Sides, matching: Matching, pool: Callable[[int], bool], keys: Keys
-) -> tuple[list[Block], list[Joined]]:
-    """All blocks in order, those that hold entries of ours replaced by their pieces; and which entries were found in which."""
-    pieces: dict[int, list[Block]] = {}
-    joined: list[Joined] = []
+) -> tuple[list[ForeignBlock], list[JoinNote]]:
+    """Return all blocks in order, those that hold entries of ours replaced by their pieces; and which entries were found in which."""
+    pieces: dict[int, list[ForeignBlock]] = {}
+    joined: list[JoinNote] = []
     for gap in map(Gap.near, matching.gaps(pool)):
-        for t, (lines, found) in _contained(sides, gap, keys).items():
+        for t, (lines, found) in _find_contained_entries(sides, gap, keys).items():
             if not _worth_it(sides, lines, found):
                 continue
             pieces[t] = _pieces(sides, sides.blocks[t], lines, found, keys)
             if len(found) > 1:
                 ids = tuple(sides.ours[f.entry].id for f in found)
-                joined.append(Joined(sides.blocks[t].theirs, ids))
-    out: list[Block] = []
+                joined.append(JoinNote(sides.blocks[t].theirs, ids))
+    out: list[ForeignBlock] = []
     for t, block in enumerate(sides.blocks):
         out.extend(pieces.get(t, [block]))
     return out, joined
 
 
-def _contained(sides: Sides, gap: Gap, keys: Keys) -> dict[int, tuple[list[_Line], list[_Found]]]:
-    """For every block of a gap: its lines, and the entries that stand in it whole."""
+def _find_contained_entries(
+    sides: Sides, gap: Gap, keys: Keys
+) -> dict[int, tuple[list[_TextLine], list[_EntryMatch]]]:
+    """Return, for each block of a gap, its lines and the entries it contains whole."""
     left = [line for o in gap.ours for line in _lines(o, sides.our_loose[o], keys)]
     by_block = {t: _lines(t, _text(sides.blocks[t]), keys) for t in gap.theirs}
     right = [line for lines in by_block.values() for line in lines]
@@ -81,7 +83,7 @@ def _contained(sides: Sides, gap: Gap, keys: Keys) -> dict[int, tuple[list[_Line
     begins: dict[int, int] = {}
     for k, line in enumerate(right):
         begins.setdefault(line.owner, k)
-    out = {t: (lines, list[_Found]()) for t, lines in by_block.items()}
+    out = {t: (lines, list[_EntryMatch]()) for t, lines in by_block.items()}
     start = 0
     while start < len(left):
         end = start
@@ -91,30 +93,30 @@ def _contained(sides: Sides, gap: Gap, keys: Keys) -> dict[int, tuple[list[_Line
         whole = places[0] >= 0 and places == list(range(places[0], places[0] + len(places)))
         if whole and right[places[0]].owner == right[places[-1]].owner:
             t = right[places[0]].owner
-            out[t][1].append(_Found(left[start].owner, places[0] - begins[t], places[-1] - begins[t]))
+            out[t][1].append(_EntryMatch(left[start].owner, places[0] - begins[t], places[-1] - begins[t]))
         start = end
     return {t: pair for t, pair in out.items() if pair[1]}
 
 
-def _worth_it(sides: Sides, lines: Sequence[_Line], found: Sequence[_Found]) -> bool:
-    """One entry with something else around it may also be an edit: an assistant's continuation, a short word by accident."""
+def _worth_it(sides: Sides, lines: Sequence[_TextLine], found: Sequence[_EntryMatch]) -> bool:
+    """Return one entry with something else around it may also be an edit: an assistant's continuation, a short word by accident."""
     if len(found) > 1 or found[0].last - found[0].first + 1 == len(lines):
         return True
     entry = found[0].entry
     return sides.our_kinds[entry] == "user" and substance(sides.our_loose[entry]) >= TELLING
 
 
-def _text(block: Block) -> str:
-    """The words of a block in normal form, the first name still before them."""
+def _text(block: ForeignBlock) -> str:
+    """Return the words of a block in normal form, the first name still before them."""
     return normal_text(block.message.content.text)
 
 
 def _pieces(
-    sides: Sides, block: Block, lines: Sequence[_Line], found: Sequence[_Found], keys: Keys
-) -> list[Block]:
+    sides: Sides, block: ForeignBlock, lines: Sequence[_TextLine], found: Sequence[_EntryMatch], keys: Keys
+) -> list[ForeignBlock]:
     text = _text(block)
     alone = len(found) == 1 and found[0].last - found[0].first + 1 == len(lines)
-    out: list[Block] = []
+    out: list[ForeignBlock] = []
     reached = 0  # lines before this one are dealt with
     for one in (*found, None):
         first = one.first if one else len(lines)
@@ -128,22 +130,22 @@ def _pieces(
     return out
 
 
-def piece(block: Block, words: str, keys: Keys, *, glued: bool) -> Block:
-    """A block for some of the words of another; a name before them becomes their author."""
-    name, rest = keys.names.parted(words)
+def piece(block: ForeignBlock, words: str, keys: Keys, *, glued: bool) -> ForeignBlock:
+    """Return a block for some of the words of another; a name before them becomes their author."""
+    name, rest = keys.names.split_name(words)
     author = name if name is not None else block.message.content.author
     content = Content((Text(rest),), author, block.message.content.metadata)
     message = replace(block.message, content=content)
     return replace(block, message=message, loose=normal_text(rest), glued=glued, signed=name is not None)
 
 
-def by_signature(block: Block, keys: Keys) -> list[Block]:
-    """A block whose words are signed, and in which others sign after a blank line: one block for each of them."""
+def by_signature(block: ForeignBlock, keys: Keys) -> list[ForeignBlock]:
+    """Return a block whose words are signed, and in which others sign after a blank line: one block for each of them."""
     text = _text(block)
     starts = [0]
     gap = text.find("\n\n")
     while gap >= 0:
-        if keys.names.parted(text[gap + 2 :])[0] is not None:
+        if keys.names.split_name(text[gap + 2 :])[0] is not None:
             starts.append(gap + 2)
         gap = text.find("\n\n", gap + 2)
     ends = [*starts[1:], len(text)]

@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from zlib import crc32
 
-from backscroll.record.reconcile.alignment import Pair, common_length, heaviest_rising
+from backscroll.reconcile.alignment import Pair, common_length, heaviest_rising
 
 ALIKE = 0.8  # from here on two texts are versions of one
 LETTERS = 256  # texts up to this length are compared letter by letter
-LONGEST = 20_000  # of longer texts, beginning and end stand for the whole
+LONGEST = 20_000  # of longer texts only beginning and end are used
 EVERY_PAIR = 256  # up to this many pairs, all are looked at
-SKETCH = 8  # how many neighbours stand for a text when there are many texts
+SKETCH = 8  # neighbours that represent a text when there are many texts
 CANDIDATES = 4
 CONTINUED = 12  # a text this long that begins another is its beginning by no accident
 
@@ -27,7 +27,7 @@ _TOKEN = re.compile(r"[^\W\u0e00-\U0010ffff]+|\S")
 
 
 def likeness(a: str, b: str) -> float:
-    """From 0.0 (nothing in common) to 1.0 (equal)."""
+    """Return the likeness, from 0.0 (nothing in common) to 1.0 (equal)."""
     if a == b:
         return 1.0
     both = len(a) + len(b)
@@ -38,7 +38,7 @@ def likeness(a: str, b: str) -> float:
 
 
 def alike(a: str, b: str) -> bool:
-    """True where one text is a changed, continued or cut version of the other."""
+    """Return True if one text is a changed, continued or cut version of the other."""
     shorter, longer = sorted((a, b), key=len)
     return (len(shorter) >= CONTINUED and longer.startswith(shorter)) or likeness(a, b) >= ALIKE
 
@@ -64,7 +64,7 @@ def _ratio(a: Sequence[str], b: Sequence[str]) -> float:
 
 
 def _affix(a: str, b: str) -> int:
-    """How many letters the two share at their beginnings and ends together."""
+    """Return how many letters the two share at their beginnings and ends together."""
     most = min(len(a), len(b))
     head = _prefix(a, b, most)
     return head + min(_prefix(a[::-1], b[::-1], most), most - head)
@@ -81,10 +81,10 @@ def _prefix(a: str, b: str, most: int) -> int:
     return low
 
 
-def kindred(
+def pair_versions(
     ours: Sequence[str], theirs: Sequence[str], our_kinds: Sequence[Hashable], their_kinds: Sequence[Hashable]
 ) -> list[Pair]:
-    """Pairs of texts of the same kind that are versions of one another, rising on both sides, the likest first."""
+    """Return pairs of texts of the same kind that are versions of one another, rising on both sides, the likest first."""
     found: dict[Pair, float] = {}
     for i, j in _worth_comparing(ours, theirs):
         if our_kinds[i] == their_kinds[j] and ours[i] and theirs[j]:
@@ -110,14 +110,14 @@ def _worth_comparing(ours: Sequence[str], theirs: Sequence[str]) -> set[Pair]:
         votes: Counter[int] = Counter()
         for mark in _sketch(text):
             owners = where.get(mark, ())
-            if len(owners) <= 4 * SKETCH:  # what many texts share tells none of them apart
+            if len(owners) <= 4 * SKETCH:  # what many texts share distinguishes none of them
                 votes.update(owners)
         pairs.update((i, j) for i, _ in votes.most_common(CANDIDATES))
     return pairs
 
 
 def _sketch(text: str) -> list[int]:
-    """A few neighbourhoods of a text, chosen by hash so that versions of a text choose the same ones."""
+    """Return a few neighbourhoods of a text, chosen by hash so that versions of a text choose the same ones."""
     tokens = _TOKEN.findall(text[:LONGEST])
     if len(tokens) < 2:
         return [crc32(text.encode("utf-8", "surrogatepass"))]

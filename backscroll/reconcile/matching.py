@@ -13,9 +13,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.record.reconcile.alignment import Pair
-from backscroll.record.reconcile.normal import BlobName, Names, call_ids, exact, loose
-from backscroll.record.reconcile.operations import Mode, Ours
+from backscroll.reconcile.alignment import Pair
+from backscroll.reconcile.normal import BlobName, SpeakerNames, call_ids, exact, loose
+from backscroll.reconcile.operations import Mode, OurEntry
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
 
@@ -23,7 +23,7 @@ NEAR = 64  # how far from its neighbours a changed message is looked for in a lo
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ForeignBlock:
     """A message of theirs, or a piece of one that holds several of ours."""
 
     message: ForeignMessage
@@ -31,7 +31,7 @@ class Block:
     loose: str
     kind: str
     glued: bool = False  # stood together with other pieces in one message
-    signed: bool = False  # a speaker's name stood before it: somebody said it
+    signed: bool = False  # a speaker's name precedes it: it is a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,56 +39,56 @@ class Sides:
     """Both lists, made comparable."""
 
     mode: Mode
-    ours: Sequence[Ours]
-    blocks: Sequence[Block]
+    ours: Sequence[OurEntry]
+    blocks: Sequence[ForeignBlock]
     our_loose: list[str]
     our_kinds: list[str]
     our_tokens: list[int]
     their_tokens: list[int]
     key: Callable[[Content], str]  # the loose key, names of speakers removed where they may have been added
     letters: Callable[[Content], str]  # the exact key
-    checkers: list[int]  # the entries that can tell forgotten words
+    checkers: list[int]  # the entries that may contain forgotten words
     our_calls: list[
         tuple[str, ...]
     ]  # ids of the calls that are made or answered; empty where ids say nothing
     their_calls: list[tuple[str, ...]]
 
     def live(self, o: int) -> bool:
-        """True for an entry that stands in our history, hidden or not."""
+        """Return True for an entry that is in our history, hidden or not."""
         return not (self.ours[o].deleted or self.ours[o].forgotten)
 
     def another(self, o: int, t: int) -> bool:
-        """True where the ids of calls say that these are different messages, whatever their words."""
+        """Return True if the ids of calls say that these are different messages, whatever their words."""
         ours, theirs = self.our_calls[o], self.their_calls[t]
         return bool(ours and theirs) and not set(ours) & set(theirs)
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """How contents are compared: in a rendered prompt, without the name that may stand before the words."""
+    """Keys for comparing contents: in a rendered prompt, without the name that may precede the words."""
 
     mode: Mode
-    names: Names
+    names: SpeakerNames
     blob_name: BlobName
 
     def loose(self, content: Content) -> str:
-        """The key of what rendering and saving do not change."""
+        """Return the key of what rendering and saving do not change."""
         key = loose(content, self.blob_name)
-        return key if self.mode == "full" else self.names.parted(key)[1]
+        return key if self.mode == "full" else self.names.split_name(key)[1]
 
     def exact(self, content: Content) -> str:
-        """The key of every letter."""
+        """Return the key of every letter."""
         return exact(content, self.blob_name)
 
 
 def kind_of(mode: Mode, role: str) -> str:
-    """Whose words may be compared: a rendering keeps assistant and others apart, and no more than that."""
+    """Return the kind of speaker: a rendering keeps only assistant and others apart."""
     if mode == "full":
         return role
     return "assistant" if role == "assistant" else "user"
 
 
-def sides_of(ours: Sequence[Ours], blocks: Sequence[Block], keys: Keys) -> Sides:
+def sides_of(ours: Sequence[OurEntry], blocks: Sequence[ForeignBlock], keys: Keys) -> Sides:
     """Compute the keys of our entries, and number equal keys of both sides alike."""
     our_loose = [keys.loose(entry.content) for entry in ours]
     our_kinds = [kind_of(keys.mode, entry.role) for entry in ours]
@@ -123,14 +123,14 @@ def sides_of(ours: Sequence[Ours], blocks: Sequence[Block], keys: Keys) -> Sides
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What is free between two neighbours of the chain."""
+    """The unmatched items between two neighbours of the chain."""
 
     number: int  # how many pairs of the chain come before
     ours: list[int]
     theirs: list[int]
 
     def near(self) -> Gap:
-        """Where ours are many times theirs (a trimmed top, say): those that lie near the neighbours."""
+        """Return where ours are many times theirs (a trimmed top, say): those that lie near the neighbours."""
         most = NEAR + 4 * len(self.theirs)
         if len(self.ours) <= 2 * most:
             return self
@@ -139,7 +139,7 @@ class Gap:
 
 @dataclass(slots=True)
 class Matching:
-    """Which entry of ours is which block of theirs."""
+    """The matching of our entries to their blocks."""
 
     ours_of: list[int]  # by block; -1: none
     theirs_of: list[int]  # by entry; -1: none
@@ -192,17 +192,17 @@ class Matching:
         self._lone_theirs = list(range(len(self.ours_of)))
 
     def free_entries(self) -> list[int]:
-        """Entries of ours that nothing was found for yet, whatever they are."""
+        """Return entries of ours that nothing was found for yet, whatever they are."""
         self._lone_ours = [o for o in self._lone_ours if self.theirs_of[o] < 0]
         return self._lone_ours
 
     def free_blocks(self) -> list[int]:
-        """Blocks of theirs that nothing was found for yet."""
+        """Return blocks of theirs that nothing was found for yet."""
         self._lone_theirs = [t for t in self._lone_theirs if self.ours_of[t] < 0 and t not in self.withheld]
         return self._lone_theirs
 
     def gaps(self, pool: Callable[[int], bool], *, both: bool = True) -> list[Gap]:
-        """What is free, by gap; `both`: only gaps where both sides have something."""
+        """Return what is free, by gap; `both`: only gaps where both sides have something."""
         theirs = self.free_blocks()
         ours = [o for o in self.free_entries() if pool(o)]
         if both and not (ours and theirs):
@@ -221,8 +221,8 @@ class Matching:
         return [gap for gap in ordered if gap.ours and gap.theirs] if both else ordered
 
 
-def unmatched(sides: Sides) -> Matching:
-    """The state before the first stage."""
+def start_matching(sides: Sides) -> Matching:
+    """Return the state before the first stage."""
     ours, theirs = len(sides.ours), len(sides.blocks)
     matching = Matching([-1] * theirs, [-1] * ours)
     matching.forget_progress()

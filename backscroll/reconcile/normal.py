@@ -30,12 +30,12 @@ _MARK = "\0"  # begins every key that is more than words, so that no text can be
 
 
 def sha256_name(data: bytes) -> str:
-    """The usual name of a blob."""
+    """Return the usual name of a blob."""
     return hashlib.sha256(data).hexdigest()
 
 
 def normal_text(text: str) -> str:
-    """The text without what rendering and saving change; applying it twice changes nothing more."""
+    """Return the text without what rendering and saving change; applying it twice changes nothing more."""
     if ("\n" in text or "\r" in text) and any(sign in text for sign in _UNTIDY):
         lines = text.replace("\r", "").split("\n")
         text = _GAP.sub("\n\n", "\n".join(line.rstrip(_BLANKS) for line in lines))
@@ -46,17 +46,17 @@ def normal_text(text: str) -> str:
 
 
 def exact(content: Content, blob_name: BlobName = sha256_name) -> str:
-    """What was said, to the letter: words, calls, results and media, without vendors' extras."""
+    """Return what was said, to the letter: words, calls, results and media, without vendors' extras."""
     return _key(content, blob_name, whole=True)
 
 
 def loose(content: Content, blob_name: BlobName = sha256_name) -> str:
-    """What was said, in normal form; names of calls are left out, because programs rename them."""
+    """Return what was said, in normal form; names of calls are left out, because programs rename them."""
     return _key(content, blob_name, whole=False)
 
 
 def unspoken(content: Content) -> tuple[str, ...]:
-    """Thinking and vendor parts, which a program may keep to itself without having changed the message."""
+    """Return thinking and vendor parts, which a program may keep to itself without having changed the message."""
     parts = content.parts
     if len(parts) == 1 and isinstance(parts[0], Text):
         return ()
@@ -70,7 +70,7 @@ def unspoken(content: Content) -> tuple[str, ...]:
 
 
 def call_ids(content: Content) -> tuple[str, ...]:
-    """The names of the tool calls that a content makes or answers; nobody reuses them for something else."""
+    """Return the ids of the tool calls that a content makes or answers; they are not reused."""
     out: list[str] = []
     for part in content.parts:
         if isinstance(part, ToolCall) and part.id:
@@ -94,17 +94,17 @@ def _key(content: Content, blob_name: BlobName, *, whole: bool) -> str:
         if mark is None:
             continue
         if words:
-            marks.append(_joined(words, whole=whole))
+            marks.append(_join_texts(words, whole=whole))
             words = []
         marks.append(mark)
     if not marks:
-        return _joined(words, whole=whole)
+        return _join_texts(words, whole=whole)
     if words:
-        marks.append(_joined(words, whole=whole))
+        marks.append(_join_texts(words, whole=whole))
     return _MARK + json.dumps([m for m in marks if m != ""], ensure_ascii=False, sort_keys=True)
 
 
-def _joined(words: Iterable[str], *, whole: bool) -> str:
+def _join_texts(words: Iterable[str], *, whole: bool) -> str:
     text = "\n".join(words)
     return text if whole else normal_text(text)
 
@@ -119,7 +119,7 @@ def _mark(part: Part, blob_name: BlobName, *, whole: bool) -> Json | None:
         case Media():
             return ["media", *_media(part, blob_name)]
         case Text():
-            return _joined([part.text], whole=whole)
+            return _join_texts([part.text], whole=whole)
         case Reasoning() | Opaque():
             return None
 
@@ -137,7 +137,7 @@ def _media(part: Media, blob_name: BlobName) -> tuple[str, str]:
 
 
 def _arguments(value: Json) -> Json:
-    """Arguments as a value, whether the wire sent a value or a string that holds one."""
+    """Return arguments as a value, whether the wire sent a value or a string that holds one."""
     if not isinstance(value, str):
         return value
     try:
@@ -150,26 +150,26 @@ def _arguments(value: Json) -> Json:
 
 
 def substance(text: str) -> int:
-    """How much a text says, up to 64: a Chinese sign counts as much as two letters."""
+    """Return how much a text says, up to 64: a Chinese sign counts as much as two letters."""
     head = text[:64]
     return len(head) if head.isascii() else sum(2 if sign >= "\u2e80" else 1 for sign in head)
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class SpeakerNames:
     """The speakers' names that a program may have put before a text (`Ellie: …`, `艾莉：…`)."""
 
     pattern: re.Pattern[str] | None
 
-    def parted(self, text: str) -> tuple[str | None, str]:
-        """The name, if the text is signed with a known one, and the text without it."""
+    def split_name(self, text: str) -> tuple[str | None, str]:
+        """Return the name, if the text is signed with a known one, and the text without it."""
         found = self.pattern.match(text) if self.pattern else None
         return (found[1], text[found.end() :]) if found else (None, text)
 
 
-def names_of(names: Iterable[str]) -> Names:
+def names_of(names: Iterable[str]) -> SpeakerNames:
     """Recognise these names, longer ones first."""
     known = sorted({normal_text(n) for n in names} - {""}, key=lambda n: (-len(n), n))
     if not known:
-        return Names(None)
-    return Names(re.compile(f"({'|'.join(map(re.escape, known))})[ \\t]*[:\uff1a][ \\t]*\\n?"))
+        return SpeakerNames(None)
+    return SpeakerNames(re.compile(f"({'|'.join(map(re.escape, known))})[ \\t]*[:\uff1a][ \\t]*\\n?"))

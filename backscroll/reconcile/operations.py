@@ -1,8 +1,7 @@
-"""What a sync is asked with and what it answers: our entries, operations, notes, and the plan that holds them.
+"""Inputs and results of a sync: our entries, operations, notes, and the plan that holds them.
 
 Operations change our history when they are carried out in the order given. Notes change nothing: they say what was seen and
-left alone, and what could have been understood in another way. Before: `vocab`. After: `record/reconcile/plan` makes plans, the engine
-carries them out.
+left alone, and what could have been understood in another way.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ ForgetCheck: TypeAlias = Callable[[ForeignMessage], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRevision:
     """A revision of ours: an old edit or an alternative."""
 
     id: Ref
@@ -31,7 +30,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Ours:
+class OurEntry:
     """One entry of our history, at its place in the order; hidden, deleted and forgotten ones included, and flagged.
 
     `known` holds the revisions besides the live one. `forget_check` belongs to a hole (`forgotten`), or to a living message of
@@ -43,21 +42,21 @@ class Ours:
     content: Content
     at: str | None = None
     source_ids: tuple[str, ...] = ()  # every id by which the other program is known to call it
-    known: tuple[Known, ...] = ()
+    known: tuple[KnownRevision, ...] = ()
     hidden: bool = False
     deleted: bool = False
     forgotten: bool = False
     forget_check: ForgetCheck | None = None
 
 
-class New(NamedTuple):
+class NewRef(NamedTuple):
     """The n-th message that a plan adds: its name until the engine has given it a real one."""
 
     number: int
 
 
 Place: TypeAlias = (
-    Ref | New | None
+    Ref | NewRef | None
 )  # None: before everything; a hole may be named, because it keeps its place
 
 
@@ -65,7 +64,7 @@ Place: TypeAlias = (
 class Append:
     """Add a message at the end, with flags, alternatives and times as `message` has them."""
 
-    new: New
+    new: NewRef
     message: ForeignMessage
     theirs: int
 
@@ -74,7 +73,7 @@ class Append:
 class Insert:
     """Add a message right after another."""
 
-    new: New
+    new: NewRef
     message: ForeignMessage
     after: Place
     theirs: int
@@ -161,14 +160,14 @@ Operation: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Trimmed:
+class TrimNote:
     """Ours that are older than what they sent. Says nothing about them, so nothing is done."""
 
     ids: tuple[Ref, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Injected:
+class InjectionNote:
     """A block of theirs that was never said in the conversation: a system prompt, lore, a marker."""
 
     theirs: int
@@ -177,7 +176,7 @@ class Injected:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinNote:
     """A block of theirs that holds several messages of ours."""
 
     theirs: int
@@ -185,7 +184,7 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class SkipForgotten:
+class ForgottenNote:
     """Words that were erased on purpose and came back; they are not taken in again."""
 
     id: Ref  # whose words they were
@@ -194,14 +193,14 @@ class SkipForgotten:
 
 
 @dataclass(frozen=True, slots=True)
-class Awaiting:
+class RegenerateRequest:
     """Their list ends before replies that we have: they ask for another one. The answer is an alternative to the first."""
 
     ids: tuple[Ref, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Ambiguous:
+class Ambiguity:
     """Something that can be understood in several ways: which, and as what it was taken.
 
     `what` is a fixed word: `which-of-equals`, `edited-or-replaced`, `edited-or-regenerated`, `moved-or-resaid`,
@@ -215,12 +214,12 @@ class Ambiguous:
     theirs: tuple[int, ...] = ()
 
 
-Note: TypeAlias = Trimmed | Injected | Joined | SkipForgotten | Awaiting | Ambiguous
+Note: TypeAlias = TrimNote | InjectionNote | JoinNote | ForgottenNote | RegenerateRequest | Ambiguity
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What to do so that our live history says what theirs says, and what was noticed on the way.
+class SyncPlan:
+    """The operations that make our live history equal to theirs, and notes.
 
     Operations are applied in order. Each names live entries or messages that an operation before it has added, and leaving
     out all `Delete`s (or `Hide`s) leaves a plan that can be applied. `matched` says which entry is which of their messages.

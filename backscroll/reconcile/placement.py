@@ -1,35 +1,31 @@
-"""From a finished matching to operations: what goes, what comes back, what is new and where everything stands.
-
-Before: `record/reconcile/matching`, and a verdict for whatever found no match. After: the operations of a plan, in the order in which
-they can be carried out: each names an entry that stands, or a message that was added before.
-"""
+"""From a finished matching to operations: what goes, what comes back, what is new and where everything is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from backscroll.record.reconcile.classes import Circumstances, changed, untouched
-from backscroll.record.reconcile.holes import without_forgotten
-from backscroll.record.reconcile.matching import Matching, Sides
-from backscroll.record.reconcile.operations import (
+from backscroll.reconcile.classes import Circumstances, is_untouched, plan_changes
+from backscroll.reconcile.holes import without_forgotten
+from backscroll.reconcile.matching import Matching, Sides
+from backscroll.reconcile.operations import (
     Append,
     Delete,
+    ForgottenNote,
     Hide,
     Insert,
     Move,
-    New,
+    NewRef,
     Note,
     Operation,
     Place,
-    SkipForgotten,
 )
 from backscroll.vocab.ids import Ref
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What becomes of whatever found no match."""
+class UnmatchedOutcome:
+    """The outcome of unmatched items."""
 
     delete: frozenset[int]  # entries of ours; all others stay
     hide: frozenset[int]
@@ -37,17 +33,19 @@ class Verdict:
 
 
 def operations_of(
-    sides: Sides, matching: Matching, verdict: Verdict, *, knows_hidden: bool
+    sides: Sides, matching: Matching, verdict: UnmatchedOutcome, *, knows_hidden: bool
 ) -> tuple[list[Operation], list[Note]]:
-    """Deletions and hidings first; then along their list: what is new or moved is placed, what changed is changed."""
+    """Return deletions and hidings first; then along their list: what is new or moved is placed, what changed is changed."""
     ids = [entry.id for entry in sides.ours]
     out: list[Operation] = [Delete(ids[o]) for o in sorted(verdict.delete)]
     out.extend(Hide(ids[o]) for o in sorted(verdict.hide))
     notes: list[Note] = [
-        SkipForgotten(ids[o], sides.blocks[t].theirs) for t, o in sorted(matching.withheld.items())
+        ForgottenNote(ids[o], sides.blocks[t].theirs) for t, o in sorted(matching.withheld.items())
     ]
     our_end, their_end = _last_user(sides)
-    writer = _Writer(sides, matching, out, notes, lambda o, t: o > our_end or t > their_end, knows_hidden)
+    writer = _OperationWriter(
+        sides, matching, out, notes, lambda o, t: o > our_end or t > their_end, knows_hidden
+    )
     previous: Place = None
     done = 0  # blocks before this index are placed
     survivor = 0  # entries before this index are behind us
@@ -58,18 +56,18 @@ def operations_of(
                 previous = ids[other]
         for block in range(done, t):
             if block in matching.moved:
-                previous = writer.moved(block, previous)
+                previous = writer.move_message(block, previous)
             elif block in verdict.add:
-                previous = writer.added(block, previous, last=o == len(ids))
+                previous = writer.add_message(block, previous, last=o == len(ids))
         if o < len(ids):
-            writer.kept(o, t)
+            writer.keep_message(o, t)
             previous = ids[o]
         done, survivor = t + 1, o + 1
     return out, notes
 
 
 def matched_of(sides: Sides, matching: Matching) -> tuple[tuple[Ref, int], ...]:
-    """Which entry is which message of theirs; holes left out."""
+    """Return which entry is which message of theirs; holes left out."""
     pairs = ((o, t) for t, o in enumerate(matching.ours_of) if o >= 0 and not sides.ours[o].forgotten)
     return tuple((sides.ours[o].id, sides.blocks[t].theirs) for o, t in pairs)
 
@@ -81,7 +79,7 @@ def _last_user(sides: Sides) -> tuple[int, int]:
 
 
 @dataclass(slots=True)
-class _Writer:
+class _OperationWriter:
     """Writes down operations for one block after the other."""
 
     sides: Sides
@@ -92,10 +90,10 @@ class _Writer:
     knows_hidden: bool
     count: int = 0
 
-    def added(self, t: int, previous: Place, *, last: bool) -> Place:
-        """A message that we do not have."""
+    def add_message(self, t: int, previous: Place, *, last: bool) -> Place:
+        """Return a message that we do not have."""
         block = self.sides.blocks[t]
-        new = New(self.count)
+        new = NewRef(self.count)
         self.count += 1
         message, notes = without_forgotten(self.sides, block.message, block.theirs)
         self.notes.extend(notes)
@@ -105,21 +103,21 @@ class _Writer:
             self.out.append(Insert(new, message, previous, block.theirs))
         return new
 
-    def moved(self, t: int, previous: Place) -> Place:
-        """A message that we have elsewhere."""
+    def move_message(self, t: int, previous: Place) -> Place:
+        """Return a message that we have elsewhere."""
         o = self.matching.ours_of[t]
-        self.kept(o, t)  # first, because it may bring back what was deleted
+        self.keep_message(o, t)  # first, because it may bring back what was deleted
         self.out.append(Move(self.sides.ours[o].id, previous))
         return self.sides.ours[o].id
 
-    def kept(self, o: int, t: int) -> None:
-        """A message that both have, or that we had and forgot."""
+    def keep_message(self, o: int, t: int) -> None:
+        """Keep a message that both sides have, or that was forgotten here."""
         if self.sides.ours[o].forgotten:
-            self.notes.append(SkipForgotten(self.sides.ours[o].id, self.sides.blocks[t].theirs))
+            self.notes.append(ForgottenNote(self.sides.ours[o].id, self.sides.blocks[t].theirs))
             return
-        if untouched(self.sides, o, self.sides.blocks[t], knows_hidden=self.knows_hidden):
+        if is_untouched(self.sides, o, self.sides.blocks[t], knows_hidden=self.knows_hidden):
             return
         here = Circumstances(self.late(o, t), t in self.matching.firm, self.knows_hidden)
-        operations, notes = changed(self.sides, self.sides.ours[o], self.sides.blocks[t], here)
+        operations, notes = plan_changes(self.sides, self.sides.ours[o], self.sides.blocks[t], here)
         self.out.extend(operations)
         self.notes.extend(notes)

@@ -1,7 +1,7 @@
 """The plan of a sync: another program's list of messages against our history.
 
 `plan` says what to do so that our live history says what theirs says; it does nothing itself. The evidence is used from the surest
-to the weakest (`record/reconcile/stages`): ids, equal words in order, words in another place, earlier revisions, times, likeness, place.
+to the weakest (`reconcile/stages`): ids, equal words in order, words in another place, earlier revisions, times, likeness, place.
 What is missing at the top was trimmed and is never deleted. What can be understood in several ways is done in the way that
 loses least, and noted. Planning again after the plan was carried out finds nothing to do. Refuses: trees; a list with branches
 has to be handed over one branch at a time.
@@ -11,24 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from backscroll.record.reconcile.alignment import Pair
-from backscroll.record.reconcile.holes import beside_holes, withhold
-from backscroll.record.reconcile.matching import (
-    Block,
+from backscroll.reconcile.alignment import Pair
+from backscroll.reconcile.holes import beside_holes, withhold
+from backscroll.reconcile.matching import (
+    ForeignBlock,
     Gap,
     Keys,
     Matching,
     Sides,
     kind_of,
     sides_of,
-    unmatched,
+    start_matching,
 )
-from backscroll.record.reconcile.normal import BlobName, names_of, sha256_name
-from backscroll.record.reconcile.operations import Ambiguous, Mode, Note, Ours, Plan, Trimmed
-from backscroll.record.reconcile.placing import Verdict, matched_of, operations_of
-from backscroll.record.reconcile.rendered import MARKERS, plan_prompt
-from backscroll.record.reconcile.slides import settle
-from backscroll.record.reconcile.stages import (
+from backscroll.reconcile.normal import BlobName, names_of, sha256_name
+from backscroll.reconcile.operations import Ambiguity, Mode, Note, OurEntry, SyncPlan, TrimNote
+from backscroll.reconcile.placement import UnmatchedOutcome, matched_of, operations_of
+from backscroll.reconcile.rendered_prompts import MARKERS, plan_prompt
+from backscroll.reconcile.slides import settle
+from backscroll.reconcile.stages import (
     by_absence,
     by_ids,
     by_knowledge,
@@ -45,7 +45,7 @@ AT_THE_END = 2  # how many last messages may have been replaced by others in the
 
 
 def plan(
-    ours: Sequence[Ours],
+    ours: Sequence[OurEntry],
     theirs: Sequence[ForeignMessage],
     mode: Mode = "full",
     *,
@@ -54,13 +54,13 @@ def plan(
     names: Iterable[str] = (),
     markers: Iterable[str] = MARKERS,
     blob_name: BlobName = sha256_name,
-) -> Plan:
-    """What to do to our history so that it says what theirs says.
+) -> SyncPlan:
+    """Return what to do to our history so that it says what theirs says.
 
     `ours` is our history in order: live, hidden, deleted and forgotten entries. `mode` says what their list is.
     For `full`: `complete` promises that it is the whole conversation, so that even what is missing at the top was deleted;
     `knows_hidden` says that their `hidden` flag means something (otherwise it is left alone, and a hidden message that they do not
-    have is not missing). For `prompt`: `names` are speakers whose names may stand before their words (the authors of our
+    have is not missing). For `prompt`: `names` are speakers whose names may precede their words (the authors of our
     entries are added), `markers` the texts that a program sends before the chat begins. `blob_name` names media bytes as the store does.
     Metadata and vendors' extras are not compared; thinking and authors only where they say something.
     """
@@ -69,20 +69,20 @@ def plan(
         keys = Keys(mode, names_of({*names, *authors}), blob_name)
         return plan_prompt(ours, theirs, keys, tuple(markers))
     keys = Keys(mode, names_of(()), blob_name)
-    blocks = [Block(m, t, keys.loose(m.content), kind_of(mode, m.role)) for t, m in enumerate(theirs)]
+    blocks = [ForeignBlock(m, t, keys.loose(m.content), kind_of(mode, m.role)) for t, m in enumerate(theirs)]
     sides = sides_of(ours, blocks, keys)
-    matching, notes = _matched(sides, complete=complete, knows_hidden=knows_hidden)
+    matching, notes = _match_all(sides, complete=complete, knows_hidden=knows_hidden)
     delete, said = _missing(sides, matching, complete=complete, knows_hidden=knows_hidden)
     add = frozenset(matching.free_blocks())
-    verdict = Verdict(delete, frozenset(), add)
+    verdict = UnmatchedOutcome(delete, frozenset(), add)
     operations, more = operations_of(sides, matching, verdict, knows_hidden=knows_hidden)
-    notes += [*said, *_replaced(sides, matching, verdict), *more]
-    return Plan(tuple(operations), tuple(notes), matched_of(sides, matching))
+    notes += [*said, *_note_replacements(sides, matching, verdict), *more]
+    return SyncPlan(tuple(operations), tuple(notes), matched_of(sides, matching))
 
 
-def _matched(sides: Sides, *, complete: bool, knows_hidden: bool) -> tuple[Matching, list[Note]]:
-    """All stages, from the surest evidence to the weakest."""
-    matching = unmatched(sides)
+def _match_all(sides: Sides, *, complete: bool, knows_hidden: bool) -> tuple[Matching, list[Note]]:
+    """Return all stages, from the surest evidence to the weakest."""
+    matching = start_matching(sides)
     live = [o for o in range(len(sides.ours)) if sides.live(o)]
     shown = live if knows_hidden else [o for o in live if not sides.ours[o].hidden]
     if any(by_tail(sides, matching, tail, range(len(sides.blocks))) for tail in (shown, live)):
@@ -109,7 +109,7 @@ def _matched(sides: Sides, *, complete: bool, knows_hidden: bool) -> tuple[Match
 
 
 def _same_words(sides: Sides, pools: Sequence[Callable[[int], bool]]) -> Matching:
-    matching = unmatched(sides)
+    matching = start_matching(sides)
     by_ids(sides, matching)
     for pool in pools:
         by_words(sides, matching, pool)
@@ -117,7 +117,7 @@ def _same_words(sides: Sides, pools: Sequence[Callable[[int], bool]]) -> Matchin
 
 
 def _same_place(sides: Sides, matching: Matching, gap: Gap, top: int) -> list[Pair]:
-    """Messages that have nothing in common but where they stand: between the same neighbours, in the same roles."""
+    """Return messages that have nothing in common but where they are: between the same neighbours, in the same roles."""
     ours, theirs = gap.ours, gap.theirs
     before = matching.chain[gap.number - 1][0] if gap.number else -1
     at_end = gap.number == len(matching.chain)
@@ -141,27 +141,27 @@ def _same_place(sides: Sides, matching: Matching, gap: Gap, top: int) -> list[Pa
 def _missing(
     sides: Sides, matching: Matching, *, complete: bool, knows_hidden: bool
 ) -> tuple[frozenset[int], list[Note]]:
-    """Which of ours are gone, and what to say about those that only seem to be."""
+    """Return which of ours are gone, and what to say about those that only seem to be."""
     lone = [o for o in matching.free_entries() if sides.live(o)]
     notes: list[Note] = []
     if lone and not sides.blocks:
         # An empty list is what a failing server sends; no conversation is deleted on its word.
         considered = ("everything was deleted", "nothing was sent")
-        notes.append(Ambiguous("empty-list", considered, "nothing"))
+        notes.append(Ambiguity("empty-list", considered, "nothing"))
         complete, knows_hidden = False, False
     top = 0 if complete else top_of(sides, matching)
     trimmed = tuple(sides.ours[o].id for o in lone if o < top)
     if trimmed:
-        notes.append(Trimmed(trimmed))
+        notes.append(TrimNote(trimmed))
         if sides.blocks and len(trimmed) == len(lone) and not matching.chain and not matching.moved:
             considered = ("another conversation", "trimmed beyond all that we know", "everything was changed")
-            notes.append(Ambiguous("nothing-in-common", considered, "appended"))
+            notes.append(Ambiguity("nothing-in-common", considered, "appended"))
     gone = [o for o in lone if o >= top and (knows_hidden or not sides.ours[o].hidden)]
     return frozenset(gone), notes
 
 
-def _replaced(sides: Sides, matching: Matching, verdict: Verdict) -> list[Note]:
-    """Gaps where something went and something of the same role came: perhaps an edit that nothing gives away."""
+def _note_replacements(sides: Sides, matching: Matching, verdict: UnmatchedOutcome) -> list[Note]:
+    """Return gaps where something went and something of the same role came: perhaps an edit that nothing gives away."""
     notes: list[Note] = []
     for gap in matching.gaps(lambda o: o in verdict.delete):
         roles = {sides.ours[o].role for o in gap.ours} & {sides.blocks[t].message.role for t in gap.theirs}
@@ -169,5 +169,5 @@ def _replaced(sides: Sides, matching: Matching, verdict: Verdict) -> list[Note]:
             ours = tuple(sides.ours[o].id for o in gap.ours)
             theirs = tuple(sides.blocks[t].theirs for t in gap.theirs)
             considered = ("edited", "replaced")
-            notes.append(Ambiguous("edited-or-replaced", considered, "deleted and added", ours, theirs))
+            notes.append(Ambiguity("edited-or-replaced", considered, "deleted and added", ours, theirs))
     return notes

@@ -1,7 +1,7 @@
 """The plan for a rendered prompt: what a proxy sees of a conversation, which is less and more than the conversation.
 
 Less: the oldest messages were dropped to fit, hidden ones are absent, neighbours may be joined. More: a system prompt, lore, notes
-and markers stand between, and names may stand before the words. So nothing is ever deleted on the word of a prompt: what is
+and markers are between, and names may precede the words. So nothing is ever deleted on the word of a prompt: what is
 missing in the middle is hidden, which can be taken back, and noted; blocks that were never said are named and left out.
 """
 
@@ -10,24 +10,33 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.record.reconcile.alignment import Pair
-from backscroll.record.reconcile.holes import beside_holes, withhold
-from backscroll.record.reconcile.matching import (
+from backscroll.reconcile.alignment import Pair
+from backscroll.reconcile.holes import beside_holes, withhold
+from backscroll.reconcile.joined_messages import by_signature, piece, taken_apart
+from backscroll.reconcile.matching import (
     NEAR,
-    Block,
+    ForeignBlock,
     Gap,
     Keys,
     Matching,
     Sides,
     kind_of,
     sides_of,
-    unmatched,
+    start_matching,
 )
-from backscroll.record.reconcile.normal import normal_text
-from backscroll.record.reconcile.operations import Ambiguous, Awaiting, Injected, Note, Ours, Plan, Trimmed
-from backscroll.record.reconcile.placing import Verdict, matched_of, operations_of
-from backscroll.record.reconcile.slides import settle
-from backscroll.record.reconcile.stages import (
+from backscroll.reconcile.normal import normal_text
+from backscroll.reconcile.operations import (
+    Ambiguity,
+    InjectionNote,
+    Note,
+    OurEntry,
+    RegenerateRequest,
+    SyncPlan,
+    TrimNote,
+)
+from backscroll.reconcile.placement import UnmatchedOutcome, matched_of, operations_of
+from backscroll.reconcile.slides import settle
+from backscroll.reconcile.stages import (
     by_absence,
     by_ids,
     by_knowledge,
@@ -37,7 +46,6 @@ from backscroll.record.reconcile.stages import (
     by_words,
     top_of,
 )
-from backscroll.record.reconcile.unjoining import by_signature, piece, taken_apart
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.part import Text
 
@@ -47,9 +55,9 @@ REPLACED = 2  # how many neighbours may have been replaced by others in the same
 
 
 def plan_prompt(
-    ours: Sequence[Ours], theirs: Sequence[ForeignMessage], keys: Keys, markers: tuple[str, ...]
-) -> Plan:
-    """What to do to our history, given what another program sent to a model."""
+    ours: Sequence[OurEntry], theirs: Sequence[ForeignMessage], keys: Keys, markers: tuple[str, ...]
+) -> SyncPlan:
+    """Return what to do to our history, given what another program sent to a model."""
     known = {keys.loose(entry.content) for entry in ours}
     sent = [block for t, m in enumerate(theirs) for block in _blocks(m, t, keys, known) if block.loose]
     blocks, notes, begun = _chat_only(sent, markers, keys)
@@ -62,30 +70,30 @@ def plan_prompt(
             notes.extend(joined)
             sides = sides_of(ours, parted, keys)
             matching = _same_words(sides)
-    notes += _matched(sides, matching)
-    fate = _Fate(sides, matching, begun, notes)
+    notes += _match_prompt(sides, matching)
+    fate = _PromptOutcome(sides, matching, begun, notes)
     fate.decide()
-    verdict = Verdict(frozenset(), frozenset(fate.hide), frozenset(fate.add))
+    verdict = UnmatchedOutcome(frozenset(), frozenset(fate.hide), frozenset(fate.add))
     operations, more = operations_of(sides, matching, verdict, knows_hidden=False)
-    return Plan(tuple(operations), (*notes, *more), matched_of(sides, matching))
+    return SyncPlan(tuple(operations), (*notes, *more), matched_of(sides, matching))
 
 
-def _blocks(message: ForeignMessage, theirs: int, keys: Keys, known: Container[str]) -> list[Block]:
-    """One block for a message of theirs; several where speakers sign in it whom it joins."""
-    block = Block(message, theirs, keys.loose(message.content), kind_of("prompt", message.role))
+def _blocks(message: ForeignMessage, theirs: int, keys: Keys, known: Container[str]) -> list[ForeignBlock]:
+    """Return one block for a message of theirs; several where speakers sign in it whom it joins."""
+    block = ForeignBlock(message, theirs, keys.loose(message.content), kind_of("prompt", message.role))
     parts = message.content.parts
     if len(parts) != 1 or not isinstance(parts[0], Text):
         return [block]
     text = normal_text(parts[0].text)
-    if keys.names.parted(text)[0] is None:
+    if keys.names.split_name(text)[0] is None:
         return [block]
     return [piece(block, text, keys, glued=False)] if block.loose in known else by_signature(block, keys)
 
 
 def _chat_only(
-    blocks: Sequence[Block], markers: tuple[str, ...], keys: Keys
-) -> tuple[list[Block], list[Note], bool]:
-    """The blocks after the marker that begins the chat; what stands before it; and whether there was one."""
+    blocks: Sequence[ForeignBlock], markers: tuple[str, ...], keys: Keys
+) -> tuple[list[ForeignBlock], list[Note], bool]:
+    """Return the blocks after the marker that begins the chat; what precedes it; and whether there was one."""
     starts = tuple(marker.casefold() for marker in markers)
     for t in range(len(blocks) - 1, -1, -1):
         lines = normal_text(blocks[t].message.content.text).split("\n")
@@ -93,7 +101,7 @@ def _chat_only(
         if not marked:
             continue
         before = [*blocks[:t], piece(blocks[t], "\n".join(lines[: marked[-1] + 1]), keys, glued=False)]
-        notes: list[Note] = [Injected(b.theirs, b.loose, "stands before the chat") for b in before]
+        notes: list[Note] = [InjectionNote(b.theirs, b.loose, "stands before the chat") for b in before]
         rest = "\n".join(lines[marked[-1] + 1 :]).strip()
         after = [piece(blocks[t], rest, keys, glued=False)] if rest else []
         return [*after, *blocks[t + 1 :]], notes, True
@@ -101,13 +109,13 @@ def _chat_only(
 
 
 def _visible(sides: Sides, o: int) -> bool:
-    """True for what a prompt should show; one that says nothing shows nowhere."""
+    """Return True for what a prompt should show; one that says nothing shows nowhere."""
     return sides.live(o) and not sides.ours[o].hidden and bool(sides.our_loose[o])
 
 
 def _same_words(sides: Sides) -> Matching:
-    """Equal words in order: of what should be there first, then of what should not."""
-    matching = unmatched(sides)
+    """Match equal words in order: first expected entries, then the others."""
+    matching = start_matching(sides)
     said = [t for t, block in enumerate(sides.blocks) if block.message.role != "system"]
     if by_tail(sides, matching, [o for o in range(len(sides.ours)) if _visible(sides, o)], said):
         return matching
@@ -117,7 +125,7 @@ def _same_words(sides: Sides) -> Matching:
     return matching
 
 
-def _matched(sides: Sides, matching: Matching) -> list[Note]:
+def _match_prompt(sides: Sides, matching: Matching) -> list[Note]:
     notes = settle(sides, matching, lambda o: _visible(sides, o), complete=False)
     notes += by_move(sides, matching, lambda o: _visible(sides, o), top_of(sides, matching))
     if matching.free_blocks():
@@ -132,7 +140,7 @@ def _matched(sides: Sides, matching: Matching) -> list[Note]:
 
 
 def _same_place(sides: Sides, matching: Matching, gap: Gap) -> list[Pair]:
-    """A reply to the same words, or one or two messages between the same neighbours; never at the top, where lore stands."""
+    """Return a reply to the same words, or one or two messages between the same neighbours; never at the top, where lore is."""
     said = [t for t in gap.theirs if sides.blocks[t].message.role != "system"]
     if not said or not gap.number or gap.ours[0] < top_of(sides, matching):
         return []
@@ -149,8 +157,8 @@ def _same_place(sides: Sides, matching: Matching, gap: Gap) -> list[Pair]:
 
 
 @dataclass(slots=True)
-class _Fate:
-    """What becomes of whatever found no match."""
+class _PromptOutcome:
+    """The outcome of unmatched items."""
 
     sides: Sides
     matching: Matching
@@ -161,10 +169,10 @@ class _Fate:
     known: set[int] = field(default_factory=set[int])  # tokens of all that was ever live here
     first: int = 0  # the first and last block that found a match
     last: int = -1
-    lines: set[str] = field(default_factory=set[str])  # and the lines of what stands around what they sent
+    lines: set[str] = field(default_factory=set[str])  # and the lines of what is around what they sent
 
     def decide(self) -> None:
-        """First their blocks, then our entries: whether something was added at the end decides what is awaited there."""
+        """Decide blocks first, then entries: what was added at the end determines what is expected there."""
         found = [t for t, o in enumerate(self.matching.ours_of) if o >= 0]
         self.first, self.last = (found[0], found[-1]) if found else (len(self.sides.blocks), -1)
         self.known = {token for o, token in enumerate(self.sides.our_tokens) if self.sides.live(o)}
@@ -176,10 +184,10 @@ class _Fate:
         lone = [o for o in self.matching.free_entries() if _visible(self.sides, o)]
         trimmed = tuple(self.sides.ours[o].id for o in lone if o < top)
         if trimmed:
-            self.notes.append(Trimmed(trimmed))
+            self.notes.append(TrimNote(trimmed))
         runs = [run for gap in self.matching.gaps(lambda _: False, both=False) for run in self._runs(gap)]
         while runs:  # what is added is known from then on, and may show that others were said as well
-            found = [run for run in runs if self._said(run, trimmed=bool(trimmed))]
+            found = [run for run in runs if self._is_said(run, trimmed=bool(trimmed))]
             for run in found:
                 self._take(run, said=True)
                 self._learn(run)
@@ -190,21 +198,21 @@ class _Fate:
             self._take(run, said=False)
         if trimmed and self.add and not self.matching.chain:
             considered = ("another conversation", "trimmed beyond all that we know", "everything was changed")
-            self.notes.append(Ambiguous("nothing-in-common", considered, "appended"))
+            self.notes.append(Ambiguity("nothing-in-common", considered, "appended"))
         self._miss([o for o in lone if o >= top])
 
     def _take(self, run: Sequence[int], *, said: bool) -> None:
         if said:
             self.add.update(run)
         else:
-            self.notes.extend(self._injected(t, "was never said") for t in run)
+            self.notes.extend(self._make_injected(t, "was never said") for t in run)
         if not self._sure(run):
             theirs = tuple(self.sides.blocks[t].theirs for t in run)
             done = "added" if said else "left out"
-            self.notes.append(Ambiguous("injected-or-said", ("injected", "said"), done, (), theirs))
+            self.notes.append(Ambiguity("injected-or-said", ("injected", "said"), done, (), theirs))
 
-    def _said(self, run: Sequence[int], *, trimmed: bool) -> bool:
-        """Whether somebody said these blocks: at the end, surely; elsewhere lore stands too."""
+    def _is_said(self, run: Sequence[int], *, trimmed: bool) -> bool:
+        """Return whether these blocks are messages: at the end, surely; elsewhere they may be lore."""
         blocks = [self.sides.blocks[t] for t in run]
         spoken = any(b.message.role == "assistant" for b in blocks)
         if run[0] > self.last or any(b.signed for b in blocks):
@@ -219,7 +227,7 @@ class _Fate:
         return not glued and (spoken or not self._between_users(run))
 
     def _learn(self, blocks: Sequence[int]) -> None:
-        """What was said is no lore, wherever else it stands."""
+        """Remember that text of messages is not lore, wherever else it appears."""
         for t in blocks:
             self.known.add(self.sides.their_tokens[t])
             self.lines.update(self.sides.blocks[t].loose.split("\n"))
@@ -233,12 +241,12 @@ class _Fate:
         return run[-1] < self.first and self.begun
 
     def _runs(self, gap: Gap) -> list[list[int]]:
-        """Neighbouring free blocks that somebody may have said; what a system says in between is lore."""
+        """Return neighbouring free blocks that may be messages; system text in between is lore."""
         runs: list[list[int]] = []
         for t in gap.theirs:
             block = self.sides.blocks[t]
             if block.message.role == "system":
-                self.notes.append(self._injected(t, "a system block that is not ours"))
+                self.notes.append(self._make_injected(t, "a system block that is not ours"))
             elif (
                 runs
                 and block.glued == self.sides.blocks[runs[-1][-1]].glued
@@ -254,7 +262,7 @@ class _Fate:
         return all(self.sides.blocks[t].message.role == "system" for t in between)
 
     def _between_users(self, run: Sequence[int]) -> bool:
-        """True where a user stands before or after: a user rarely speaks twice, lore does."""
+        """Return True if a user message is next to it: a user rarely speaks twice, lore does."""
         blocks = self.sides.blocks
         before = (blocks[t].kind for t in range(run[0] - 1, -1, -1) if blocks[t].message.role != "system")
         after = (
@@ -262,11 +270,11 @@ class _Fate:
         )
         return "user" in (next(before, ""), next(after, ""))
 
-    def _injected(self, t: int, why: str) -> Injected:
-        return Injected(self.sides.blocks[t].theirs, self.sides.blocks[t].loose, why)
+    def _make_injected(self, t: int, why: str) -> InjectionNote:
+        return InjectionNote(self.sides.blocks[t].theirs, self.sides.blocks[t].loose, why)
 
     def _miss(self, lone: Sequence[int]) -> None:
-        """Entries that a prompt should have shown: awaited replies at the end, otherwise hidden or deleted over there."""
+        """Note entries missing from a prompt: expected replies at the end; others were hidden or deleted there."""
         chain = self.matching.chain
         end = chain[-1][0] if chain else len(self.sides.ours)
         awaited: list[int] = []
@@ -277,8 +285,8 @@ class _Fate:
                 if o > end:
                     awaited.append(o)
         if awaited:
-            self.notes.append(Awaiting(tuple(self.sides.ours[o].id for o in awaited)))
+            self.notes.append(RegenerateRequest(tuple(self.sides.ours[o].id for o in awaited)))
         self.hide.update(set(lone) - set(awaited))
         if self.hide:
             ids = tuple(self.sides.ours[o].id for o in sorted(self.hide))
-            self.notes.append(Ambiguous("deleted-or-hidden", ("deleted", "hidden"), "hidden", ids))
+            self.notes.append(Ambiguity("deleted-or-hidden", ("deleted", "hidden"), "hidden", ids))

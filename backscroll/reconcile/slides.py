@@ -1,6 +1,6 @@
-"""Which of several equal messages is the one that is gone, or new.
+"""Slides: which of several equal messages is the missing or the new one.
 
-Of `ok A ok B` with `A ok` gone nobody can say which `ok` went: the gap may as well lie one place further up. Alignment picks
+Of `ok A ok B` with `A ok` gone it is ambiguous which `ok` went: the gap may as well lie one place further up. Alignment picks
 some place; here the gap slides to the most sensible one. A gap of ours that can reach the top is there (trimmed, not deleted),
 a gap of theirs that can reach the end is there (appended), and otherwise a gap begins with what a user said, because turns are
 what people delete and add. Refuses: to slide past a match that rests on more than words.
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from backscroll.record.reconcile.alignment import Pair
-from backscroll.record.reconcile.matching import Matching, Sides
-from backscroll.record.reconcile.operations import Ambiguous, Note
+from backscroll.reconcile.alignment import Pair
+from backscroll.reconcile.matching import Matching, Sides
+from backscroll.reconcile.operations import Ambiguity, Note
 from backscroll.vocab.ids import Ref
 
 FURTHEST = 4096  # how far one gap is tried
@@ -34,7 +34,7 @@ class _Slide:
 
 
 def _blocks(match: Sequence[int], other: int) -> Iterator[Pair]:
-    """Stretches that are free on one side while nothing is free on the other."""
+    """Yield stretches that are free on one side while nothing is free on the other."""
     start = -1
     for k in range(len(match) + 1):
         free = k < len(match) and match[k] == FREE
@@ -75,8 +75,8 @@ def _slides(
             return
 
 
-def _shifted(slide: _Slide, by: int) -> list[Pair]:
-    """Which item takes over from which: (from, to)."""
+def _pair_shifted(slide: _Slide, by: int) -> list[Pair]:
+    """Return which item takes over from which: (from, to)."""
     size = slide.last - slide.first + 1
     if by < 0:
         return [(slide.first - k, slide.first - k + size) for k in range(1, -by + 1)]
@@ -84,7 +84,7 @@ def _shifted(slide: _Slide, by: int) -> list[Pair]:
 
 
 def _to_a_turn(slide: _Slide, roles: Sequence[str]) -> int:
-    """The shortest slide after which the gap begins with a user message; none where it already does, or never would."""
+    """Return the shortest slide after which the gap begins with a user message; none where it already does, or never would."""
     for far in range(max(slide.up, slide.down) + 1):
         if far <= slide.up and roles[slide.first - far] == "user":
             return -far
@@ -124,7 +124,7 @@ def _settle_missing(sides: Sides, matching: Matching, live: list[int], *, comple
             span = live[slide.first - slide.up : slide.last + slide.down + 1][:MENTIONED]
             ids = tuple(sides.ours[o].id for o in span)
             notes.append(_which(slide, "deleted", ids, ()))
-        fresh.extend((live[target], match[source]) for source, target in _shifted(slide, by))
+        fresh.extend((live[target], match[source]) for source, target in _pair_shifted(slide, by))
         settled = slide.last + max(by, 0)
     matching.rematch(fresh)
     return notes
@@ -148,13 +148,13 @@ def _settle_added(sides: Sides, matching: Matching, live: list[int], rank: dict[
         if not to_end:
             span = range(slide.first - slide.up, slide.last + slide.down + 1)[:MENTIONED]
             notes.append(_which(slide, "added", (), tuple(sides.blocks[t].theirs for t in span)))
-        fresh.extend((live[match[source]], target) for source, target in _shifted(slide, by))
+        fresh.extend((live[match[source]], target) for source, target in _pair_shifted(slide, by))
         settled = slide.last + max(by, 0)
     matching.rematch(fresh)
     return notes
 
 
-def _which(slide: _Slide, done: str, ours: tuple[Ref, ...], theirs: tuple[int, ...]) -> Ambiguous:
+def _which(slide: _Slide, done: str, ours: tuple[Ref, ...], theirs: tuple[int, ...]) -> Ambiguity:
     size = slide.last - slide.first + 1
     considered = (f"any {size} neighbours of these",)
-    return Ambiguous("which-of-equals", considered, f"{done}: the ones that make a turn", ours, theirs)
+    return Ambiguity("which-of-equals", considered, f"{done}: the ones that make a turn", ours, theirs)

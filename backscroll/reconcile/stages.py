@@ -1,6 +1,6 @@
 """The stages of matching, from the surest evidence to the weakest: ids, words, known revisions, times, likeness, place.
 
-Every stage takes what the ones before it left free. A stage refuses to touch what is matched already; `record/reconcile/slides` is the
+Every stage takes what the ones before it left free. A stage refuses to touch what is matched already; `reconcile/slides` is the
 one place that does.
 """
 
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from backscroll.record.reconcile.alignment import Pair, common, heaviest_rising, longest_rising
-from backscroll.record.reconcile.likeness import kindred
-from backscroll.record.reconcile.matching import Gap, Matching, Sides
-from backscroll.record.reconcile.normal import WEIGHTY, call_ids, substance
-from backscroll.record.reconcile.operations import Ambiguous, Note
+from backscroll.reconcile.alignment import Pair, common, heaviest_rising, longest_rising
+from backscroll.reconcile.likeness import pair_versions
+from backscroll.reconcile.matching import Gap, Matching, Sides
+from backscroll.reconcile.normal import WEIGHTY, call_ids, substance
+from backscroll.reconcile.operations import Ambiguity, Note
 
 REPLIES = 8  # how many last replies a prompt may ask for again
 NEAR = 2  # how far a short message may have moved and still be taken for the same one
 
 
 def by_tail(sides: Sides, matching: Matching, ours: Sequence[int], theirs: Sequence[int]) -> bool:
-    """The usual case: what they have is what we have, or the newest part of it. True if so.
+    """Return the usual case: what they have is what we have, or the newest part of it. True if so.
 
     A prompt may lack the last reply, because it asks for another.
     """
@@ -40,7 +40,7 @@ def by_tail(sides: Sides, matching: Matching, ours: Sequence[int], theirs: Seque
 
 
 def _at_odds(sides: Sides, o: int, t: int) -> bool:
-    """True where times or ids say that equal words are different messages."""
+    """Return True if times or ids say that equal words are different messages."""
     entry, message = sides.ours[o], sides.blocks[t].message
     if entry.at is not None and message.at is not None and entry.at != message.at:
         return True
@@ -50,7 +50,7 @@ def _at_odds(sides: Sides, o: int, t: int) -> bool:
 
 
 def by_ids(sides: Sides, matching: Matching) -> None:
-    """The other program's own ids. Copies repeat them; where the words do not tell the copies apart, ids say nothing."""
+    """Match by the other program's ids. Copies repeat them; ids of copies with equal words are ignored."""
     owners: dict[str, list[int]] = {}
     for o, entry in enumerate(sides.ours):
         for source in entry.source_ids:
@@ -77,7 +77,7 @@ def by_ids(sides: Sides, matching: Matching) -> None:
 
 
 def _sole_pairs(sides: Sides, ours: Sequence[int], theirs: Sequence[int]) -> list[Pair]:
-    """The pair that an id names; where it names several, those whose words are equal, if no others are."""
+    """Return the pair that an id names; where it names several, those whose words are equal, if no others are."""
     pairs = [(o, t) for o in ours for t in theirs if sides.ours[o].role == sides.blocks[t].message.role]
     if len(pairs) > 1:
         pairs = [(o, t) for o, t in pairs if sides.our_tokens[o] == sides.their_tokens[t]]
@@ -87,7 +87,7 @@ def _sole_pairs(sides: Sides, ours: Sequence[int], theirs: Sequence[int]) -> lis
 
 
 def _one_to_one(pairs: Sequence[Pair]) -> list[Pair]:
-    """In order of ours, each entry once: an entry may be known by several ids."""
+    """Return pairs in our order, each entry once: an entry may have several ids."""
     out: dict[int, int] = {}
     for o, t in sorted(pairs):
         out.setdefault(o, t)
@@ -95,7 +95,7 @@ def _one_to_one(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def by_words(sides: Sides, matching: Matching, pool: Callable[[int], bool]) -> None:
-    """Equal words in the same order; first those that were said at a time which both sides know, and only once."""
+    """Match equal words in the same order; first unique ones with a time that both sides know."""
     ours = [(sides.our_tokens[o], e.at) if e.at and pool(o) else None for o, e in enumerate(sides.ours)]
     theirs = [
         (sides.their_tokens[t], b.message.at) if b.message.at else None for t, b in enumerate(sides.blocks)
@@ -121,13 +121,13 @@ def _in_gaps(
 
 
 def by_absence(sides: Sides, matching: Matching, pool: Callable[[int], bool]) -> None:
-    """Entries that are not shown at present (deleted, hidden) and whose words stand again where they stood."""
+    """Match deleted or hidden entries whose words are back in their old position."""
     pairs = _in_gaps(matching, pool, sides.our_tokens, sides.their_tokens)
     matching.take((o, t) for o, t in pairs if not _at_odds(sides, o, t))
 
 
 def by_move(sides: Sides, matching: Matching, pool: Callable[[int], bool], top: int) -> list[Note]:
-    """Equal words in another place, on both sides only once.
+    """Match equal words in another position, unique on both sides.
 
     `top`: entries before this index may only have been trimmed away, and said again below; they move if they stay near.
     """
@@ -155,7 +155,7 @@ def by_move(sides: Sides, matching: Matching, pool: Callable[[int], bool], top: 
         elif far:
             considered = ("moved", "gone there, said again here")
             place = (sides.blocks[t].theirs,)
-            notes.append(Ambiguous("moved-or-resaid", considered, "said again", (sides.ours[o].id,), place))
+            notes.append(Ambiguity("moved-or-resaid", considered, "said again", (sides.ours[o].id,), place))
     matching.cross(_with_neighbours(sides, pairs, our_gap, their_gap))
     return notes
 
@@ -168,7 +168,7 @@ def _telling(sides: Sides, o: int, t: int) -> bool:
 def _with_neighbours(
     sides: Sides, pairs: Sequence[Pair], our_gap: dict[int, int], their_gap: dict[int, int]
 ) -> list[Pair]:
-    """A moved stretch takes the short messages in it along."""
+    """Return a moved stretch takes the short messages in it along."""
     free_ours = sorted(our_gap)
     rank = {o: k for k, o in enumerate(free_ours)}
     used_ours = {o for o, _ in pairs}
@@ -194,7 +194,7 @@ def _with_neighbours(
 
 
 def by_knowledge(sides: Sides, matching: Matching, pool: Callable[[int], bool]) -> None:
-    """Words that are an earlier revision or another alternative of an entry; or the same tool call."""
+    """Match an earlier revision, another alternative, or the same tool call."""
     found: list[Pair] = []
     for gap in map(Gap.near, matching.gaps(pool)):
         ours = [_our_keys(sides, o) for o in gap.ours]
@@ -229,7 +229,7 @@ def _sole_owners(keys: Sequence[set[str]]) -> dict[str, int]:
 
 
 def by_time(sides: Sides, matching: Matching, pool: Callable[[int], bool]) -> None:
-    """Said by the same role at the same moment: an edit keeps the time."""
+    """Match the same role at the same time: an edit keeps the time."""
     found: list[Pair] = []
     for gap in map(Gap.near, matching.gaps(pool)):
         ours = [{f"{sides.our_kinds[o]} {at}" for at in (sides.ours[o].at,) if at} for o in gap.ours]
@@ -242,10 +242,10 @@ def by_time(sides: Sides, matching: Matching, pool: Callable[[int], bool]) -> No
 
 
 def by_likeness(sides: Sides, matching: Matching, pool: Callable[[int], bool]) -> None:
-    """Similar words between the same neighbours."""
+    """Match similar words between the same neighbours."""
     found: list[Pair] = []
     for gap in map(Gap.near, matching.gaps(pool)):
-        pairs = kindred(
+        pairs = pair_versions(
             [sides.our_loose[o] for o in gap.ours],
             [sides.blocks[t].loose for t in gap.theirs],
             [sides.our_kinds[o] for o in gap.ours],
@@ -256,7 +256,7 @@ def by_likeness(sides: Sides, matching: Matching, pool: Callable[[int], bool]) -
 
 
 def top_of(sides: Sides, matching: Matching) -> int:
-    """What stands before this index and found no match was trimmed: a system message kept above it proves nothing."""
+    """Return the index before which unmatched entries were trimmed: a system message kept above it proves nothing."""
     leading = next((t for t, b in enumerate(sides.blocks) if b.message.role != "system"), len(sides.blocks))
     proofs = (o for o, t in matching.chain if sides.ours[o].role != "system" or t > leading)
     return next(proofs, len(sides.ours))

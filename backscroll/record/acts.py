@@ -1,7 +1,7 @@
-"""Which acts of a kind are in force: what was neither taken back (undo, and not redone) nor lifted.
+"""Acts in force: those neither undone (and not redone) nor lifted.
 
 Overrides of the graph, world descriptions, steps of tasks and changes to memories are acts: events with a sealed body. This
-fold owns no words and reads only the thread's rare events. Before: `vocab/event`. After: `graph/overrides`, `tasks/lifecycle/steps`.
+fold owns no words and reads only the thread's rare events.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from backscroll.vocab.event import Event, Kind
 
 
 def acts_in_force(events: Iterable[Event], kinds: Collection[Kind]) -> list[Event]:
-    """Acts of some kinds that hold after these events (in order; others may be left out), oldest first.
+    """Return acts of some kinds that hold after these events (in order; others may be left out), oldest first.
 
     `LIFTED` names in its head what it lifts (`of`: numbers of events); an undo of it brings that back. An event whose
     words were forgotten says nothing any more and is left out.

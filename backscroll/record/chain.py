@@ -28,8 +28,8 @@ SALT = 16  # bytes of every salt; a fixed number, so that nothing can move betwe
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, InvalidInput)
 
 
-def damaged(what: str, error: Exception) -> StoreCorrupt:
-    """The error to raise where what the store gave back makes no sense."""
+def make_corrupt_error(what: str, error: Exception) -> StoreCorrupt:
+    """Return the error to raise where what the store gave back makes no sense."""
     said = error.message if isinstance(error, BackscrollError) else f"{type(error).__name__}: {error}"
     return StoreCorrupt(
         f"{what} cannot be read ({said})", hint="`backscroll verify` says what is damaged and what is not"
@@ -37,7 +37,7 @@ def damaged(what: str, error: Exception) -> StoreCorrupt:
 
 
 def to_bytes(value: Json, *, in_order: bool = False) -> bytes:
-    """JSON as bytes (with `in_order`, names are sorted); lone surrogates stay as they are, which plain UTF-8 would refuse."""
+    """Return JSON as bytes (with `in_order`, names are sorted); lone surrogates stay as they are, which plain UTF-8 would refuse."""
     try:
         data = (_encode_in_order if in_order else _encode)(value).encode("utf-8", "surrogatepass")
         if data.count(b"[") + data.count(b"{") > DEEPEST and is_deeper(value, DEEPEST):
@@ -50,15 +50,15 @@ def to_bytes(value: Json, *, in_order: bool = False) -> bytes:
 
 
 def from_bytes(data: bytes) -> Json:
-    """The value that `to_bytes` wrote."""
+    """Return the value that `to_bytes` wrote."""
     try:
         return json.loads(data.decode("utf-8", "surrogatepass"))
     except DAMAGE as error:
-        raise damaged("a part of the log", error) from error
+        raise make_corrupt_error("a part of the log", error) from error
 
 
 def words_from_bytes(data: bytes) -> Json:
-    """The same in valid Unicode: what the rooms read. Lone surrogates are left out; the log keeps them."""
+    """Return the same in valid Unicode: what the rooms read. Lone surrogates are left out; the log keeps them."""
     value = from_bytes(data)
     if data.isascii() and b"\\u" not in data:
         return value
@@ -70,18 +70,18 @@ def words_from_bytes(data: bytes) -> Json:
 
 
 def genesis(thread: str) -> bytes:
-    """What stands in for the hash before the first event of a thread that is no fork."""
+    """Return what replaces the hash before the first event of a thread that is not a fork."""
     return _sha256(_ORIGIN + thread.encode()).digest()
 
 
 def commitment(salt: bytes, body: bytes) -> bytes:
-    """A salted promise about the body, which reveals nothing once the salt is gone."""
+    """Return a salted promise about the body, which reveals nothing once the salt is gone."""
     return _sha256(salt + body).digest()
 
 
 def link(previous: bytes, event: Event) -> bytes:
-    """The hash of an event, given the hash of the event before it."""
-    return linked(
+    """Return the hash of an event, given the hash of the event before it."""
+    return hash_link(
         previous,
         f"{event.thread}.{event.seq}\n{event.kind.value}\n{event.at}\n{event.target or ''}\n{event.actor}\n",
         event.commit,
@@ -89,20 +89,20 @@ def link(previous: bytes, event: Event) -> bytes:
     )
 
 
-def linked(previous: bytes, line: str, commit: bytes, head: bytes) -> bytes:
-    """The same from its parts: name, kind, time, target and actor by lines; the seal; the head as bytes."""
+def hash_link(previous: bytes, line: str, commit: bytes, head: bytes) -> bytes:
+    """Return the same from its parts: name, kind, time, target and actor by lines; the seal; the head as bytes."""
     return _sha256(previous + commit + line.encode("utf-8", "surrogatepass") + head).digest()
 
 
-def sealed(event: Event, previous: bytes, salt: bytes) -> Event:
-    """The event with commitment and hash filled in, ready for the log."""
+def seal_event(event: Event, previous: bytes, salt: bytes) -> Event:
+    """Return the event with commitment and hash filled in, ready for the log."""
     if event.body is not None:
         event = replace(event, salt=salt, commit=commitment(salt, event.body))
     return replace(event, hash=link(previous, event))
 
 
 def flaws(event: Event, previous: bytes) -> list[str]:
-    """What is wrong with an event of the log, in plain words; empty where nothing is."""
+    """Return what is wrong with an event of the log, in plain words; empty where nothing is."""
     out: list[str] = []
     if event.commit and event.body is not None:
         if event.salt is None or len(event.salt) != SALT:

@@ -1,6 +1,6 @@
 """The sealed shape of a content, and its hash.
 
-The hash names *what was said by which role*: equal words have equal hashes wherever they stand, which is how imports and
+The hash names *what was said by which role*: equal words have equal hashes wherever they are, which is how imports and
 syncs recognise a message. It is kept beside the body and goes with it when the words are forgotten.
 """
 
@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import sha256 as _sha256
 from typing import cast
 
-from backscroll.record.chain import DAMAGE, damaged, from_bytes, to_bytes, words_from_bytes
+from backscroll.record.chain import DAMAGE, from_bytes, make_corrupt_error, to_bytes, words_from_bytes
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import (
@@ -29,12 +29,12 @@ from backscroll.vocab.part import (
 
 
 def encode(content: Content) -> bytes:
-    """The bytes that go into the sealed body."""
-    return spelled("", content)[0]
+    """Return the bytes that go into the sealed body."""
+    return encode_content("", content)[0]
 
 
-def spelled(role: str, content: Content) -> tuple[bytes, bytes]:
-    """The sealed body, and the content hash, for which the order of names inside a JSON value makes no difference."""
+def encode_content(role: str, content: Content) -> tuple[bytes, bytes]:
+    """Return the sealed body, and the content hash, for which the order of names inside a JSON value makes no difference."""
     only = content.parts[0] if len(content.parts) == 1 else None
     if type(only) is Text and not only.extra:  # nearly every message; the same bytes, written directly
         parts = plain = b'[{"t":"text","text":' + to_bytes(only.text) + b"}]"
@@ -56,12 +56,12 @@ def _signature(role: str, author: str | None) -> bytes:
 
 
 def original(body: bytes) -> Content:
-    """The content that `encode` wrote, to the letter: for whoever gives it back (readers, exports, comparisons)."""
+    """Return the content that `encode` wrote, exactly, for readers, exports and comparisons."""
     return _content(from_bytes(body))
 
 
 def decode(body: bytes) -> Content:
-    """The content in valid Unicode: what the rooms read."""
+    """Return the content in valid Unicode: what the rooms read."""
     return _content(words_from_bytes(body))
 
 
@@ -71,16 +71,16 @@ def _content(value: Json) -> Content:
         parts = tuple(part_from_json(p) for p in data["parts"])
         return Content(parts, data.get("author"), data.get("meta") or {})
     except DAMAGE as error:
-        raise damaged("the words of a message", error) from error
+        raise make_corrupt_error("the words of a message", error) from error
 
 
 def digest(role: str, content: Content) -> bytes:
-    """The content hash: role, author and parts; not the metadata, which holds times and costs."""
-    return spelled(role, content)[1]
+    """Return the content hash: role, author and parts; not the metadata, which holds times and costs."""
+    return encode_content(role, content)[1]
 
 
 def blobs_of(content: Content) -> Iterator[str]:
-    """The hashes of all bytes that a content refers to."""
+    """Yield the hashes of all bytes that a content refers to."""
     for part in content.parts:
         inner: tuple[Part, ...] = part.content if isinstance(part, ToolResult) else (part,)
         for p in inner:
@@ -89,20 +89,20 @@ def blobs_of(content: Content) -> Iterator[str]:
 
 
 def blobs_in(event: Event) -> set[str]:
-    """The hashes of the bytes that an event refers to."""
+    """Return the hashes of the bytes that an event refers to."""
     if event.kind is Kind.TASKED:  # pictures that came with feedback
         return {str(name) for name in cast("list[Json]", event.head.get("media", []))}
     return set(blobs_of(original(event.body))) if event.kind in SPEAKING and event.body is not None else set()
 
 
 def tools_of(content: Content) -> tuple[str, ...]:
-    """The names of the tools that a content calls or answers for, each once."""
+    """Return the names of the tools that a content calls or answers for, each once."""
     names = [p.name for p in content.parts if isinstance(p, ToolCall | ToolResult) and p.name]
     return tuple(dict.fromkeys(names))
 
 
 def searchable(content: Content) -> str:
-    """All the words by which somebody may look for this content."""
+    """Return all searchable words of this content."""
     out: list[str] = []
     if content.author:
         out.append(content.author)
@@ -123,7 +123,7 @@ def searchable(content: Content) -> str:
 
 
 def _plain(value: Json) -> str:
-    """The words inside a JSON value, without its punctuation."""
+    """Return the words inside a JSON value, without its punctuation."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):

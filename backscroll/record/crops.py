@@ -1,7 +1,7 @@
-"""Which crops and which compaction are in force: a small fold over the few events that say so.
+"""Crops and the compaction in force: a small fold over their events.
 
-Owns no words: summaries and levels lie in the bodies of the events it names. Undo and redo are followed through what
-they name (`of`), so this fold needs nothing but the thread's rare events. Before: `vocab/event`. After: `engine/prompts/builder`.
+Owns no words: summaries and levels lie in the bodies of the events it names. Undo and redo are followed through what they
+name (`of`), so this fold needs nothing but the thread's rare events.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def _none() -> Mapping[int, tuple[Kind, tuple[int, ...]]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What is in force after the events seen so far."""
+class CropState:
+    """Crops and compaction in force after the events seen so far."""
 
     seen: int = 0  # number of the last event that was looked at
     rare: int = 0  # number of the last event that was folded
@@ -34,38 +34,38 @@ class Standing:
         return self.compactions[-1] if self.compactions else None
 
 
-def fold_standing(events: Iterable[Event], start: Standing | None = None) -> Standing:
-    """What is in force after more events; those of other kinds may be left out."""
-    now = start or Standing()
+def fold_standing(events: Iterable[Event], start: CropState | None = None) -> CropState:
+    """Return what is in force after more events; those of other kinds may be left out."""
+    now = start or CropState()
     for event in events:
         now = _after(now, event)
     return now
 
 
-def _after(now: Standing, event: Event) -> Standing:
+def _after(now: CropState, event: Event) -> CropState:
     now = replace(now, seen=max(now.seen, event.seq), rare=event.seq)
     kind = event.kind
     if kind in _KINDS:
         names = tuple(event.head.get("of", ())) if kind is Kind.UNCROPPED else (event.seq,)
         now = replace(now, acts={**now.acts, event.seq: (kind, names)})
-        return _done(now, kind, names)
+        return _apply_act(now, kind, names)
     if kind in (Kind.UNDONE, Kind.REDONE):
         names = tuple(n for n in event.head.get("of", ()) if n in now.acts)
         if names:
             now = replace(now, acts={**now.acts, event.seq: (kind, names)})
         for name in names:
-            now = _redone(now, name) if kind is Kind.REDONE else _taken_back(now, *now.acts[name])
+            now = _apply_redo(now, name) if kind is Kind.REDONE else _taken_back(now, *now.acts[name])
     return now
 
 
-def _redone(now: Standing, undo: int) -> Standing:
+def _apply_redo(now: CropState, undo: int) -> CropState:
     """Do again what an undo took back; a redo names the undo."""
     for name in now.acts[undo][1]:
-        now = _done(now, *now.acts[name])
+        now = _apply_act(now, *now.acts[name])
     return now
 
 
-def _done(now: Standing, kind: Kind, names: tuple[int, ...]) -> Standing:
+def _apply_act(now: CropState, kind: Kind, names: tuple[int, ...]) -> CropState:
     if kind is Kind.CROPPED:
         return replace(now, crops=tuple(sorted({*now.crops, *names})))
     if kind is Kind.UNCROPPED:
@@ -75,7 +75,7 @@ def _done(now: Standing, kind: Kind, names: tuple[int, ...]) -> Standing:
     return now
 
 
-def _taken_back(now: Standing, kind: Kind, names: tuple[int, ...]) -> Standing:
+def _taken_back(now: CropState, kind: Kind, names: tuple[int, ...]) -> CropState:
     if kind is Kind.CROPPED:
         return replace(now, crops=tuple(c for c in now.crops if c not in names))
     if kind is Kind.UNCROPPED:

@@ -11,7 +11,7 @@ from backscroll.vocab.ids import Ref
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Artefact:
     """An artefact: what a recipe made of some revisions, under the hash of all that went in."""
 
     key: bytes
@@ -23,8 +23,8 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What a model answered to a recipe's request: paid for once, kept with the log."""
+class RecipeReply:
+    """A model's reply to a recipe's request: paid for once, kept with the log."""
 
     key: bytes  # of the request
     recipe: str
@@ -53,7 +53,7 @@ class Charge:
     written: int = 0  # of these, written to the cache
     output: int = 0  # all tokens of the reply, reasoning included
     reasoning: int = 0
-    nano: int | None = None  # None: nobody knows the price
+    nano: int | None = None  # None: unknown price
     provider: str = ""
     thread: str = ""
     task: str = ""
@@ -63,7 +63,7 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class SpendingTotal:
     """A sum over the ledger; `group` holds the values of the fields that were asked for, in that order."""
 
     group: tuple[str, ...]
@@ -82,7 +82,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SummaryNode:
     """A span of turns in the summary tree of a thread, from its opening message to the next opening of its level."""
 
     thread: str

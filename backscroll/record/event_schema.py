@@ -1,8 +1,8 @@
 """The shape of events: which fields a head and a body may have, and what may be in them.
 
-Owns: refusing an event whose hashes fit but whose fields no writer of ours would write. The chain proves that nobody changed
-a byte; it does not prove that the bytes make sense, and a file may come from anywhere. A field that no program of today
-knows is let through. Refuses: to know the rest of the log; `record/rehearsal` does. After: `engine/exchange/native/survey`.
+Owns: refusing an event whose hashes fit but with fields that Backscroll never writes. The chain proves only the absence of changes to
+a byte; it does not prove that the bytes make sense, and a file may come from anywhere. A field that no program of today knows
+is let through. Refuses: to know the rest of the log; `record/rehearsal` does.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from backscroll.errors import BackscrollError
-from backscroll.record.about import TELLING
 from backscroll.record.chain import from_bytes, to_bytes
+from backscroll.record.thread_info import TELLING
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.message import ROLES
 from backscroll.vocab.part import Json
@@ -32,7 +32,7 @@ from backscroll.vocab.values.fields import (
     is_text,
     is_thread,
     is_time,
-    listed,
+    make_list_check,
     maybe,
     pair,
     shape,
@@ -48,34 +48,34 @@ _ENTRY = shape(
         "flags": is_flags,
     }
 )
-_HOLE = shape({"message": is_ref, "salt": is_place, "marks": listed(is_text)})
-_ECHOES = shape({"salt": is_place, "tags": listed(is_text)})
+_HOLE = shape({"message": is_ref, "salt": is_place, "marks": make_list_check(is_text)})
+_ECHOES = shape({"salt": is_place, "tags": make_list_check(is_text)})
 #: Fields that mean the same in every head.
 _ANYWHERE: Mapping[str, Check] = {
     "said": is_time,
     "group": is_seq,
     "src": is_text,
     "by": is_text,
-    "sources": listed(is_ref),
-    "revisions": listed(is_ref),
-    "runs": listed(pair(is_count)),
-    "places": listed(pair(is_place)),
+    "sources": make_list_check(is_ref),
+    "revisions": make_list_check(is_ref),
+    "runs": make_list_check(pair(is_count)),
+    "places": make_list_check(pair(is_place)),
     "count": is_count,
     "task": is_text,
     "whole": is_flag,
 }
 _PUT: Mapping[str, Check] = {"flags": is_flags}
 _WORDS: Mapping[str, Check] = {"base": is_ref, "alternative": is_alternative, "aside": is_flag}
-_SET_BACK: Mapping[str, Check] = {"of": listed(is_seq), "entries": listed(_ENTRY)}
+_SET_BACK: Mapping[str, Check] = {"of": make_list_check(is_seq), "entries": make_list_check(_ENTRY)}
 _TASK: Mapping[str, Check] = {
     "place": is_place,
     "after": is_place,
     "other": is_text,
     "follows": is_text,
-    "relevant": listed(is_text),
+    "relevant": make_list_check(is_text),
     "as": is_text,
     "how": is_text,
-    "media": listed(is_digest),
+    "media": make_list_check(is_digest),
 }
 _CODE: Mapping[str, Check] = {
     "message": is_ref,
@@ -95,15 +95,20 @@ _HEADS: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     Kind.REGENERATED: ({}, _WORDS),
     Kind.CHOSEN: ({"revision": is_ref, "alternative": is_alternative}, {}),
     Kind.MOVED: ({"position": is_position}, {}),
-    Kind.UNDONE: ({"of": listed(is_seq)}, _SET_BACK),
-    Kind.REDONE: ({"of": listed(is_seq)}, _SET_BACK),
+    Kind.UNDONE: ({"of": make_list_check(is_seq)}, _SET_BACK),
+    Kind.REDONE: ({"of": make_list_check(is_seq)}, _SET_BACK),
     Kind.FORGOTTEN: (
         {},
-        {"messages": listed(_HOLE), "thread": is_flag, "acts": listed(is_seq), "beside": _ECHOES},
+        {
+            "messages": make_list_check(_HOLE),
+            "thread": is_flag,
+            "acts": make_list_check(is_seq),
+            "beside": _ECHOES,
+        },
     ),
     Kind.CROPPED: ({}, {"place": is_place}),
-    Kind.UNCROPPED: ({"of": listed(is_seq)}, {}),
-    Kind.LIFTED: ({"of": listed(is_seq)}, {}),
+    Kind.UNCROPPED: ({"of": make_list_check(is_seq)}, {}),
+    Kind.LIFTED: ({"of": make_list_check(is_seq)}, {}),
     Kind.COMPACTED: (
         {},
         {
@@ -111,11 +116,11 @@ _HEADS: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
             "reason": is_text,
             **dict.fromkeys(("before", "now", "room"), is_count),
             "asked": maybe(is_ref),
-            "marked": listed(is_ref),
+            "marked": make_list_check(is_ref),
         },
     ),
     Kind.PLACED: (
-        {"behind": is_ref, "revision": is_ref, "under": is_count, "sources": listed(is_ref)},
+        {"behind": is_ref, "revision": is_ref, "under": is_count, "sources": make_list_check(is_ref)},
         {
             "prefix": shape({"head": is_text, "shown": is_count, "since": is_place}, {"doubted": is_flag}),
             "bound": is_flag,
@@ -126,11 +131,11 @@ _HEADS: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     Kind.CODE_CHANGED: ({}, _CODE),
     Kind.REWOUND: ({"rewind": is_text}, {"turn": is_count, "what": is_text, "redo": is_text}),
     Kind.ASIDE: ({}, {"kind": is_text}),
-    Kind.NOTED: ({}, {"about": is_text, "ambiguous": listed(is_object)}),
+    Kind.NOTED: ({}, {"about": is_text, "ambiguous": make_list_check(is_object)}),
 }
 _ABOUT: Mapping[str, Check] = {
     **dict.fromkeys(("title", "project", "kind", "language", "user", "key"), is_text),
-    "tags": listed(is_text),
+    "tags": make_list_check(is_text),
     "metadata": maybe(is_object),
 }
 _FILE = shape(
@@ -143,8 +148,12 @@ _FILE = shape(
     },
 )
 _PLACED_TEXT = shape(
-    {"section": is_text, "level": is_count, "sources": listed(is_ref)},
-    {**dict.fromkeys(("text", "reason", "kept"), is_text), "message": is_ref, "tells": listed(is_text)},
+    {"section": is_text, "level": is_count, "sources": make_list_check(is_ref)},
+    {
+        **dict.fromkeys(("text", "reason", "kept"), is_text),
+        "message": is_ref,
+        "tells": make_list_check(is_text),
+    },
 )
 #: What each kind that is sealed must hold in its body, and what it may. Words of messages are another matter.
 _BODIES: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
@@ -153,15 +162,18 @@ _BODIES: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     Kind.ASIDE: ({"kind": is_text, "raw": is_text}, {"src": is_text}),
     Kind.CODE_CHANGED: (
         {"description": is_text, "file": is_text},
-        {"files": listed(_FILE), "diff": is_text, "root": is_text, "tool": is_text},
+        {"files": make_list_check(_FILE), "diff": is_text, "root": is_text, "tool": is_text},
     ),
     Kind.CROPPED: ({}, {"summary": is_text}),
     Kind.COMPACTED: ({}, {}),
-    Kind.PLACED: ({"texts": listed(_PLACED_TEXT)}, {"waits": listed(is_text), "goes_on": is_text}),
+    Kind.PLACED: (
+        {"texts": make_list_check(_PLACED_TEXT)},
+        {"waits": make_list_check(is_text), "goes_on": is_text},
+    ),
     Kind.TASKED: ({}, dict.fromkeys(("title", "result", "feedback", "note", "reason"), is_text)),
     Kind.REMEMBERED: ({"text": is_text}, {}),
     Kind.OVERRIDDEN: ({"change": is_text, "node": is_text}, {}),
-    Kind.WORLD_TOLD: ({"name": is_text, "entries": listed(is_object)}, {}),
+    Kind.WORLD_TOLD: ({"name": is_text, "entries": make_list_check(is_object)}, {}),
     Kind.NOTED: ({}, {}),
     **dict.fromkeys(TELLING - {Kind.TAGGED, Kind.UNTAGGED}, ({}, {"about": shape({}, _ABOUT)})),
 }
@@ -182,7 +194,7 @@ TARGETED = frozenset(
 
 
 def misshapen(event: Event) -> str | None:
-    """What in an event is not as any writer of ours would write it; None where nothing is."""
+    """Return what in an event is not as any writer of ours would write it; None where nothing is."""
     given: Any = event.head
     if not isinstance(given, dict):
         return "its head is not an object"

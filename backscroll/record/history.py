@@ -1,9 +1,9 @@
 """The fold: from events to the live history.
 
-Each message of a thread has an `Entry`: where it stands, which revision is live, and its flags. Every event about a message
+Each message of a thread has an `Entry`: where it is, which revision is live, and its flags. Every event about a message
 closes its entry and opens the next, so the entries of a thread are at once the live history (the open ones) and every earlier
 moment (`since` ≤ k < `until`). Stores keep the entries in the same transaction as the event; `verify` folds again and
-compares. Before: `vocab/event`. After: `engine/core/lineage` reads entries along forks.
+compares.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def live(self) -> bool:
-        """True while the message stands in the history."""
+        """True while the message is in the history."""
         return not self.flags & GONE
 
     @property
@@ -60,7 +60,7 @@ Lookup: TypeAlias = Callable[[Ref], Entry | None]
 
 
 def changes(event: Event, current: Lookup) -> list[Entry]:
-    """The entries that an event opens; each takes the place of the message's entry before."""
+    """Return the entries that an event opens; each takes the place of the message's entry before."""
     kind, seq = event.kind, event.seq
     if kind is Kind.APPENDED or kind is Kind.INSERTED:
         position = event.head.get("position")
@@ -77,10 +77,10 @@ def changes(event: Event, current: Lookup) -> list[Entry]:
     entry = current(event.target)
     if entry is None:
         return []
-    return [replace(_changed(event, entry), since=seq)]
+    return [replace(_change_entry(event, entry), since=seq)]
 
 
-def _changed(event: Event, entry: Entry) -> Entry:
+def _change_entry(event: Event, entry: Entry) -> Entry:
     kind, head = event.kind, event.head
     if kind in _FLAG:
         flag, on = _FLAG[kind]
@@ -100,7 +100,7 @@ def _changed(event: Event, entry: Entry) -> Entry:
 
 
 def pack(entry: Entry) -> dict[str, Json]:
-    """What an undo writes down about an entry: enough to set it again, and no words."""
+    """Return what an undo writes down about an entry: enough to set it again, and no words."""
     return {
         "message": str(entry.message),
         "position": entry.position.hex(),
@@ -126,17 +126,17 @@ def _reset(event: Event, seq: int, was: Mapping[str, Json], current: Lookup) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class EntrySpan:
     """An entry together with the number of the event that closed it (None: still open)."""
 
     entry: Entry
     until: int | None
 
 
-def replay(events: Iterable[Event], inherited: Lookup) -> list[Span]:
+def replay(events: Iterable[Event], inherited: Lookup) -> list[EntrySpan]:
     """Fold the own events of one thread from nothing: every entry that a store should hold for it."""
     open_now: dict[Ref, Entry] = {}
-    closed: list[Span] = []
+    closed: list[EntrySpan] = []
 
     def current(message: Ref) -> Entry | None:
         return open_now.get(message) or inherited(message)
@@ -145,6 +145,6 @@ def replay(events: Iterable[Event], inherited: Lookup) -> list[Span]:
         for entry in changes(event, current):
             before = open_now.get(entry.message)
             if before is not None:
-                closed.append(Span(before, event.seq))
+                closed.append(EntrySpan(before, event.seq))
             open_now[entry.message] = entry
-    return closed + [Span(e, None) for e in open_now.values()]
+    return closed + [EntrySpan(e, None) for e in open_now.values()]

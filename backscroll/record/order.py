@@ -1,6 +1,6 @@
 """Positions: byte strings whose order is the order of a history.
 
-An appended message stands at the number of its event. A message that is put between two others gets a string between theirs,
+An appended message is at the number of its event. A message that is put between two others gets a string between theirs,
 ending in the number of its event so that no two are equal. Bytes compare the same way in Python, SQLite and PostgreSQL.
 """
 
@@ -10,12 +10,12 @@ WIDTH = 6
 
 
 def at_end(seq: int) -> bytes:
-    """The position of what event `seq` adds to the end of a history."""
+    """Return the position of what event `seq` adds to the end of a history."""
     return seq.to_bytes(WIDTH, "big")
 
 
 def between(low: bytes, high: bytes | None, seq: int) -> bytes:
-    """A position after `low` and before `high` (None: no upper bound), made by event `seq`."""
+    """Return a position after `low` and before `high` (None: no upper bound), made by event `seq`."""
     if high is None:
         return at_end(seq)
     if not low < high:

@@ -1,4 +1,4 @@
-"""What the record needs of a store. SQLite and PostgreSQL both provide it and pass one contract kit.
+"""Interfaces of a store. SQLite and PostgreSQL both implement them and pass one contract kit.
 
 A store knows rows, not policy: which rows to write is decided by the engine with the pure functions of this room. All reads of
 one `Reader` see one moment; all writes of one `Writer` happen together or not at all, and are durable when `Store.write`
@@ -8,66 +8,36 @@ returns. Sequence numbers, positions and hashes are given, never invented by a s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from backscroll.record.about import About
-from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, Spent, TurnMark
-from backscroll.record.history import Entry, Span
-from backscroll.record.quarantine import Mending
-from backscroll.record.wanted import Bounds, RawHit, Wanted
+from backscroll.record.derived import (
+    Artefact,
+    Charge,
+    Lesson,
+    RecipeReply,
+    SpendingTotal,
+    SummaryNode,
+    TurnMark,
+)
+from backscroll.record.history import Entry, EntrySpan
+from backscroll.record.quarantine import RepairWriter
+from backscroll.record.queries import Bounds, EventRow, RawHit, RevisionBody, SearchFilter, ThreadState
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
 
-__all__ = ["Bounds", "Logged", "RawHit", "Reader", "Spoken", "Store", "ThreadState", "Wanted", "Writer"]
+__all__ = [
+    "Bounds",
+    "EventRow",
+    "RawHit",
+    "Reader",
+    "RevisionBody",
+    "SearchFilter",
+    "Store",
+    "ThreadState",
+    "Writer",
+]
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadState:
-    """The row of a thread: where its log ends, how it forked, and what is known about it."""
-
-    id: str
-    root: str  # the thread that the whole family of forks started from; itself where it is no fork
-    head: int  # sequence number of the newest event
-    hash: bytes  # hash of the newest event
-    about: About
-    created_at: str
-    updated_at: str
-    messages: int = 0
-    turns: int = 0
-    parent: str | None = None
-    fork_seq: int = 0  # events of the parent up to this number are shared
-    fork_position: bytes | None = None  # messages of the parent up to this position are shared; None: all
-    fork_message: Ref | None = None
-    forgotten: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """The words behind a revision, as they lie in the store."""
-
-    body: bytes | None
-    digest: bytes | None
-    said: str  # ISO time at which it was said
-    actor: str
-
-
-@dataclass(frozen=True, slots=True)
-class Logged:
-    """An event with what a store keeps beside it for quick look-up."""
-
-    event: Event
-    said: str
-    said_us: int  # the same in microseconds since 1970, UTC
-    role: str = ""
-    digest: bytes | None = None
-    tools: tuple[str, ...] = ()
-    words: str = ""  # index tokens; empty: not searchable
-    undoable: bool = False  # deliberate operations, undo and redo
-    head: bytes | None = None  # the head of the event as it is stored, where somebody has it at hand
-    waits: bool = False  # searchable, and its words are still to be worked out (`Writer.words_may_wait`)
 
 
 class Reader(Protocol):
@@ -83,54 +53,54 @@ class Reader(Protocol):
         after: tuple[str, str] | None = None,
         limit: int = 100,
     ) -> list[ThreadState]:
-        """Newest change first; `after` is (updated_at, id) of the last one seen. Rows that cannot be read are passed over.
+        """Return newest change first; `after` is (updated_at, id) of the last one seen. Rows that cannot be read are passed over.
 
-        An empty `user` asks for threads that belong to nobody.
+        An empty `user` asks for threads without a user.
         """
         ...
 
     def heads(
         self, *, project: str | None = None, user: str | None = None, limit: int = 100
     ) -> list[tuple[str, int]]:
-        """The ids of the same threads, each with its newest event: who has read them knows whether to read them again."""
+        """Return the ids of the same threads, each with its newest event: who has read them knows whether to read them again."""
         ...
 
-    def keyed(self, key: str) -> ThreadState | None:
-        """The oldest thread that a caller gave this key."""
+    def find_by_key(self, key: str) -> ThreadState | None:
+        """Return the oldest thread that a caller gave this key."""
         ...
 
     def threads_like(self, prefix: str, limit: int = 10) -> list[str]:
-        """Ids that begin with these hex digits."""
+        """Return ids that begin with these hex digits."""
         ...
 
     def unreadable(self) -> list[str]:
-        """Threads whose rows cannot be read."""
+        """Return threads whose rows cannot be read."""
         ...
 
     def family(self, root: str) -> list[ThreadState]:
-        """Every thread that shares this root, the root included, oldest first; rows that cannot be read are passed over."""
+        """Return every thread that shares this root, the root included, oldest first; rows that cannot be read are passed over."""
         ...
 
     def entry(self, thread: str, message: Ref, as_of: int | None = None) -> Entry | None:
-        """The own entry of a thread for a message, now or as of an event; gone ones included."""
+        """Return the own entry of a thread for a message, now or as of an event; gone ones included."""
         ...
 
     def page(
         self, thread: str, bounds: Bounds, limit: int, *, newest_first: bool = False, gone: bool = False
-    ) -> list[tuple[Entry, Spoken]]:
+    ) -> list[tuple[Entry, RevisionBody]]:
         """Own entries of a thread in order of position, with their words; deleted and forgotten ones only with `gone`."""
         ...
 
     def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
-        """How many own live entries lie in these bounds; with `hidden`, how many of them are hidden from prompts."""
+        """Return how many own live entries lie in these bounds; with `hidden`, how many of them are hidden from prompts."""
         ...
 
-    def adopted(self, thread: str) -> list[tuple[Ref, int]]:
-        """Messages of the shared past for which a fork has entries of its own, with the event of the first."""
+    def list_adopted_messages(self, thread: str) -> list[tuple[Ref, int]]:
+        """Return messages of the shared past for which a fork has entries of its own, with the event of the first."""
         ...
 
-    def spans(self, thread: str) -> Iterable[Span]:
-        """Every own entry a thread ever had, for verification."""
+    def spans(self, thread: str) -> Iterable[EntrySpan]:
+        """Return every own entry a thread ever had, for verification."""
         ...
 
     def event(self, event: Ref) -> Event | None: ...
@@ -147,58 +117,60 @@ class Reader(Protocol):
         ...
 
     def events_about(self, message: Ref) -> list[Event]:
-        """Every event, in any fork, about a message: its own first one, then the others by thread and number."""
+        """Return every event, in any fork, about a message: its own first one, then the others by thread and number."""
         ...
 
     def undoable(self, thread: str, actor: str, before: int | None = None, limit: int = 100) -> list[Event]:
-        """An actor's deliberate, undo and redo events, newest first."""
+        """Return an actor's deliberate, undo and redo events, newest first."""
         ...
 
-    def spoken(self, revisions: Sequence[Ref]) -> dict[Ref, Spoken]: ...
-    def search(self, query: str, wanted: Wanted, limit: int) -> list[RawHit]:
-        """`query` is in the store's own language (`Store.dialect`)."""
+    def read_spoken(self, revisions: Sequence[Ref]) -> dict[Ref, RevisionBody]: ...
+    def search(self, query: str, wanted: SearchFilter, limit: int) -> list[RawHit]:
+        """Search; `query` is in the store's own language (`Store.dialect`)."""
         ...
 
-    def indexed(self, revision: Ref) -> str | None:
-        """The index tokens under which a revision can be found now; None where it is not in the index."""
+    def read_index_tokens(self, revision: Ref) -> str | None:
+        """Return the index tokens under which a revision can be found now; None where it is not in the index."""
         ...
 
     def blob(self, digest: str) -> bytes | None: ...
     def blobs(self) -> Iterable[str]: ...
     def blob_users(self, digest: str) -> list[Ref]: ...
     def origin(self, key: bytes) -> str | None:
-        """The thread that an import made for this origin."""
+        """Return the thread that an import made for this origin."""
         ...
 
     def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]: ...
     def turn_state(self, thread: str, openings: Sequence[Ref]) -> dict[Ref, tuple[str, str]]:
-        """For analysed turns: version that was analysed, and when."""
+        """Return, for each analysed turn, the analysed version and the time."""
         ...
 
     def others(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
         """Own events of a thread that are neither `PLENTY` nor placements, found without reading the others."""
         ...
 
-    def placed(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
+    def list_placed_events(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
         """Own events of a thread that put text of ours into prompts, found in the same way."""
         ...
 
-    def marked(self, thread: str, bounds: Bounds) -> list[tuple[Entry, Spoken]]:
+    def list_marked_entries(self, thread: str, bounds: Bounds) -> list[tuple[Entry, RevisionBody]]:
         """Own live entries that are system messages or pinned, in order of position, found without reading the others."""
         ...
 
-    def made(self, keys: Sequence[bytes]) -> dict[bytes, Made]: ...
-    def reply(self, key: bytes) -> Reply | None: ...
-    def replies(self, thread: str) -> list[Reply]:
-        """The replies that were kept for a thread, oldest first."""
+    def read_artefacts(self, keys: Sequence[bytes]) -> dict[bytes, Artefact]: ...
+    def reply(self, key: bytes) -> RecipeReply | None: ...
+    def replies(self, thread: str) -> list[RecipeReply]:
+        """Return the replies that were kept for a thread, oldest first."""
         ...
 
     def vectors(self, revisions: Sequence[Ref], encoder: str) -> dict[Ref, bytes]:
-        """Vectors as little-endian 16-bit floats."""
+        """Return vectors as little-endian 16-bit floats."""
         ...
 
-    def nearest(self, vector: bytes, encoder: str, wanted: Wanted, limit: int) -> list[tuple[Ref, float]]:
-        """Revisions with the nearest vectors (cosine; `vector` is 16-bit floats), nearest first, then newest.
+    def nearest(
+        self, vector: bytes, encoder: str, wanted: SearchFilter, limit: int
+    ) -> list[tuple[Ref, float]]:
+        """Return revisions with the nearest vectors (cosine; `vector` is 16-bit floats), nearest first, then newest.
 
         Only revisions that some history shows now; a vector of nothing but zeros is near to nothing. Scores have five
         digits, so that two stores agree on them.
@@ -214,8 +186,8 @@ class Reader(Protocol):
         before: bytes | None = None,
         newest_first: bool = False,
         limit: int | None = None,
-    ) -> list[Node]:
-        """Nodes of one level whose first position lies strictly between, in order of position."""
+    ) -> list[SummaryNode]:
+        """Return nodes of one level whose first position lies strictly between, in order of position."""
         ...
 
     def turn_marks(
@@ -229,18 +201,18 @@ class Reader(Protocol):
         limit: int | None = None,
         over: bytes | None = None,
     ) -> list[TurnMark]:
-        """Turns under analysis whose position lies strictly between, in order of position (then of opening).
+        """Return turns under analysis whose position lies strictly between, in order of position (then of opening).
 
         With `over` only settled ones that held this position when they left the window.
         """
         ...
 
     def progress(self, thread: str, recipe: str) -> int:
-        """The number of the last event that a background recipe has seen; 0 where it never ran."""
+        """Return the number of the last event that a background recipe has seen; 0 where it never ran."""
         ...
 
     def behind(self, recipe: str, limit: int) -> list[tuple[str, int]]:
-        """Threads with newer events than a recipe has seen, with what it has seen."""
+        """Return threads with newer events than a recipe has seen, with what it has seen."""
         ...
 
     def charges(
@@ -251,10 +223,10 @@ class Reader(Protocol):
         until_us: int | None = None,
         limit: int = 100,
     ) -> list[Charge]:
-        """Newest first."""
+        """Return newest first."""
         ...
 
-    def spent(
+    def sum_spending(
         self,
         by: Sequence[str] = (),
         *,
@@ -262,37 +234,37 @@ class Reader(Protocol):
         since_us: int | None = None,
         until_us: int | None = None,
         day: str | None = None,
-    ) -> list[Spent]:
-        """Sums over the ledger, grouped by any of model, provider, purpose, thread, task, turn, day; in their order.
+    ) -> list[SpendingTotal]:
+        """Return sums over the ledger, grouped by any of model, provider, purpose, thread, task, turn, day; in their order.
 
         With no grouping there is always one sum, of nothing where nothing was charged.
         """
         ...
 
     def lessons(self, thread: str | None = None, limit: int = 10_000) -> list[Lesson]:
-        """Newest first."""
+        """Return newest first."""
         ...
 
     def receipts(self, thread: str, limit: int = 1) -> list[bytes]:
-        """Accounts of the last prompts, newest first; they hold no words."""
+        """Return accounts of the last prompts, newest first; they hold no words."""
         ...
 
     def meta(self, key: str) -> str | None: ...
     def scrub_due(self) -> bool:
-        """True where words were erased (by any tenant) whose pages are not rewritten yet."""
+        """Return True if words were erased (by any tenant) whose pages are not rewritten yet."""
         ...
 
     def stats(self) -> Mapping[str, int]: ...
     def integrity(self) -> list[str]:
-        """What the database itself says is wrong; empty where nothing is."""
+        """Return what the database itself says is wrong; empty where nothing is."""
         ...
 
 
-class Writer(Reader, Mending, Protocol):
+class Writer(Reader, RepairWriter, Protocol):
     """Writing, together or not at all."""
 
     def lock_thread(self, thread: str) -> ThreadState | None:
-        """The row of a thread, held until the end of the transaction."""
+        """Return the row of a thread, held until the end of the transaction."""
         ...
 
     def lock_key(self, key: str) -> None:
@@ -301,14 +273,14 @@ class Writer(Reader, Mending, Protocol):
 
     def add_thread(self, state: ThreadState) -> None: ...
     def save_thread(self, state: ThreadState, *, about_changed: bool) -> None: ...
-    def log(self, logged: Logged) -> None: ...
+    def log(self, logged: EventRow) -> None: ...
     @property
     def words_may_wait(self) -> bool:
-        """True where the store works out index words by itself once somebody searches."""
+        """True if the store computes index words itself at the first search."""
         ...
 
-    def log_all(self, thread: str, logged: Sequence[Logged], entries: Sequence[Entry]) -> None:
-        """Messages that were appended one after the other: their events, and the entries that they open."""
+    def log_all(self, thread: str, logged: Sequence[EventRow], entries: Sequence[Entry]) -> None:
+        """Log consecutive appended messages: their events and the entries they open."""
         ...
 
     def open_entry(self, thread: str, entry: Entry, before: Entry | None) -> None:
@@ -322,11 +294,11 @@ class Writer(Reader, Mending, Protocol):
     def set_origin(self, key: bytes, thread: str) -> None: ...
     def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None: ...
     def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None: ...
-    def make(self, artefacts: Iterable[Made]) -> None:
+    def make(self, artefacts: Iterable[Artefact]) -> None:
         """Keep artefacts; one that is there stays as it is. What was made of words that are gone by now is not kept."""
         ...
 
-    def keep_reply(self, reply: Reply) -> None:
+    def keep_reply(self, reply: RecipeReply) -> None:
         """Keep a reply; the first one under a key stays, and none whose sources are gone by now is kept."""
         ...
 
@@ -334,7 +306,7 @@ class Writer(Reader, Mending, Protocol):
         """Keep vectors, all of one length for an encoder; those of words that are gone by now are not kept."""
         ...
 
-    def set_node(self, node: Node) -> None: ...
+    def set_node(self, node: SummaryNode) -> None: ...
     def drop_node(self, thread: str, level: int, opening: Ref) -> None: ...
     def set_turn_marks(self, marks: Iterable[TurnMark]) -> None:
         """Keep marks; one for the same thread, rule and opening takes the place of the old one."""
@@ -345,7 +317,7 @@ class Writer(Reader, Mending, Protocol):
         ...
 
     def claim(self, recipe: str, worker: str, now_us: int, until_us: int) -> tuple[str, int] | None:
-        """One thread with newer events than a recipe has seen, held for this worker until then; None where there is none.
+        """Return one thread with newer events than a recipe has seen, held for this worker until then; None where there is none.
 
         Several workers, in several processes, never hold the same thread for the same recipe.
         """
@@ -406,7 +378,7 @@ class Store(Protocol):
         ...
 
     def scrub(self) -> list[str]:
-        """After a forget: rewrite index and file so that no page keeps erased words. Says what it cannot reach."""
+        """Rewrite index and file after a forget, so that no page keeps erased words. Return what it cannot reach."""
         ...
 
     def resume_scrub(self) -> bool:
@@ -419,7 +391,7 @@ class Store(Protocol):
 
     def backup(self, target: str) -> None: ...
     def facts(self) -> Mapping[str, str]:
-        """For `doctor`: versions, size, journal mode and so on."""
+        """Return versions, size, journal mode and so on, for `doctor`."""
         ...
 
     def close(self) -> None: ...

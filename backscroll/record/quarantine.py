@@ -1,20 +1,19 @@
-"""What `verify --repair` needs of a store: rows that make no sense are set aside as they are, never dropped.
+"""Quarantine for `verify --repair`: invalid rows are set aside as they are, never dropped.
 
 Owns the shape of what was set aside, and the few things that only a repair may do to a log: take its rows out to put them in
-again, and give the row of a thread other values. Refuses policy: what is set aside is decided by `engine/log/repair`.
+again, and give the row of a thread other values. Refuses policy: what is set aside is decided by `engine/exchange/repair`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from backscroll.record.ports import ThreadState
+from backscroll.record.queries import ThreadState
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
+class QuarantineRow:
     """A row that was taken out of its table."""
 
     number: int
@@ -26,15 +25,15 @@ class SetAside:
     row: str  # its columns as JSON; bytes as hex digits after \\x
 
 
-class Mending(Protocol):
+class RepairWriter(Protocol):
     """The part of a writer that only a repair uses."""
 
-    def set_aside(self) -> list[SetAside]:
-        """Everything that was ever set aside and not forgotten since, oldest first."""
+    def set_aside(self) -> list[QuarantineRow]:
+        """Return everything that was ever set aside and not forgotten since, oldest first."""
         ...
 
     def log_numbers(self, thread: str) -> list[int]:
-        """The numbers of a thread's own events, readable or not, in order."""
+        """Return the numbers of a thread's own events, readable or not, in order."""
         ...
 
     def copy_thread_aside(self, thread: str, reason: str, at: str) -> None:
@@ -62,7 +61,7 @@ class Mending(Protocol):
         ...
 
     def rebuild_words(self) -> None:
-        """Make the word index of the whole store anew from what belongs into it, where the store can tell no better."""
+        """Make the word index of the whole store anew from what belongs into it, if the store cannot narrow it down."""
         ...
 
     def take_out(self, thread: str, first: int, last: int) -> None:

@@ -2,7 +2,7 @@
 
 Owns: the history of one thread of a file while its events are read, and what an event may say given those before it: which
 messages, revisions and places it may name. A message that nothing was done to costs one byte, so a file of any size can
-be rehearsed. Refuses: hashes (`record/chain`), the shape of a single event (`record/wellformed`), and storage.
+be rehearsed. Refuses: hashes (`record/chain`), the shape of a single event (`record/event_schema`), and storage.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, cast
 
 from backscroll.errors import StoreCorrupt
-from backscroll.record.about import About, after
 from backscroll.record.chain import DAMAGE
 from backscroll.record.history import FORGOTTEN, Entry, Lookup, changes
 from backscroll.record.order import at_end
+from backscroll.record.thread_info import ThreadDescription, after
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import ROLES
 from backscroll.vocab.part import Json
 
 
-class Missing(NamedTuple):
+class MissingBody(NamedTuple):
     """An event whose words are sealed and not there."""
 
     seq: int
@@ -32,8 +32,8 @@ class Missing(NamedTuple):
     listed: bool  # its head names the messages on which it rests
 
 
-class Past:
-    """What a thread shares with the one it forked from; nothing for a thread that is no fork."""
+class ForkPast:
+    """The past that a fork shares with its parent; nothing for a thread that is not a fork."""
 
     def __init__(
         self,
@@ -47,46 +47,46 @@ class Past:
 
 
 def _nothing(message: Ref) -> Entry | None:
-    """No entry."""
+    """Return no entry."""
 
 
 def _nobody(revision: Ref) -> Ref | None:
-    """No message."""
+    """Return no message."""
 
 
-class Rehearsal:
+class LogReplay:
     """The history of one thread as far as its events were read."""
 
-    def __init__(self, thread: str, start: int, past: Past) -> None:
+    def __init__(self, thread: str, start: int, past: ForkPast) -> None:
         self.thread = thread
         self.start = start
         self.head = start
         self.past = past
         self.wiped = 0  # the event that forgot the whole thread
         self.forgets = 0  # the first event that forgot anything
-        self.missing: list[Missing] = []
+        self.missing: list[MissingBody] = []
         self.messages = 0
-        self.about = About()
+        self.about = ThreadDescription()
         self._roles = bytearray()  # of each event: 0, or one more than the number of the role of its message
-        self._changed: dict[Ref, list[Entry]] = {}
+        self._record_change: dict[Ref, list[Entry]] = {}
         self._revisions: dict[int, Ref] = {}
         self._places: dict[bytes, Ref] = {}
 
     # -- reading ---------------------------------------------------------------------------------------------
 
     def entry(self, message: Ref, as_of: int | None = None) -> Entry | None:
-        """The entry of a message now, or as of an event."""
+        """Return the entry of a message now, or as of an event."""
         own = self._own(message, self.head if as_of is None else as_of)
         if own is not None:
             return own
         return self.past.entry(message)
 
     def _own(self, message: Ref, as_of: int) -> Entry | None:
-        for entry in reversed(self._changed.get(message, ())):
+        for entry in reversed(self._record_change.get(message, ())):
             if entry.since <= as_of:
                 return entry
         role = self._role(message)
-        if not role or message.seq > as_of or message in self._changed:
+        if not role or message.seq > as_of or message in self._record_change:
             return None
         return Entry(message, at_end(message.seq), ROLES[role - 1], message, since=message.seq)
 
@@ -95,25 +95,25 @@ class Rehearsal:
         return self._roles[at] if message.thread == self.thread and 0 <= at < len(self._roles) else 0
 
     def speaks(self, revision: Ref, as_of: int | None = None) -> Ref | None:
-        """The message to which a revision belongs; None for what is none, or out of reach."""
+        """Return the message to which a revision belongs; None for what is none, or out of reach."""
         if revision.thread != self.thread:
             return self.past.speaks(revision)
         if revision.seq > (self.head if as_of is None else as_of):
             return None
         return revision if self._role(revision) else self._revisions.get(revision.seq)
 
-    def fork(self, at: int, position: bytes | None) -> Past:
-        """What a fork of this thread shares with it."""
+    def fork(self, at: int, position: bytes | None) -> ForkPast:
+        """Return what a fork of this thread shares with it."""
 
         def entry(message: Ref) -> Entry | None:
             found = self.entry(message, at)
             return None if found is None or (position is not None and found.position > position) else found
 
         reach = {**self.past.reach, self.thread: at}
-        return Past(entry, lambda revision: self.speaks(revision, at), reach)
+        return ForkPast(entry, lambda revision: self.speaks(revision, at), reach)
 
     def reaches(self, ref: Ref) -> bool:
-        """True for an event that this thread or its past has."""
+        """Return True for an event that this thread or its past has."""
         last = self.head if ref.thread == self.thread else self.past.reach.get(ref.thread, 0)
         return 0 < ref.seq <= last
 
@@ -128,7 +128,7 @@ class Rehearsal:
         except (*DAMAGE, StoreCorrupt) as error:
             return f"it cannot be folded: {error}"
         if wrong is None:
-            wrong = self._crowded(opened)
+            wrong = self._find_crowding(opened)
         if wrong is not None:
             return wrong
         self._fold(event, opened, line, declared=declared)
@@ -136,7 +136,7 @@ class Rehearsal:
         return None
 
     def _misfit(self, event: Event) -> str | None:
-        """What an event names that the log before it does not have."""
+        """Return what an event names that the log before it does not have."""
         if event.kind in (Kind.CREATED, Kind.FORKED) and event.seq != self.start + 1:
             return "a log begins only once"
         if event.target is not None:
@@ -176,15 +176,15 @@ class Rehearsal:
             return f"message {message.short} has no alternative {facts['alternative']}"
         return None
 
-    def _crowded(self, opened: list[Entry]) -> str | None:
-        """Two messages at one place: one of them would never be seen."""
+    def _find_crowding(self, opened: list[Entry]) -> str | None:
+        """Find two messages at one position: one of them would never be shown."""
         places: dict[bytes, Ref] = {}
         for entry in opened:
             holder = places.setdefault(entry.position, entry.message)
             there = self._places.get(entry.position)
             if there is not None and there != entry.message and self._at(there) == entry.position:
                 holder = there
-            if holder != entry.message or self._taken(entry):
+            if holder != entry.message or self._is_place_taken(entry):
                 return f"the place of {entry.message.short} is taken by another message"
         return None
 
@@ -192,8 +192,8 @@ class Rehearsal:
         entry = self._own(message, self.head)
         return None if entry is None else entry.position
 
-    def _taken(self, entry: Entry) -> bool:
-        """True where a message that was never moved stands at the place that an entry names."""
+    def _is_place_taken(self, entry: Entry) -> bool:
+        """Return True if a message that was never moved is at the place that an entry names."""
         if len(entry.position) != len(at_end(1)) or entry.position == at_end(entry.message.seq):
             return False
         number = int.from_bytes(entry.position, "big")
@@ -216,7 +216,7 @@ class Rehearsal:
                 self._remember(entry)
         if event.forgotten:
             listed = isinstance(event.head.get("sources"), list)
-            self.missing.append(Missing(event.seq, event.message, event.kind, line, declared, listed))
+            self.missing.append(MissingBody(event.seq, event.message, event.kind, line, declared, listed))
         if event.kind is Kind.FORGOTTEN:
             self.forgets = self.forgets or event.seq
             if event.head.get("thread"):
@@ -224,18 +224,18 @@ class Rehearsal:
         self.head = event.seq
 
     def _remember(self, entry: Entry) -> None:
-        known = self._changed.get(entry.message)
+        known = self._record_change.get(entry.message)
         if known is None:
             base = self._own(entry.message, self.head)
-            known = self._changed[entry.message] = [] if base is None else [base]
+            known = self._record_change[entry.message] = [] if base is None else [base]
         known.append(entry)
         if entry.position != at_end(entry.message.seq):
             self._places[entry.position] = entry.message
 
     # -- at the end ------------------------------------------------------------------------------------------
 
-    def unexplained(self, upto: int) -> Iterator[Missing]:
-        """Events up to a number that lack their words, where the log up to there gives no reason."""
+    def find_unexplained_gaps(self, upto: int) -> Iterator[MissingBody]:
+        """Yield events up to a number that lack their words, where the log up to there gives no reason."""
         if 0 < self.wiped <= upto:
             return
         for each in self.missing:
@@ -247,14 +247,14 @@ class Rehearsal:
             if not known:
                 yield each
 
-    def forgotten(self, upto: int) -> Iterator[Ref]:
-        """The messages that the log up to a number says were forgotten."""
-        for message in self._changed:
+    def list_forgotten_messages(self, upto: int) -> Iterator[Ref]:
+        """Yield the messages that the log up to a number says were forgotten."""
+        for message in self._record_change:
             if self.has_forgotten(message, upto):
                 yield message
 
     def has_forgotten(self, message: Ref, upto: int) -> bool:
-        """True where the log up to a number says that a message was forgotten."""
+        """Return True if the log up to a number says that a message was forgotten."""
         entry = self.entry(message, upto)
         return entry is not None and bool(entry.flags & FORGOTTEN)
 

@@ -1,4 +1,4 @@
-"""What is known about a thread as a whole, folded from the same log: title, tags, project and kin."""
+"""The description of a thread, folded from its log: title, tags, project, forks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from backscroll.errors import InvalidInput
-from backscroll.record.chain import DAMAGE, damaged, from_bytes
+from backscroll.record.chain import DAMAGE, from_bytes, make_corrupt_error
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.moment import microseconds
@@ -19,7 +19,7 @@ def _none() -> Mapping[str, Json]:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ThreadDescription:
     """The words about a thread; all of them erasable."""
 
     title: str = ""
@@ -34,7 +34,7 @@ class About:
     key: str = ""  # the name that the caller gave it (`Engine.thread_for`)
 
     def __post_init__(self) -> None:
-        """Refuse what is no text: callers are not always type-checked."""
+        """Refuse what is not text: callers are not always type-checked."""
         words: list[Any] = [
             self.title,
             self.project,
@@ -51,11 +51,11 @@ class About:
             raise InvalidInput("the metadata of a thread must be names with values")
 
     def to_json(self) -> dict[str, Json]:
-        """The sealed shape; a thread without a user or a key is written as before there were any."""
+        """Return the sealed shape; a thread without a user or a key is written as before there were any."""
         return {name: value for name, value in self.fields().items() if value or name not in ("user", "key")}
 
     def fields(self) -> dict[str, Json]:
-        """Every field by its name."""
+        """Return every field by its name."""
         return {
             "title": self.title,
             "project": self.project,
@@ -69,15 +69,15 @@ class About:
 
 
 @lru_cache(maxsize=512)
-def about_from_bytes(data: bytes) -> About:
-    """The same from the bytes in a row; every write reads its thread's row, and nearly all of them are unchanged."""
+def about_from_bytes(data: bytes) -> ThreadDescription:
+    """Return the same from the bytes in a row; every write reads its thread's row, and nearly all of them are unchanged."""
     return about_from_json(from_bytes(data))
 
 
-def about_from_json(data: Mapping[str, Json]) -> About:
-    """What `About.to_json` wrote; missing fields keep their defaults."""
-    blank = About()
-    return About(
+def about_from_json(data: Mapping[str, Json]) -> ThreadDescription:
+    """Return what `About.to_json` wrote; missing fields keep their defaults."""
+    blank = ThreadDescription()
+    return ThreadDescription(
         data.get("title", blank.title),
         data.get("project", blank.project),
         data.get("kind", blank.kind),
@@ -112,31 +112,31 @@ _TIMED = frozenset(
 
 
 def last_change(before: str, event: Event) -> str:
-    """When a thread last changed, given when it had before: an old conversation that is brought in keeps its own times."""
+    """Return when a thread last changed: an imported conversation keeps its own times."""
     moment: str = event.head.get("said", event.at) if event.kind in _TIMED else event.at
     if event.kind in (Kind.ASIDE, Kind.PLACED) or before == moment:
         return before
-    if len(before) == len(moment) and before[-6:] == moment[-6:]:  # of one shape and zone: letters tell
+    if len(before) == len(moment) and before[-6:] == moment[-6:]:  # of one shape and zone: compare as text
         return max(before, moment)
     return moment if microseconds(moment) > microseconds(before) else before
 
 
-def after(about: About, event: Event) -> About:
-    """What is known once an event has happened."""
+def after(about: ThreadDescription, event: Event) -> ThreadDescription:
+    """Return what is known once an event has happened."""
     if event.kind is Kind.FORGOTTEN and event.head.get("thread"):
-        return About()  # whoever reads the log later cannot know what was there
+        return ThreadDescription()  # later readers of the log cannot know what was there
     if event.kind not in TELLING:
         return about
     if event.body is None:
         return replace(about, title="") if event.forgotten else about
     data = cast("dict[str, Json]", from_bytes(event.body))
     try:
-        return _said(about, event.kind, data)
+        return _apply_about(about, event.kind, data)
     except DAMAGE as error:
-        raise damaged("what is said about a thread", error) from error
+        raise make_corrupt_error("what is said about a thread", error) from error
 
 
-def _said(about: About, kind: Kind, data: Mapping[str, Json]) -> About:
+def _apply_about(about: ThreadDescription, kind: Kind, data: Mapping[str, Json]) -> ThreadDescription:
     if kind is Kind.TAGGED:
         return replace(about, tags=(*(t for t in about.tags if t != data["tag"]), data["tag"]))
     if kind is Kind.UNTAGGED:
@@ -146,8 +146,8 @@ def _said(about: About, kind: Kind, data: Mapping[str, Json]) -> About:
     return about
 
 
-def fold_about(start: About, events: Iterable[Event]) -> About:
-    """What is known after all these events."""
+def fold_about(start: ThreadDescription, events: Iterable[Event]) -> ThreadDescription:
+    """Return what is known after all these events."""
     for event in events:
         start = after(start, event)
     return start

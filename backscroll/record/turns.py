@@ -1,6 +1,6 @@
 """Turns: a user message and all that follows until the next; numbered 1, 2, 3 … along the live history.
 
-What stands before the first user message is turn 0. A turn keeps its id for life (it hangs on the message that opens it) and
+What precedes the first user message is turn 0. A turn keeps its id for life (it hangs on the message that opens it) and
 has a version: a hash over the set of its live revisions, which changes exactly when that set does.
 """
 
@@ -15,13 +15,13 @@ from backscroll.vocab.thread import Turn
 
 
 def version(messages: Iterable[Message]) -> str:
-    """The version of a turn that consists of these messages."""
+    """Return the version of a turn that consists of these messages."""
     names = ",".join(sorted(str(m.revision) for m in messages))
     return hashlib.sha256(names.encode()).hexdigest()[:32]
 
 
 def turn_of(thread: str, sequence: int, messages: Sequence[Message]) -> Turn:
-    """The turn that consists of these messages; turn 0 hangs on the thread itself."""
+    """Return the turn that consists of these messages; turn 0 hangs on the thread itself."""
     opening = messages[0].id if sequence else Ref(thread, 0)
     return Turn(turn_uuid(opening), sequence, messages[0].at, tuple(messages), version(messages))
 

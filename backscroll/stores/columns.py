@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def plain(text: str) -> str:
-    """Text that a column can hold: lone surrogates become question marks, NUL goes."""
+    """Return text that a column can hold: lone surrogates become question marks, NUL goes."""
     if text.isascii():
         return text.replace("\0", "")
     return text.encode("utf-8", "replace").decode().replace("\0", "")

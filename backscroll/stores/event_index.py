@@ -15,7 +15,7 @@ _SPEAKING = {kind.value for kind in SPEAKING}
 _FIRST = {Kind.APPENDED.value, Kind.INSERTED.value}
 
 
-class Beside(NamedTuple):
+class EventColumns(NamedTuple):
     """When, by whom and with which tools something was said, whether it can be undone, and whether it has a content hash."""
 
     said: str
@@ -26,11 +26,13 @@ class Beside(NamedTuple):
     hashed: bool
 
 
-def beside(kind: str, at: str, head: Json, body: bytes | None, role: str) -> Beside:
-    """What belongs beside an event; the role of an edit is its message's, so that the one that is there is taken."""
+def beside(kind: str, at: str, head: Json, body: bytes | None, role: str) -> EventColumns:
+    """Return what belongs beside an event; the role of an edit is its message's, so that the one that is there is taken."""
     said: str = head.get("said", at)
     speaks = kind in _SPEAKING
     tools = tools_of(original(body)) if speaks and body is not None else ()
     right = head["role"] if kind in _FIRST and body is not None else role if speaks else ""
     named = tuple(map(plain, tools))
-    return Beside(said, microseconds(said), right, named, kind in _UNDOABLE, speaks and body is not None)
+    return EventColumns(
+        said, microseconds(said), right, named, kind in _UNDOABLE, speaks and body is not None
+    )

@@ -1,6 +1,6 @@
 """The ledger, as both stores keep it: which columns a charge has, by what it can be summed, and in which order sums come.
 
-Refuses to know money: what a call costs is decided where it is made.
+Does not know money: what a call costs is decided where it is made.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from backscroll.errors import InvalidInput
-from backscroll.record.derived import UNANSWERED, Charge, Spent
+from backscroll.record.derived import UNANSWERED, Charge, SpendingTotal
 from backscroll.stores.columns import plain
 
 #: In the order of the columns.
@@ -28,7 +28,7 @@ _GROUPS = ("model", "provider", "purpose", "thread", "task", "turn", "day")
 
 
 def columns_of(charge: Charge) -> tuple[object, ...]:
-    """The values of a charge in the order of `CHARGE`."""
+    """Return the values of a charge in the order of `CHARGE`."""
     return (
         plain(charge.id),
         charge.at,
@@ -51,7 +51,7 @@ def columns_of(charge: Charge) -> tuple[object, ...]:
 
 
 def charge_of(row: Sequence[Any]) -> Charge:
-    """The charge that a row of `CHARGE` columns holds."""
+    """Return the charge that a row of `CHARGE` columns holds."""
     (id_, at, at_us, day, model, provider, purpose, thread, task, turn, *counts, nano, estimated) = row
     taken, cached, written, output, reasoning = counts
     return Charge(
@@ -76,18 +76,18 @@ def charge_of(row: Sequence[Any]) -> Charge:
 
 
 def grouping(by: Sequence[str]) -> tuple[str, ...]:
-    """What to sum by, or a clear error."""
+    """Return what to sum by, or a clear error."""
     for name in by:
         if name not in _GROUPS:
             raise InvalidInput(f"charges are not summed by {name!r}", hint=f"use any of {', '.join(_GROUPS)}")
     return tuple(by)
 
 
-def sums(by: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Spent]:
-    """Rows of the groups and `SUMS`, in the order of the groups; turns count, they are not spelled."""
+def sums(by: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[SpendingTotal]:
+    """Return rows of the groups and `SUMS`, in the order of the groups; turns count, they are not spelled."""
     ordered = sorted(rows, key=lambda row: [_rank(value) for value in row[: len(by)]])
     return [
-        Spent(
+        SpendingTotal(
             tuple("" if value is None else str(value) for value in row[: len(by)]),
             *(int(value) for value in row[len(by) :]),
         )
@@ -102,7 +102,7 @@ def _rank(value: object) -> tuple[int, str]:
 def when(
     thread: str | None, since_us: int | None, until_us: int | None, day: str | None, mark: str
 ) -> tuple[str, list[object]]:
-    """The conditions on a charge that were given, with `mark` where a value goes."""
+    """Return the conditions on a charge that were given, with `mark` where a value goes."""
     given: tuple[tuple[str, object], ...] = (
         ("thread =", None if thread is None else plain(thread)),
         ("at_us >=", since_us),

@@ -1,7 +1,7 @@
 """Nearness of vectors: 16-bit floats in, cosines out. The arithmetic that both stores share.
 
-Owns the checks of a vector, its sign bits, and the exact score. Refuses to know where vectors lie. numpy is loaded by the
-first who asks.
+Owns the checks of a vector, its sign bits, and the exact score. Does not know where vectors lie. numpy is loaded by the first who
+asks.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _DIGITS = 5  # of a score; what differs beyond them is rounding
 _WORD = 8  # bytes of sign bits that are compared at once
 
 
-def checked(vector: bytes, size: int | None = None) -> bytes:
-    """A vector that can be compared with others, or a clear error; `size` is the bytes that the others have."""
+def check_vector(vector: bytes, size: int | None = None) -> bytes:
+    """Return a vector that can be compared with others, or a clear error; `size` is the bytes that the others have."""
     if not vector or len(vector) % 2:
         raise InvalidInput(
             f"not a vector: {len(vector)} bytes", hint="a vector is 16-bit floats, two bytes each"
@@ -33,13 +33,14 @@ def checked(vector: bytes, size: int | None = None) -> bytes:
     # All bits of the exponent set: infinite, or no number at all.
     if any(high & 0x7C == 0x7C for high in vector[1::2]):
         raise InvalidInput(
-            "not a vector: it holds what is no finite number", hint="look at the encoder that made it"
+            "not a vector: it holds a value that is not a finite number",
+            hint="look at the encoder that made it",
         )
     return vector
 
 
-def directed(vector: bytes) -> bool:
-    """True unless every number is zero, with either sign: such a vector is near to nothing."""
+def has_direction(vector: bytes) -> bool:
+    """Return True unless every number is zero, with either sign: such a vector is near to nothing."""
     return any(vector[0::2]) or any(high & 0x7F for high in vector[1::2])
 
 
@@ -53,7 +54,7 @@ def sign_bits(vector: bytes) -> bytes:
 
 
 def cosines(vector: bytes, others: Sequence[bytes]) -> list[float]:
-    """How near each of the others is: 1 the same direction, -1 the opposite; 0 for a vector without one."""
+    """Return how near each of the others is: 1 the same direction, -1 the opposite; 0 for a vector without one."""
     import numpy as np
 
     if not others:
@@ -72,6 +73,6 @@ def _floats(data: bytes) -> npt.NDArray[np.float32]:
     return np.frombuffer(data, dtype="<f2").astype(np.float32)
 
 
-def rounded(score: float) -> float:
-    """A score as it is compared: two stores agree on this much of it."""
+def round_score(score: float) -> float:
+    """Return a score as it is compared: two stores agree on this much of it."""
     return round(max(-1.0, min(1.0, score)), _DIGITS)

@@ -1,7 +1,7 @@
 """Listening to other people's programs without ever breaking them.
 
 Owns one rule: a fault of ours is warned of once, and the program goes on; `strict` raises it instead. Before: nothing. After:
-`surfaces/wrapping`, `surfaces/adapters/listening`.
+`surfaces/wrap/client`, `surfaces/adapters/recorder`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ T = TypeVar("T")
 _DEEP = 4  # frames between the warning and the program's own line, in the shortest way there is
 
 
-class Guarded:
+class CaptureGuard:
     """Something that listens to a program."""
 
     strict: bool
     warned: bool
 
-    def guarded(self, work: Callable[[], T]) -> T | None:
+    def run_guarded(self, work: Callable[[], T]) -> T | None:
         """Do our part; what goes wrong in it must not break the program that we only listen to."""
         try:
             return work()

@@ -14,8 +14,8 @@ from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, find, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.builder import Item, Receipt
-    from backscroll.engine.prompts.sheet.sheet import CropMark
+    from backscroll.engine.inputs.inputs import CropMark
+    from backscroll.engine.prompts.builder import Receipt, ReceiptItem
 
 #: What is counted and belongs to no message: what a wire puts around them, and what mending may have added.
 AROUND = "around"
@@ -144,8 +144,8 @@ def _money(receipt: Receipt) -> str:
 
 
 def _rules(ids: Sequence[str]) -> Iterator[str]:
-    from backscroll.engine.prompts.validation import rules
-    from backscroll.surfaces.i18n.said import say
+    from backscroll.engine.exchange.validation import rules
+    from backscroll.surfaces.i18n.translation import say
 
     known = rules()
     for name in ids:
@@ -157,7 +157,7 @@ def warnings(receipt: Receipt) -> list[str]:
     return [reason_words(warning) for warning in receipt.warnings]
 
 
-def item_words(item: Item) -> str:
+def item_words(item: ReceiptItem) -> str:
     """An item in a line, without its words."""
     where = item.handle or role_name(item.role)
     return (

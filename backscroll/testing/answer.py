@@ -1,7 +1,6 @@
 """An answer of a scripted model before a wire spells it, and the bodies of errors.
 
-Owns filling in a line of the scenario: ids, cutting at the limit of tokens, usage. Pure. Before: `scenario`, `asked`,
-`cache`. After: `speak_chat`, `speak_responses`, `speak_anthropic`.
+Owns filling in a line of the scenario: ids, cutting at the limit of tokens, usage. Pure.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import cast
 
-from backscroll.llm.scripted.asked import Asked
-from backscroll.llm.scripted.cache import Counted
-from backscroll.llm.scripted.scenario import Called, Fault, Line
+from backscroll.testing.cache import CacheTokens
+from backscroll.testing.request import ScriptedRequest
+from backscroll.testing.scenario import Fault, Line, ScriptedCall
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
@@ -24,14 +23,14 @@ MOMENT = 1_700_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class ScriptedAnswer:
     """One answer."""
 
     number: int
     model: str
     text: str
     reasoning: str
-    calls: tuple[Called, ...]
+    calls: tuple[ScriptedCall, ...]
     finish: str
     input: int
     cached: int
@@ -46,37 +45,46 @@ class Spoken:
     dropped: tuple[tuple[int, int], ...] = ()  # thinking in the prompt that was not read
 
     def pieces(self, text: str) -> Iterable[str]:
-        """A text as a stream delivers it."""
+        """Return a text as a stream delivers it."""
         found = [text[n : n + self.chunk] for n in range(0, len(text), self.chunk)]
         return cycle(found) if self.endless and text == self.text else found
 
     def arguments(self, place: int) -> str:
-        """The arguments of a call as JSON text; of one that was cut, what came of it."""
+        """Return the arguments of a call as JSON text; of one that was cut, what came of it."""
         if self.half is not None and place == len(self.calls) - 1:
             return self.half
         return json.dumps(dict(self.calls[place].arguments), ensure_ascii=False)
 
     def is_half(self, place: int) -> bool:
-        """True for a call that the limit cut."""
+        """Return True for a call that the limit cut."""
         return self.half is not None and place == len(self.calls) - 1
 
 
 def speak(
-    line: Line, asked: Asked, counted: Counted, number: int, step: int, count: Callable[[str], int]
-) -> Spoken:
-    """The answer that a line gives to a request; `number` counts answers, `step` those of this line."""
+    line: Line,
+    asked: ScriptedRequest,
+    counted: CacheTokens,
+    number: int,
+    step: int,
+    count: Callable[[str], int],
+) -> ScriptedAnswer:
+    """Return the answer that a line gives to a request; `number` counts answers, `step` those of this line."""
     facts: Mapping[str, int | str] = (
         {"last": asked.last[1], "system": asked.system, "number": number, "step": step} if line.fill else {}
     )
-    text, reasoning = filled(line.text, facts), filled(line.reasoning, facts)
+    text, reasoning = fill_placeholders(line.text, facts), fill_placeholders(line.reasoning, facts)
     finish = line.finish or ("tools" if line.calls else "stop")
     calls = tuple(
-        Called(c.name, filled(dict(c.arguments), facts), filled(c.id, facts) or f"call_{number}_{n}")
+        ScriptedCall(
+            c.name,
+            fill_placeholders(dict(c.arguments), facts),
+            fill_placeholders(c.id, facts) or f"call_{number}_{n}",
+        )
         for n, c in enumerate(line.calls, 1)
     )
     half: str | None = None
     if asked.limit and not line.endless:
-        reasoning, text, calls, half, cut = _limited(reasoning, text, calls, asked.limit, count)
+        reasoning, text, calls, half, cut = _limit_answer(reasoning, text, calls, asked.limit, count)
         finish = "length" if cut else finish
     thought = count(reasoning)
     said = count(text) + sum(_weight(c, count) for c in calls[: -1 if half is not None else None])
@@ -89,7 +97,7 @@ def speak(
         "reasoning": thought,
         **line.usage,
     }
-    return Spoken(
+    return ScriptedAnswer(
         number=number,
         model=asked.model or "scripted",
         text=text,
@@ -107,20 +115,20 @@ def speak(
     )
 
 
-def _weight(call: Called, count: Callable[[str], int]) -> int:
+def _weight(call: ScriptedCall, count: Callable[[str], int]) -> int:
     return count(f"{call.name}{json.dumps(dict(call.arguments), ensure_ascii=False)}")
 
 
-def _limited(
-    reasoning: str, text: str, calls: Sequence[Called], limit: int, count: Callable[[str], int]
-) -> tuple[str, str, tuple[Called, ...], str | None, bool]:
+def _limit_answer(
+    reasoning: str, text: str, calls: Sequence[ScriptedCall], limit: int, count: Callable[[str], int]
+) -> tuple[str, str, tuple[ScriptedCall, ...], str | None, bool]:
     """As much of an answer as the limit allows: thoughts first, then words, then calls, the last of them perhaps half."""
     if (left := limit - count(reasoning)) < 0:
         return _cut(reasoning, limit, count), "", (), None, True
     if count(text) > left:
         return reasoning, _cut(text, left, count), (), None, True
     left -= count(text)
-    kept: list[Called] = []
+    kept: list[ScriptedCall] = []
     for call in calls:
         if _weight(call, count) > left:
             whole = json.dumps(dict(call.arguments), ensure_ascii=False)
@@ -133,21 +141,21 @@ def _limited(
     return reasoning, text, tuple(kept), None, False
 
 
-def filled(value: Json, facts: Mapping[str, int | str]) -> Json:
-    """A value with what stands in braces put in; a text that is nothing but `{step:int}` becomes a number."""
+def fill_placeholders(value: Json, facts: Mapping[str, int | str]) -> Json:
+    """Return a value with what stands in braces put in; a text that is nothing but `{step:int}` becomes a number."""
     if isinstance(value, str):
         if (number := re.fullmatch(r"\{(\w+):int\}", value)) and isinstance(facts.get(number[1]), int):
             return facts[number[1]]
         return re.sub(r"\{(\w+)\}", lambda found: str(facts.get(found[1], found[0])), value)
     if isinstance(value, Mapping):
-        return {k: filled(v, facts) for k, v in cast("Mapping[str, Json]", value).items()}
+        return {k: fill_placeholders(v, facts) for k, v in cast("Mapping[str, Json]", value).items()}
     if isinstance(value, list | tuple):
-        return [filled(v, facts) for v in cast("list[Json]", value)]
+        return [fill_placeholders(v, facts) for v in cast("list[Json]", value)]
     return value
 
 
 def _cut(text: str, limit: int, count: Callable[[str], int]) -> str:
-    """The longest beginning of a text with so many tokens."""
+    """Return the longest beginning of a text with so many tokens."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -173,7 +181,7 @@ _OPENAI_CODES: Mapping[int, str] = {
 
 
 def fault_body(wire: Wire, fault: Fault) -> Json:
-    """What a service of that wire says with such a fault."""
+    """Return what a service of that wire says with such a fault."""
     if wire == "anthropic":
         kind = fault.code or _ANTHROPIC_TYPES.get(fault.status, "api_error")
         return {"type": "error", "error": {"type": kind, "message": fault.message}}
@@ -183,7 +191,7 @@ def fault_body(wire: Wire, fault: Fault) -> Json:
 
 
 def fault_event(wire: Wire, fault: Fault) -> str:
-    """A fault that is told in the middle of a stream, where there is no status any more."""
+    """Return a fault in the middle of a stream, where there is no status any more."""
     body = fault_body(wire, fault)
     if wire == "openai-responses":
         told = body["error"]
@@ -199,7 +207,7 @@ def fault_event(wire: Wire, fault: Fault) -> str:
 
 
 def too_long_answer(wire: Wire, model: str, most: int, asked: int) -> Fault:
-    """The fault for a longer answer than the model gives, in the words of the wire's vendor."""
+    """Return the fault for a longer answer than the model gives, in the words of the wire's vendor."""
     if wire == "anthropic":
         words = (
             f"max_tokens: {asked} > {most}, which is the maximum allowed number of output tokens for {model}"
@@ -219,12 +227,12 @@ def too_long_answer(wire: Wire, model: str, most: int, asked: int) -> Fault:
 
 
 def total(*figures: Json) -> Json:
-    """The sum of figures; of absurd ones the first."""
+    """Return the sum of figures; of absurd ones the first."""
     return sum(figures) if all(isinstance(f, int | float) for f in figures) else figures[0]
 
 
 def overflow(wire: Wire, window: int, asked: int) -> Fault:
-    """The fault for a prompt that is too long, in the words of the wire's vendor."""
+    """Return the fault for a prompt that is too long, in the words of the wire's vendor."""
     if wire == "anthropic":
         return Fault(400, f"prompt is too long: {asked} tokens > {window} maximum")
     return Fault(

@@ -1,8 +1,7 @@
 """The cache of a provider, as far as it can be seen from outside: how much of a prompt it knew already.
 
 Owns the arithmetic of both kinds. OpenAI keeps the beginning of every prompt by itself, in steps; Anthropic keeps what ends at a
-marked block, and looks a bounded number of blocks back for it. Pure but for its memory. Before: `asked`. After: the usage
-that `server` reports, by which prompts can be tested for a stable beginning.
+marked block, and looks a bounded number of blocks back for it. Pure but for its memory.
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from backscroll.llm.scripted.asked import Asked, Piece
+from backscroll.testing.request import CachePiece, ScriptedRequest
 
 _KEPT = 64  # prompts that are remembered per model
 _LOOK_BACK = 20  # blocks before a mark in which Anthropic finds what was kept
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CacheTokens:
     """Tokens of a prompt: all of them, those that the cache knew, those that it keeps from now on."""
 
     input: int
@@ -27,7 +26,7 @@ class Counted:
 
 
 def rough_count(text: str) -> int:
-    """Tokens of a text without any table: four bytes each."""
+    """Return tokens of a text without any table: four bytes each."""
     return -(-len(text.encode("utf-8", "replace")) // 4)
 
 
@@ -43,27 +42,27 @@ class PrefixCache:
         self._prompts: dict[str, list[str]] = {}
         self._marks: dict[str, set[bytes]] = {}
 
-    def count(self, asked: Asked) -> Counted:
-        """Tokens of a prompt, without remembering it."""
-        return Counted(sum(self._count(p.text) for p in asked.pieces))
+    def count(self, asked: ScriptedRequest) -> CacheTokens:
+        """Return tokens of a prompt, without remembering it."""
+        return CacheTokens(sum(self._count(p.text) for p in asked.pieces))
 
-    def take(self, asked: Asked) -> Counted:
+    def take(self, asked: ScriptedRequest) -> CacheTokens:
         """Count a prompt against what is known, and remember it."""
         if asked.wire == "anthropic":
-            return self._marked(asked.model, asked.pieces)
+            return self._count_marked(asked.model, asked.pieces)
         return self._automatic(asked.model, asked.pieces)
 
-    def _automatic(self, model: str, pieces: Sequence[Piece]) -> Counted:
+    def _automatic(self, model: str, pieces: Sequence[CachePiece]) -> CacheTokens:
         text = "\n".join(p.text for p in pieces)
         known = self._prompts.setdefault(model, [])
-        shared = max((_shared(text, old) for old in known), key=len, default="")
+        shared = max((_find_common_prefix(text, old) for old in known), key=len, default="")
         tokens = sum(self._count(p.text) for p in pieces)
         cached = min(self._count(shared), tokens) // self._step * self._step if shared else 0
         known.append(text)
         del known[:-_KEPT]
-        return Counted(tokens, cached if cached >= self._least else 0)
+        return CacheTokens(tokens, cached if cached >= self._least else 0)
 
-    def _marked(self, model: str, pieces: Sequence[Piece]) -> Counted:
+    def _count_marked(self, model: str, pieces: Sequence[CachePiece]) -> CacheTokens:
         known = self._marks.setdefault(model, set())
         chain, upto = b"", 0
         names: list[bytes] = []
@@ -82,11 +81,11 @@ class PrefixCache:
                     break
         written = max(0, sizes[marks[-1]] - read) if marks else 0
         known.update(names[mark] for mark in marks)
-        return Counted(upto, read, written)
+        return CacheTokens(upto, read, written)
 
 
-def _shared(one: str, other: str) -> str:
-    """What two texts begin with; by halving, because prompts are long."""
+def _find_common_prefix(one: str, other: str) -> str:
+    """Return what two texts begin with; by halving, because prompts are long."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,7 +1,7 @@
 """Prompts that the real services would refuse, and what they would say.
 
 Owns asking the validity engine on behalf of a scripted service, so that a test against it fails where production would. What only
-costs more is no reason to refuse. Before: `asked`. After: `deciding` answers 400.
+costs more is not a reason to refuse.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from backscroll.llm.scripted.asked import Asked
+from backscroll.testing.request import ScriptedRequest
 from backscroll.vocab.part import Json
 
 _OWN = ("messages", "input", "system", "instructions", "tools", "model", "stream", "stream_options")
 
 
-def flaw(asked: Asked, betas: Sequence[str] | None = None) -> str:
-    """The first reason to refuse a prompt; empty where there is none. `betas` are those that the request names, where known."""
+def flaw(asked: ScriptedRequest, betas: Sequence[str] | None = None) -> str:
+    """Return the first reason to refuse a prompt; empty if there is none. `betas` are those that the request names, where known."""
     from backscroll.assemble.validity import check
 
     body = asked.body
@@ -43,7 +43,7 @@ def flaw(asked: Asked, betas: Sequence[str] | None = None) -> str:
 
 
 def _no_list(messages: Json, *, responses: bool) -> str:
-    """What is wrong where messages are not even a list of objects."""
+    """Return what is wrong where messages are not even a list of objects."""
     if responses and isinstance(messages, str):
         return ""
     if not isinstance(messages, list):

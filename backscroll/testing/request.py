@@ -1,7 +1,7 @@
 """A request as a scripted model understands it: who said what, whatever the wire.
 
 Owns reading the bodies of three wires into one shape: the conversation as words, the pieces of which a provider's cache would
-know the beginning, and whether they would be refused. Pure. Before: `server` (bytes). After: `cache` (pieces), `server` (words).
+know the beginning, and whether they would be refused. Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backscroll.vocab.prompt import Wire
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CachePiece:
     """One block of a prompt in the order in which it is cached; `marked` where the prompt asks to cache up to here."""
 
     text: str
@@ -24,14 +24,14 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ScriptedRequest:
     """One request."""
 
     wire: Wire
     body: Mapping[str, Json]
     system: str
     said: tuple[tuple[str, str], ...]  # role and words of every message
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CachePiece, ...]
 
     @property
     def model(self) -> str:
@@ -74,8 +74,8 @@ class Asked:
         return 0
 
 
-def read_request(wire: Wire, body: Mapping[str, Json]) -> Asked:
-    """The request in a body of some wire."""
+def read_request(wire: Wire, body: Mapping[str, Json]) -> ScriptedRequest:
+    """Return the request in a body of some wire."""
     name = "input" if wire == "openai-responses" else "messages"
     given = body.get(name)
     plain: list[Mapping[str, Json]] = [{"role": "user", "content": given}]
@@ -90,7 +90,7 @@ def read_request(wire: Wire, body: Mapping[str, Json]) -> Asked:
         else:
             said.append((role, text))
     pieces = _blocks(body, messages) if wire == "anthropic" else _whole(body, messages)
-    return Asked(wire, body, system, tuple(said), tuple(pieces))
+    return ScriptedRequest(wire, body, system, tuple(said), tuple(pieces))
 
 
 def _role(message: Mapping[str, Json]) -> str:
@@ -106,7 +106,7 @@ def _role(message: Mapping[str, Json]) -> str:
 
 
 def _words(value: Json) -> str:
-    """Everything in a message that is words, names and arguments of calls included."""
+    """Return everything in a message that is words, names and arguments of calls included."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -136,15 +136,15 @@ def _words(value: Json) -> str:
     return "\n".join(filter(None, found))
 
 
-def _whole(body: Mapping[str, Json], messages: list[Mapping[str, Json]]) -> list[Piece]:
+def _whole(body: Mapping[str, Json], messages: list[Mapping[str, Json]]) -> list[CachePiece]:
     """OpenAI caches by itself: tools, instructions, then messages."""
-    out = [Piece(_dumped(tool)) for tool in _mappings(body.get("tools"))]
+    out = [CachePiece(_dump_json(tool)) for tool in _mappings(body.get("tools"))]
     if body.get("instructions"):
-        out.append(Piece(_dumped(body["instructions"])))
-    return out + [Piece(_dumped(m)) for m in messages]
+        out.append(CachePiece(_dump_json(body["instructions"])))
+    return out + [CachePiece(_dump_json(m)) for m in messages]
 
 
-def _blocks(body: Mapping[str, Json], messages: list[Mapping[str, Json]]) -> list[Piece]:
+def _blocks(body: Mapping[str, Json], messages: list[Mapping[str, Json]]) -> list[CachePiece]:
     """Anthropic caches up to marked blocks: tools, system, then the blocks of the messages."""
     out = [_block(tool, "tool") for tool in _mappings(body.get("tools"))]
     system = body.get("system")
@@ -160,12 +160,12 @@ def _as_blocks(content: Json) -> list[Mapping[str, Json]]:
     return _mappings(content)
 
 
-def _block(block: Mapping[str, Json], role: str) -> Piece:
+def _block(block: Mapping[str, Json], role: str) -> CachePiece:
     plain = {k: v for k, v in block.items() if k != "cache_control"}
-    return Piece(f"{role} {_dumped(plain)}", bool(block.get("cache_control")))
+    return CachePiece(f"{role} {_dump_json(plain)}", bool(block.get("cache_control")))
 
 
-def _dumped(value: Json) -> str:
+def _dump_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -1,7 +1,7 @@
 """What a scripted service was asked, as lines of JSON in a file, so that tests in other processes can read it.
 
 Owns the shape of those lines: one for every request, written before it is answered (`"event": "asked"`), and one for the end of
-every answer (`"event": "ended"`). Keys are never in it: headers are not written. Before: `deciding`. After: tests.
+every answer (`"event": "ended"`). Keys are never in it: headers are not written.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from backscroll.llm.scripted.asked import Asked
-from backscroll.llm.scripted.deciding import Decided
+from backscroll.testing.decision import RequestDecision
+from backscroll.testing.request import ScriptedRequest
 from backscroll.vocab.part import Json
 
 
@@ -21,7 +21,7 @@ class RequestLog:
         self._path = Path(path)
         self._path.touch()
 
-    def asked(self, asked: Asked, decided: Decided, words: int) -> None:
+    def log_request(self, asked: ScriptedRequest, decided: RequestDecision, words: int) -> None:
         """A request, and what was decided."""
         said, fault = decided.said, decided.fault
         line: dict[str, Json] = {
@@ -48,7 +48,7 @@ class RequestLog:
             }
         self._write({**line, "body": dict(asked.body)})
 
-    def ended(self, number: int, how: str) -> None:
+    def log_end(self, number: int, how: str) -> None:
         """The end of its answer."""
         self._write({"event": "ended", "number": number, "how": how})
 

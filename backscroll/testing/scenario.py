@@ -1,14 +1,14 @@
 """Scenarios: what a scripted model answers to what.
 
 A scenario is a TOML or JSON file with a table `server` and a list `line`; the first line that fits a request and is not used up
-answers it. Owns reading and checking such files. Refuses: serving them (`server`). After: `server` picks a line for every
-request.
+answers it. Owns reading and checking such files. Not here: serving them (`server`).
 """
 
 from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -34,7 +34,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ScriptedCall:
     """A tool call that the model makes."""
 
     name: str
@@ -62,7 +62,7 @@ class Line:
     )
     reasoning: str = ""
     redacted: bool = False  # on the wire of Messages, the reasoning is given as redacted_thinking
-    calls: tuple[Called, ...] = ()
+    calls: tuple[ScriptedCall, ...] = ()
     finish: str = ""  # empty: tools where there are calls, else stop
     chunk: int = 12  # characters in one piece of a stream
     usage: Mapping[str, int] = field(
@@ -71,14 +71,14 @@ class Line:
     fault: Fault | None = None
     delay: float = 0.0  # seconds before the answer
     hang: float = 0.0  # seconds without an answer, then the connection is dropped
-    # Pieces of the stream (whole answers: bytes) after which the connection is dropped, or the fault is told.
+    # Pieces of the stream (whole answers: bytes) after which the connection is dropped, or the fault is reported.
     cut_after: int | None = None
     pace: float = 0.0  # seconds between two pieces of a stream
     wait_for_file: str = ""  # a file; the answer pauses until it exists
     wait_after: int = 0  # pieces of the stream before that pause; whole answers pause before anything is sent
     touch: str = ""  # a file that is made when the pause begins, so that others know
     endless: bool = False  # a streamed text is said again and again, whatever limit was asked for, until the other side hangs up
-    raw: tuple[str, ...] = ()  # a stream as it is sent, to the letter, instead of all of the above
+    raw: tuple[str, ...] = ()  # a stream as it is sent, verbatim, instead of all of the above
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Scenario:
 
 
 def load_scenario(path: str | Path) -> Scenario:
-    """A scenario from a TOML or JSON file."""
+    """Return a scenario from a TOML or JSON file."""
     place = Path(path)
     try:
         text = read_text(place)
@@ -128,39 +128,39 @@ def load_scenario(path: str | Path) -> Scenario:
 
 
 def scenario_of(data: Json, where: str = "scenario") -> Scenario:
-    """A scenario from its JSON shape: `{"server": {…}, "line": [{…}]}`."""
+    """Return a scenario from its JSON shape: `{"server": {…}, "line": [{…}]}`."""
     table = _mapping(data, where)
-    _known(table, ("server", "line"), where)
+    _check_settings(table, ("server", "line"), where)
     server = dict(_mapping(table.get("server", {}), f"{where}: server"))
     if "check" in server:
         server["validate"] = server.pop("check")
-    _known(server, [f.name for f in fields(Scenario) if f.name != "lines"], f"{where}: server")
+    _check_settings(server, [f.name for f in fields(Scenario) if f.name != "lines"], f"{where}: server")
     lines = table.get("line", [])
     if not isinstance(lines, Sequence) or isinstance(lines, str):
         raise FormatError(f"{where}: line is not a list", hint="write [[line]] before every answer")
     found = [_line(entry, f"{where}: line {n}") for n, entry in enumerate(cast("list[Json]", lines), 1)]
-    made = _typed(Scenario, server, f"{where}: server")
+    made = _convert_values(Scenario, server, f"{where}: server")
     return replace(Scenario(**made), lines=tuple(found))
 
 
 def _line(entry: Json, where: str) -> Line:
     given = dict(_mapping(entry, where))
-    _known(given, [f.name for f in fields(Line)], where)
+    _check_settings(given, [f.name for f in fields(Line)], where)
     for name in ("contains", "anywhere"):
         if isinstance(given.get(name), str):
             given[name] = [given[name]]
     if "fault" in given:
         fault = dict(_mapping(given["fault"], f"{where}, fault"))
-        _known(fault, [f.name for f in fields(Fault)], f"{where}, fault")
-        given["fault"] = Fault(**_typed(Fault, fault, f"{where}, fault"))
-    calls: list[Called] = []
+        _check_settings(fault, [f.name for f in fields(Fault)], f"{where}, fault")
+        given["fault"] = Fault(**_convert_values(Fault, fault, f"{where}, fault"))
+    calls: list[ScriptedCall] = []
     for call in cast("list[Json]", given.get("calls", [])):
         told = dict(_mapping(call, f"{where}, calls"))
-        _known(told, [f.name for f in fields(Called)], f"{where}, calls")
+        _check_settings(told, [f.name for f in fields(ScriptedCall)], f"{where}, calls")
         if not told.get("name"):
             raise FormatError(f"{where}: a call without a name")
-        calls.append(Called(**_typed(Called, told, f"{where}, calls")))
-    line = replace(Line(**_typed(Line, given, where)), calls=tuple(calls))
+        calls.append(ScriptedCall(**_convert_values(ScriptedCall, told, f"{where}, calls")))
+    line = replace(Line(**_convert_values(Line, given, where)), calls=tuple(calls))
     _check(line, where)
     return line
 
@@ -190,7 +190,7 @@ def _mapping(value: Json, where: str) -> Mapping[str, Json]:
     return cast("Mapping[str, Json]", value)
 
 
-def _known(given: Mapping[str, Json], known: Sequence[str], where: str) -> None:
+def _check_settings(given: Mapping[str, Json], known: Sequence[str], where: str) -> None:
     for name in given:
         if name not in known:
             raise FormatError(f"{where}: unknown setting {name!r}", hint=f"known: {', '.join(known)}")
@@ -209,10 +209,10 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def _typed(
-    shape: type[Scenario | Line | Fault | Called], given: Mapping[str, Json], where: str
+def _convert_values(
+    shape: type[Scenario | Line | Fault | ScriptedCall], given: Mapping[str, Json], where: str
 ) -> dict[str, Json]:
-    """The values by name, of the right type; lists become tuples."""
+    """Return the values by name, of the right type; lists become tuples."""
     out: dict[str, Json] = {}
     kinds = {f.name: str(f.type) for f in fields(shape)}
     for name, value in given.items():
@@ -229,5 +229,13 @@ def _typed(
 
 
 def _impossible(value: Json) -> bool:
-    """True for negative numbers, infinity and what is none."""
+    """Return True for negative numbers, infinity and what is none."""
     return isinstance(value, int | float) and not 0 <= value < float("inf")
+
+
+def __getattr__(name: str) -> object:
+    """Return `ScriptedCall` by its old name, `Called`: deprecated, for one release."""
+    if name == "Called":
+        warnings.warn("Called is deprecated: use ScriptedCall", DeprecationWarning, stacklevel=2)
+        return ScriptedCall
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,8 @@
 """Signatures of a scripted model's thinking, and what they are bound to.
 
-Owns: a signature that names what stood before the thinking when it was made, and the refusal of a request that sends it back behind
-anything else, in the vendor's manner. A signature holds all that is needed, so another server, or the same one started again, judges alike;
-what this one was asked is kept only to tell where a prompt differs. Before: `asked`, `assemble/validity/binding`. After: `deciding`.
+Owns: a signature that names what came before the thinking when it was made, and the refusal of a request that sends it back
+behind anything else, in the vendor's manner. A signature holds all that is needed, so another server, or the same one started
+again, judges alike; what this one was asked is kept only to tell where a prompt differs.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from backscroll.llm.scripted.asked import Asked
+from backscroll.testing.request import ScriptedRequest
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.assemble.validity.binding import Form, Piece
+    from backscroll.assemble.validity.binding import RequestForm, RequestPiece
 
 _MARK: Final = "scripted"
 _FIELDS: Final = 6
@@ -27,7 +27,7 @@ _BOUND: Final = (
 )
 
 
-class Seal(NamedTuple):
+class ThinkingSignature(NamedTuple):
     """What a signature says."""
 
     head: str  # system and tools
@@ -37,12 +37,12 @@ class Seal(NamedTuple):
     proof: str  # over all of these and the thinking
 
     def text(self) -> str:
-        """The signature."""
+        """Return the signature."""
         return ".".join((_MARK, *self))
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class SignatureCheck:
     """What a service makes of the thinking in a request."""
 
     refusal: str = ""
@@ -50,23 +50,25 @@ class Judged:
     last: str = ""  # proof of the last thinking block that it does
 
 
-class Seals:
+class SignatureIssuer:
     """Makes and checks the signatures of one service."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, Form] = {}  # what each answer was made under
+        self._asked: dict[str, RequestForm] = {}  # what each answer was made under
 
-    def sign(self, asked: Asked, number: int, thinking: str, last: str) -> str:
-        """The signature for the thinking of an answer."""
+    def sign(self, asked: ScriptedRequest, number: int, thinking: str, last: str) -> str:
+        """Return the signature for the thinking of an answer."""
         form = _form(asked)
         self._asked[str(number)] = form
         if len(self._asked) > _KEPT:
             del self._asked[next(iter(self._asked))]
         head, chain = _head(form), _chain(form.pieces)
-        return Seal(head, chain, last, str(number), _proof(head, chain, last, str(number), thinking)).text()
+        return ThinkingSignature(
+            head, chain, last, str(number), _proof(head, chain, last, str(number), thinking)
+        ).text()
 
-    def judge(self, asked: Asked) -> Judged:
-        """Whether the thinking in a request may be sent back there."""
+    def judge(self, asked: ScriptedRequest) -> SignatureCheck:
+        """Return whether the thinking in a request may be sent back there."""
         form = _form(asked)
         dropping = _drops(asked.body)
         dropped: list[tuple[int, int]] = []
@@ -79,7 +81,7 @@ class Seals:
             seal = _read(piece.thought)
             path = f"messages.{piece.message}.content.{piece.block}"
             if seal is None or seal.proof != _proof(*seal[:4], thinking):
-                return Judged(
+                return SignatureCheck(
                     f"{path}: Invalid `{'data' if 'redacted' in kind else 'signature'}` in `{kind}` block"
                 )
             kept = (seal.head, seal.chain) == (head, chain.hexdigest()[:16])
@@ -88,34 +90,33 @@ class Seals:
             elif dropping:
                 dropped.append((piece.message, piece.block))
             else:
-                return Judged(
+                return SignatureCheck(
                     f"{path}: {_BOUND.format(kind=kind, where=self._difference(seal, form, place))}"
                 )
-        return Judged(dropped=tuple(dropped), last=last)
+        return SignatureCheck(dropped=tuple(dropped), last=last)
 
-    def _difference(self, seal: Seal, form: Form, place: int) -> str:
+    def _difference(self, seal: ThinkingSignature, form: RequestForm, place: int) -> str:
         """Where a request parts from the one that an answer was made under, where that is still known."""
-        from backscroll.assemble.validity.binding import Bound, mismatch
+        from backscroll.assemble.validity.binding import BoundThinking, mismatch
 
         made = self._asked.get(seal.number)
         if made is None or (_head(made), _chain(made.pieces)) != (seal.head, seal.chain):
             return ""
         piece = form.pieces[place]
-        found = mismatch({piece.thought: Bound(made, made.pieces, piece.digest)}, form)
+        found = mismatch({piece.thought: BoundThinking(made, made.pieces, piece.digest)}, form)
         return "" if found is None else f" (first difference: {found.where})"
 
 
 def transformations(dropped: Sequence[tuple[int, int]]) -> list[Json]:
-    """What an answer tells about blocks that were not read."""
+    """Return what an answer says about blocks that were not read."""
     return [
         {"type": "block_dropped", "reason": "prefix_mismatch", "message_index": n, "content_index": m}
         for n, m in dropped
     ]
 
 
-def _form(asked: Asked) -> Form:
-    from backscroll.assemble.validity.between import Sent
-    from backscroll.assemble.validity.binding import form_of
+def _form(asked: ScriptedRequest) -> RequestForm:
+    from backscroll.assemble.validity.binding import Sent, form_of
 
     body = asked.body
     given: Json = body.get("messages")
@@ -125,16 +126,16 @@ def _form(asked: Asked) -> Form:
     return form_of(Sent(spoken, "anthropic", body.get("system"), asked.tools))
 
 
-def _head(form: Form) -> str:
+def _head(form: RequestForm) -> str:
     return hashlib.sha256(f"{form.system}{form.tools}".encode()).hexdigest()[:16]
 
 
-def _chain(pieces: Sequence[Piece]) -> str:
+def _chain(pieces: Sequence[RequestPiece]) -> str:
     told = b"".join(_link(piece) for piece in pieces if not piece.thought)
     return hashlib.sha256(told).hexdigest()[:16]
 
 
-def _link(piece: Piece) -> bytes:
+def _link(piece: RequestPiece) -> bytes:
     return f"{piece.role}{piece.digest}".encode("utf-8", "replace")
 
 
@@ -143,18 +144,18 @@ def _proof(head: str, chain: str, before: str, number: str, thinking: str) -> st
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _read(signature: str) -> Seal | None:
+def _read(signature: str) -> ThinkingSignature | None:
     fields = signature.split(".")
-    return Seal(*fields[1:]) if len(fields) == _FIELDS and fields[0] == _MARK else None
+    return ThinkingSignature(*fields[1:]) if len(fields) == _FIELDS and fields[0] == _MARK else None
 
 
-def _content(body: Mapping[str, Json], piece: Piece) -> tuple[str, str]:
+def _content(body: Mapping[str, Json], piece: RequestPiece) -> tuple[str, str]:
     block: Json = body["messages"][piece.message]["content"][piece.block]
     return str(block["type"]), str(block.get("thinking") or "")
 
 
 def _drops(body: Mapping[str, Json]) -> bool:
-    """True where a request wants such blocks to be left out instead of refused."""
+    """Return True if a request wants such blocks to be left out instead of refused."""
     thinking: Json = body.get("thinking")
     binding: Json = (
         cast("Mapping[str, Json]", thinking).get("block_binding") if isinstance(thinking, Mapping) else None

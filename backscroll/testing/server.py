@@ -1,7 +1,6 @@
 """A scripted model behind a real address: HTTP on the loopback interface, at a port of its own.
 
-Owns sockets and threads, all of which are gone when it is stopped, however many clients hang on it. Before: `deciding` (what to
-answer), `speak_*` (how it is spelt). After: any client.
+Owns sockets and threads, all of which are gone when it is stopped, however many clients hang on it.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
 
-from backscroll.llm.scripted import speak_anthropic, speak_chat, speak_responses
-from backscroll.llm.scripted.asked import Asked, read_request
-from backscroll.llm.scripted.cache import rough_count
-from backscroll.llm.scripted.deciding import Decided, Service
-from backscroll.llm.scripted.request_log import RequestLog
-from backscroll.llm.scripted.scenario import Fault, Line, Scenario
-from backscroll.llm.scripted.spoken import MOMENT, fault_body, fault_event
+from backscroll.testing import speak_anthropic, speak_chat, speak_responses
+from backscroll.testing.answer import MOMENT, fault_body, fault_event
+from backscroll.testing.cache import rough_count
+from backscroll.testing.decision import RequestDecision, ScriptedService
+from backscroll.testing.request import ScriptedRequest, read_request
+from backscroll.testing.request_log import RequestLog
+from backscroll.testing.scenario import Fault, Line, Scenario
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
@@ -56,9 +55,9 @@ class ScriptedServer:
     ) -> None:
         scenario = scenario or Scenario(lines=lines)
         written = None if log is None else RequestLog(log)
-        self.service = Service(scenario, count=count, log=written)
+        self.service = ScriptedService(scenario, count=count, log=written)
         self._stopping = threading.Event()
-        self._server = _Server(("127.0.0.1", port), self.service, self._stopping)
+        self._server = _HttpServer(("127.0.0.1", port), self.service, self._stopping)
         self._thread: threading.Thread | None = None
 
     @property
@@ -72,7 +71,7 @@ class ScriptedServer:
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[ScriptedRequest]:
         """Every request so far."""
         return list(self.service.asked)
 
@@ -90,7 +89,7 @@ class ScriptedServer:
         return self
 
     def serve(self) -> None:
-        """Answer in this very thread, until somebody interrupts."""
+        """Answer in this thread, until interrupted."""
         self._server.serve_forever()
 
     def stop(self) -> None:
@@ -112,13 +111,13 @@ class ScriptedServer:
         self.stop()
 
 
-class _Server(ThreadingHTTPServer):
+class _HttpServer(ThreadingHTTPServer):
     """Waits for its threads when it is closed, and can end the connections that they wait on."""
 
     daemon_threads = False
     block_on_close = True
 
-    def __init__(self, address: tuple[str, int], service: Service, stopping: threading.Event) -> None:
+    def __init__(self, address: tuple[str, int], service: ScriptedService, stopping: threading.Event) -> None:
         self.service = service
         self.stopping = stopping
         self._open: set[socket.socket] = set()
@@ -147,7 +146,7 @@ class _Server(ThreadingHTTPServer):
                     continue  # gone already
 
 
-class _Dropped(Exception):
+class _ConnectionDrop(Exception):
     """The connection ends here, in the middle of an answer."""
 
 
@@ -155,16 +154,16 @@ class _Handler(BaseHTTPRequestHandler):
     """One connection."""
 
     protocol_version = "HTTP/1.1"
-    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride] - always ours
+    server: _HttpServer  # pyright: ignore[reportIncompatibleVariableOverride] - always ours
 
     def log_message(self, format: str, *args: Any) -> None:
-        """A test's output is no place for a log."""
+        """A test's output is not a place for a log."""
 
     def handle(self) -> None:
         """Answer until the other side, or the scenario, ends it."""
         try:
             super().handle()
-        except (_Dropped, ConnectionError):
+        except (_ConnectionDrop, ConnectionError):
             self.close_connection = True
 
     def do_GET(self) -> None:
@@ -200,23 +199,23 @@ class _Handler(BaseHTTPRequestHandler):
             asked = read_request(wire, body)
             self._answer(asked, self.server.service.decide(asked, self._headers()))
 
-    def _answer(self, asked: Asked, decided: Decided) -> None:
+    def _answer(self, asked: ScriptedRequest, decided: RequestDecision) -> None:
         how = "gone"
         try:
             how = self._play(asked, decided)
-        except _Dropped:
+        except _ConnectionDrop:
             how = "cut"
             raise
         finally:
-            self.server.service.ended(decided, how)
+            self.server.service.log_end(decided, how)
 
-    def _play(self, asked: Asked, decided: Decided) -> str:
+    def _play(self, asked: ScriptedRequest, decided: RequestDecision) -> str:
         line = decided.line
         if line.delay and self.server.stopping.wait(line.delay):
-            raise _Dropped
+            raise _ConnectionDrop
         if line.hang:
             self.server.stopping.wait(line.hang)
-            raise _Dropped
+            raise _ConnectionDrop
         if decided.fault is not None or decided.said is None:
             self._pause(line)
             self._refuse(asked.wire, decided.fault or Fault())
@@ -240,11 +239,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self._pause(line)
             if line.cut_after is not None and n >= line.cut_after:
                 if line.fault is None:
-                    raise _Dropped
+                    raise _ConnectionDrop
                 self._chunk(fault_event(wire, line.fault))
                 return
             if n and line.pace and self.server.stopping.wait(line.pace):
-                raise _Dropped
+                raise _ConnectionDrop
             self._chunk(event)
 
     def _pause(self, line: Line) -> None:
@@ -253,12 +252,12 @@ class _Handler(BaseHTTPRequestHandler):
             Path(line.touch).touch()
         while line.wait_for_file and not Path(line.wait_for_file).exists():
             if self.server.stopping.wait(_LOOK):
-                raise _Dropped
-            if self._gone():
+                raise _ConnectionDrop
+            if self._is_disconnected():
                 raise ConnectionError("the other side hung up")
 
-    def _gone(self) -> bool:
-        """True where the other side has closed the connection."""
+    def _is_disconnected(self) -> bool:
+        """Return True if the other side has closed the connection."""
         readable, _, _ = select.select([self.connection], [], [], 0)
         return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
 
@@ -281,7 +280,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data if cut is None else data[:cut])
         if cut is not None and cut < len(data):
-            raise _Dropped
+            raise _ConnectionDrop
 
     def _body(self) -> Mapping[str, Json] | None:
         length = self.headers.get("content-length", "")

@@ -1,13 +1,13 @@
-"""Answers on the wire of Messages, whole and in pieces. Pure. Before: `spoken`. After: `server` sends them."""
+"""Answers on the wire of Messages, whole and in pieces. Pure."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 
-from backscroll.llm.scripted.asked import Asked
-from backscroll.llm.scripted.seals import transformations
-from backscroll.llm.scripted.spoken import Spoken, total
+from backscroll.testing.answer import ScriptedAnswer, total
+from backscroll.testing.request import ScriptedRequest
+from backscroll.testing.seals import transformations
 from backscroll.vocab.part import Json
 
 _FINISH: Mapping[str, str] = {
@@ -18,13 +18,13 @@ _FINISH: Mapping[str, str] = {
 }
 
 
-def whole(said: Spoken) -> Json:
-    """The answer in one."""
+def whole(said: ScriptedAnswer) -> Json:
+    """Return the answer in one."""
     return {**_about(said), "content": _blocks(said), "stop_reason": _FINISH[said.finish]}
 
 
-def events(said: Spoken, asked: Asked) -> Iterator[str]:  # noqa: ARG001 - all wires are called alike
-    """The answer as the lines of a stream."""
+def events(said: ScriptedAnswer, asked: ScriptedRequest) -> Iterator[str]:  # noqa: ARG001 - all wires are called alike
+    """Yield the answer as the lines of a stream."""
 
     def event(kind: str, **data: Json) -> str:
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **data}, ensure_ascii=False)}\n\n"
@@ -61,7 +61,7 @@ def events(said: Spoken, asked: Asked) -> Iterator[str]:  # noqa: ARG001 - all w
     yield event("message_stop")
 
 
-def _blocks(said: Spoken) -> list[dict[str, Json]]:
+def _blocks(said: ScriptedAnswer) -> list[dict[str, Json]]:
     out: list[dict[str, Json]] = []
     if said.reasoning:
         if said.redacted:
@@ -77,7 +77,7 @@ def _blocks(said: Spoken) -> list[dict[str, Json]]:
 
 
 def _began(arguments: Mapping[str, Json], half: str) -> dict[str, Json]:
-    """What an answer in one holds of a call that was cut: the fields that came, the last text of them perhaps half."""
+    """Return what an answer in one holds of a call that was cut: the fields that came, the last text of them perhaps half."""
     out: dict[str, Json] = {}
     for name, value in arguments.items():
         whole = f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
@@ -89,7 +89,7 @@ def _began(arguments: Mapping[str, Json], half: str) -> dict[str, Json]:
     return out
 
 
-def _about(said: Spoken) -> dict[str, Json]:
+def _about(said: ScriptedAnswer) -> dict[str, Json]:
     changed = {"input_transformations": transformations(said.dropped)} if said.dropped else {}
     return {
         "id": f"msg_{said.number}",

@@ -1,12 +1,12 @@
-"""Answers on the wire of Chat Completions, whole and in pieces. Pure. Before: `spoken`. After: `server` sends them."""
+"""Answers on the wire of Chat Completions, whole and in pieces. Pure."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 
-from backscroll.llm.scripted.asked import Asked
-from backscroll.llm.scripted.spoken import MOMENT, Spoken, total
+from backscroll.testing.answer import MOMENT, ScriptedAnswer, total
+from backscroll.testing.request import ScriptedRequest
 from backscroll.vocab.part import Json
 
 _FINISH: Mapping[str, str] = {
@@ -17,8 +17,8 @@ _FINISH: Mapping[str, str] = {
 }
 
 
-def whole(said: Spoken) -> Json:
-    """The answer in one."""
+def whole(said: ScriptedAnswer) -> Json:
+    """Return the answer in one."""
     message: dict[str, Json] = {"role": "assistant", "content": said.text or None, "refusal": None}
     if said.reasoning:
         message["reasoning_content"] = said.reasoning
@@ -35,8 +35,8 @@ def whole(said: Spoken) -> Json:
     return {**_about(said, "chat.completion"), "choices": [choice], "usage": _usage(said)}
 
 
-def events(said: Spoken, asked: Asked) -> Iterator[str]:
-    """The answer as the lines of a stream."""
+def events(said: ScriptedAnswer, asked: ScriptedRequest) -> Iterator[str]:
+    """Yield the answer as the lines of a stream."""
 
     def chunk(delta: Json, finish: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
@@ -67,11 +67,11 @@ def _event(data: Json) -> str:
     return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
-def _about(said: Spoken, kind: str) -> dict[str, Json]:
+def _about(said: ScriptedAnswer, kind: str) -> dict[str, Json]:
     return {"id": f"chatcmpl-{said.number}", "object": kind, "created": MOMENT, "model": said.model}
 
 
-def _usage(said: Spoken) -> Json:
+def _usage(said: ScriptedAnswer) -> Json:
     return {
         "prompt_tokens": said.input,
         "completion_tokens": said.output,

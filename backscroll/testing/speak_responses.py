@@ -1,22 +1,22 @@
-"""Answers on the wire of Responses, whole and in pieces. Pure. Before: `spoken`. After: `server` sends them."""
+"""Answers on the wire of Responses, whole and in pieces. Pure."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
-from backscroll.llm.scripted.asked import Asked
-from backscroll.llm.scripted.spoken import MOMENT, Spoken, total
+from backscroll.testing.answer import MOMENT, ScriptedAnswer, total
+from backscroll.testing.request import ScriptedRequest
 from backscroll.vocab.part import Json
 
 
-def whole(said: Spoken) -> Json:
-    """The answer in one."""
+def whole(said: ScriptedAnswer) -> Json:
+    """Return the answer in one."""
     return _response(said, _items(said), "incomplete" if said.finish == "length" else "completed")
 
 
-def events(said: Spoken, asked: Asked) -> Iterator[str]:  # noqa: ARG001 - all wires are called alike
-    """The answer as the lines of a stream."""
+def events(said: ScriptedAnswer, asked: ScriptedRequest) -> Iterator[str]:  # noqa: ARG001 - all wires are called alike
+    """Yield the answer as the lines of a stream."""
     number = 0
 
     def event(kind: str, **data: Json) -> str:
@@ -59,7 +59,7 @@ def events(said: Spoken, asked: Asked) -> Iterator[str]:  # noqa: ARG001 - all w
     yield event(last, response=whole(said))
 
 
-def _items(said: Spoken) -> list[dict[str, Json]]:
+def _items(said: ScriptedAnswer) -> list[dict[str, Json]]:
     out: list[dict[str, Json]] = []
     if said.reasoning:
         summary = [{"type": "summary_text", "text": said.reasoning}]
@@ -77,14 +77,14 @@ def _items(said: Spoken) -> list[dict[str, Json]]:
 
 
 def _blank(item: dict[str, Json]) -> dict[str, Json]:
-    """An item as it is announced, before its words come."""
+    """Return an item as it is announced, before its words come."""
     kinds: dict[str, dict[str, Json]] = {"message": {"content": []}, "function_call": {"arguments": ""}}
     empty = kinds.get(item["type"], {"summary": []})
     status: dict[str, Json] = {"status": "in_progress"} if "status" in item else {}
     return {**item, **empty, **status}
 
 
-def _response(said: Spoken, items: list[dict[str, Json]], status: str) -> dict[str, Json]:
+def _response(said: ScriptedAnswer, items: list[dict[str, Json]], status: str) -> dict[str, Json]:
     why = {"reason": "max_output_tokens"} if status == "incomplete" else None
     return {
         "id": f"resp_{said.number}",
@@ -106,7 +106,7 @@ def _response(said: Spoken, items: list[dict[str, Json]], status: str) -> dict[s
     }
 
 
-def _usage(said: Spoken) -> Json:
+def _usage(said: ScriptedAnswer) -> Json:
     return {
         "input_tokens": said.input,
         "input_tokens_details": {"cached_tokens": said.cached, "cache_write_tokens": said.written},

@@ -1,8 +1,7 @@
 """Assertions: what a turn says about the world, one thing each, with the sentence it rests on.
 
-Nouns only. An assertion speaks of things by the names that the text uses; who a name, a nickname or a pronoun means is settled
-later, from what is live (`graph/naming/identity`), so that extraction can stay local to one turn. Before: `vocab/message`. After:
-`derive/extract/assertions` makes them, `graph/fold` puts them together.
+Nouns only. An assertion speaks of things by the names that the text uses; who a name, a nickname or a pronoun means is
+settled later, from what is live (`graph/naming/identity`), so that extraction can stay local to one turn.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import cast
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
-#: A subject or object that begins with this is no name but a pronoun to be settled in the fold: "@she", "@he", "@they",
-#: "@it", "@you", "@we" (whoever that is there). "I" is settled at once: the author of the message, or its role.
+#: A subject or object that begins with this is not a name but a pronoun to be settled in the fold: "@she", "@he", "@they",
+#: "@it", "@you", "@we". "I" is settled at once: the author of the message, or its role.
 PRONOUN = "@"
 #: Hint of a node whose type is only the likeliest, by its grammar: it counts little, and gives way to what a text shows.
 LEANS = "leans"
@@ -25,13 +24,13 @@ REGION = "region"
 
 
 class Claim(StrEnum):
-    """What kind of thing an assertion says."""
+    """The kind of an assertion."""
 
     NODE = "node"  # there is something of a type with this name
     ALIAS = "alias"  # it has another name (`value`)
     ATTRIBUTE = "attribute"  # `predicate` of it is `value`
-    RELATION = "relation"  # it stands in relation `predicate` to `object`
-    END = "end"  # relation `predicate` to `object` (empty: to anybody), or attribute `predicate`, holds no longer
+    RELATION = "relation"  # it has relation `predicate` to `object`
+    END = "end"  # relation `predicate` to `object` (empty: to anyone), or attribute `predicate`, no longer holds
 
 
 _CLAIMS = {claim.value: claim for claim in Claim}
@@ -48,14 +47,14 @@ class Assertion:
     object: str = ""  # the other end of a relation: a name or a pronoun
     type: str = ""  # of the subject, where the text shows it: person, place … (`derive/extract/ontology`)
     object_type: str = ""
-    quote: str = ""  # the sentence that it rests on, as it stands in the message
+    quote: str = ""  # the sentence that it rests on, as it is in the message
     source: Ref | None = None  # the revision that holds the sentence
     speaker: str = ""  # who says so: the author, or the role
     sure: float = 1.0  # how sure the extraction is; below 0.5: only a hint
     hint: str = ""  # for a pronoun: what narrows it ("female", "male", "thing", "place")
 
     def to_json(self) -> dict[str, Json]:
-        """For the store; empty fields are left out."""
+        """Return the stored form, without empty fields."""
         out: dict[str, Json] = {"kind": self.kind.value, "subject": self.subject}
         for name in ("predicate", "value", "object", "type", "object_type", "quote", "speaker", "hint"):
             if text := getattr(self, name):
@@ -68,7 +67,7 @@ class Assertion:
 
 
 def assertion_from_json(data: Mapping[str, Json], home: Ref | None = None) -> Assertion:
-    """Back from the store; `home` is the revision it rests on, where the store does not name one."""
+    """Read an assertion from the store; `home` is its revision where the row does not name one."""
     # Spelt out because a graph is read from many thousands of them.
     get = data.get
     source = cast("str | None", get("source"))
@@ -90,7 +89,7 @@ def assertion_from_json(data: Mapping[str, Json], home: Ref | None = None) -> As
 
 @dataclass(frozen=True, slots=True)
 class TurnClaims:
-    """What one analysed turn says; `position` is its place in the history, by which claims are put in order."""
+    """The claims of one analysed turn; `position` is its place in the history, which orders claims."""
 
     opening: Ref  # the message that opens the turn; sequence 0: before the first
     position: bytes
@@ -98,15 +97,15 @@ class TurnClaims:
 
 
 class TurnState(StrEnum):
-    """How far the analysis of a turn has come."""
+    """The state of the analysis of a turn."""
 
     WAITING = "waiting"  # too new: it may still be edited or made again
     DUE = "due"
-    PROCESSING = "processing"  # somebody is at it now
+    PROCESSING = "processing"  # another worker is analysing it
     PROCESSED = "processed"
     OUTDATED = "outdated"  # analysed, then changed: due again
     SETTLED = "settled"  # analysed, and out of the window
-    FAILED = "failed"  # a model could not; what rules found stands
+    FAILED = "failed"  # the model failed; what rules found is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +126,14 @@ class TurnStatus:
 
 
 class Change(StrEnum):
-    """What a person can do to the graph."""
+    """A manual change to the graph."""
 
     SET = "set"  # an attribute or relation has this value, whatever the text says
     PIN = "pin"  # what is known now stays, whatever the text says later
     FORBID = "forbid"  # this is not so, whatever the text says
     RENAME = "rename"
     MERGE = "merge"  # two nodes are one
-    SPLIT = "split"  # one name stands for two; some turns speak of the other
+    SPLIT = "split"  # one name means two things; some turns mean the other
     DELETE = "delete"  # no such node
     ADD = "add"  # there is such a node
 

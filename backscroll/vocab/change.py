@@ -1,7 +1,6 @@
 """Changes to files, and what caused them: the nouns.
 
-A change is one comparison of two snapshots of a folder, written into the log as a `CODE_CHANGED` event. Before: `vocab/ids`.
-After: `workspace` (snapshots, blame, restoring), `engine/folder/workroom` (the log).
+A change is one comparison of two snapshots of a folder, written into the log as a `CODE_CHANGED` event.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ By: TypeAlias = Literal["tool", "turn", "person", "program", "rewind"]
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What became of one file. Hashes are of the content; empty where there is no file on that side."""
+    """A change to one file. Hashes are of the content; empty where there is no file on that side."""
 
     path: str  # inside the folder, with / between the parts
     action: Action
@@ -34,7 +33,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why files changed."""
+    """The cause of a change to files."""
 
     by: By
     message: Ref | None = None  # the message with the tool call, or the user's message that opened the turn

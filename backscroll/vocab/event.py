@@ -2,7 +2,7 @@
 
 An event has a *head* (structure: what happened to which message; no words) and, where words are involved, a *sealed body*
 (JSON bytes). The chain of hashes covers the head and a salted commitment to the body, so `forget` can destroy salt and body
-and the chain still verifies. Before: `vocab/ids`. After: `record/chain` links events, `record/history` folds them.
+and the chain still verifies.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backscroll.vocab.part import Json
 
 
 class Kind(StrEnum):
-    """What can happen to a thread."""
+    """The kind of an event."""
 
     CREATED = "created"
     FORKED = "forked"
@@ -40,19 +40,19 @@ class Kind(StrEnum):
     REWOUND = (
         "rewound"  # the conversation went back to before a turn; the deletions of the same stroke did it
     )
-    CROPPED = "cropped"  # messages stay in the history and leave the prompt; a summary stands in for them
+    CROPPED = "cropped"  # messages stay in the history and leave the prompt; a summary replaces them
     UNCROPPED = "uncropped"
     COMPACTED = "compacted"  # at which resolution prompts show the past from here on
-    PLACED = "placed"  # text of ours was added to prompts behind a message; here it is, as it was sent
+    PLACED = "placed"  # text added to prompts after a message, as it was sent
     FLUSHED = "flushed"  # every turn so far may be analysed, without waiting for later ones
     OVERRIDDEN = (
         "overridden"  # a person changed the graph: set, pin, forbid, rename, merge, split, delete, add
     )
-    LIFTED = "lifted"  # such a change, or one to a memory or the world, holds no longer
+    LIFTED = "lifted"  # such a change, or one to a memory or the world, was taken back
     WORLD_TOLD = "world_told"  # entries of a world description (lorebook, project description)
     TASKED = "tasked"  # a task began, was attempted, ended, was linked, split or merged
     REMEMBERED = "remembered"  # a person added, changed, pinned or hid a memory
-    ASIDE = "aside"  # a line of a foreign file that is no message, kept to the letter
+    ASIDE = "aside"  # a line of a foreign file that is not a message, kept to the letter
     NOTED = "noted"  # what an import or sync could not decide, recorded as such
     UNDONE = "undone"
     REDONE = "redone"

@@ -1,7 +1,7 @@
-"""What a reader of other people's files hands to the importer, and what the exporter hands to a writer.
+"""Conversations in transit: what a reader of foreign files yields, and what a writer gets.
 
 A `ForeignThread` is one conversation on its way in or out. Items come lazily and in order, so that a file of any size needs
-little memory. Nothing is dropped: a line that is no message travels as an `Aside`, a problem as a `Problem`.
+little memory. Nothing is dropped: a line that is not a message travels as an `Aside`, a problem as a `Problem`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ForeignMessage:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """A line or record of the foreign file that is no message (a snapshot, a progress note), kept to the letter."""
+    """A line or record of the foreign file that is not a message (a snapshot, a progress note), kept to the letter."""
 
     kind: str
     raw: str
@@ -53,7 +53,7 @@ class Aside:
 
 
 @dataclass(frozen=True, slots=True)
-class CodeChange:
+class ForeignCodeChange:
     """A code change that the foreign file mentions."""
 
     description: str
@@ -70,7 +70,7 @@ class Problem:
     where: str = ""
 
 
-Item: TypeAlias = ForeignMessage | Aside | CodeChange | Problem
+Item: TypeAlias = ForeignMessage | Aside | ForeignCodeChange | Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from backscroll.vocab.ids import LAST, Ref
 from backscroll.vocab.values.pattern import late
 
 _SHAPE = late(r"\[?(?:bs:)?(?:([0-9a-f]{8,32})\.)?([1-9][0-9]{0,9})(?:-([1-9][0-9]{0,9}))?\]?")
-#: A handle as it stands in a text.
+#: A handle as it is in a text.
 IN_TEXT = late(r"\[bs:(?:[0-9a-f]{8,32}\.)?[1-9][0-9]{0,9}(?:-[1-9][0-9]{0,9})?\]")
 
 
 class Handle(NamedTuple):
-    """What a handle points to."""
+    """The target of a handle."""
 
     first: int
     last: int
@@ -36,7 +36,7 @@ class Handle(NamedTuple):
 
 
 def handle_of(first: Ref, last: Ref | None = None, *, elsewhere: bool = False) -> str:
-    """The handle of a message, or of all from one to another; with `elsewhere` it can be read in other threads too."""
+    """Return the handle of a message, or of all from one to another; with `elsewhere` it can be read in other threads too."""
     return str(Handle(first.seq, (last or first).seq, first.thread if elsewhere else None))
 
 
@@ -50,15 +50,15 @@ def parse_handle(text: str) -> Handle:
 
 
 def thread_of(handle: str, home: str) -> str | None:
-    """The first digits of the thread that a handle names, where that is not the thread it is read in."""
+    """Return the first digits of the thread that a handle names, where that is not the thread it is read in."""
     named = parse_handle(handle).thread
     return None if named is None or home.startswith(named) else named
 
 
 def qualify_handles(text: str, thread: str) -> str:
-    """A text with its handles readable outside the thread it was written in: each one without a thread gets this one."""
-    return IN_TEXT.sub(lambda found: _qualified(found[0], thread), text)
+    """Return a text with its handles readable outside the thread it was written in: each one without a thread gets this one."""
+    return IN_TEXT.sub(lambda found: _qualify_handle(found[0], thread), text)
 
 
-def _qualified(handle: str, thread: str) -> str:
+def _qualify_handle(handle: str, thread: str) -> str:
     return handle if "." in handle else handle.replace("[bs:", f"[bs:{thread[:8]}.", 1)

@@ -1,4 +1,4 @@
-"""How things in the log are named.
+"""Names of events, messages, revisions and turns.
 
 A thread has a random id (32 hex digits). Everything inside it is named by the event that brought it into the world:
 `<thread id>.<sequence number>`. So a message keeps its name for life, a fork shares the names of its past, and no
@@ -45,7 +45,7 @@ def parse_ref(text: str | Ref) -> Ref:
 
 
 def turn_uuid(opening: Ref) -> str:
-    """The UUID (version 8) of the turn that a message opens; turn 0 is opened by sequence number 0."""
+    """Return the UUID (version 8) of the turn that a message opens; turn 0 is opened by sequence number 0."""
     head = bytes.fromhex(opening.thread)[:10]
     raw = bytearray(head + b"\0\0" + opening.seq.to_bytes(4, "big"))
     raw[6] = 0x80 | (raw[6] & 0x0F)

@@ -1,6 +1,6 @@
 """Content, revisions and messages.
 
-`Content` is what somebody said; a `Revision` is one immutable content of a message, named by the event that wrote it; a
+`Content` is what was said; a `Revision` is one immutable content of a message, named by the event that wrote it; a
 `Message` is the live state of an entry in a history. Who said it is the role plus an optional author name.
 """
 
@@ -23,7 +23,7 @@ def _none() -> Mapping[str, Json]:
 
 
 def checked_role(role: str) -> Role:
-    """The role, or a clear error."""
+    """Return the role, or a clear error."""
     for known in ROLES:
         if role == known:
             return known
@@ -32,7 +32,7 @@ def checked_role(role: str) -> Role:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What was said: parts in order, who signed it, and what else the source knew about it."""
+    """The content of a message: parts in order, author, and metadata of the source."""
 
     parts: tuple[Part, ...]
     author: str | None = None
@@ -76,7 +76,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One entry of a history as it stands: its live revision and its flags."""
+    """One entry of a history as it is: its live revision and its flags."""
 
     id: Ref
     role: Role
@@ -113,22 +113,22 @@ class Message:
 
 
 def is_spoken_by_user(message: Message) -> bool:
-    """True for words of the user; what we put into the user's mouth (a crop's summary) says so in its metadata."""
+    """Return True for words of the user; what we put into the user's mouth (a crop's summary) says so in its metadata."""
     return message.role == "user" and "backscroll" not in message.content.metadata
 
 
 def is_cut(message: Message) -> bool:
-    """True for an answer that stopped at its limit of tokens."""
+    """Return True for an answer that stopped at its limit of tokens."""
     return message.role == "assistant" and _about(message).get("cut") is True
 
 
 def cut_calls(message: Message) -> frozenset[str]:
-    """Ids of the calls in an answer that broke off at that limit: they are not to be carried out."""
+    """Return ids of the calls in an answer that broke off at that limit: they are not to be carried out."""
     named = _about(message).get("cut_calls")
     return frozenset(map(str, cast("list[Json]", named))) if isinstance(named, list) else frozenset()
 
 
 def _about(message: Message) -> Mapping[str, Json]:
-    """What an agent knew about a message; metadata may come from elsewhere and be anything."""
+    """Return what an agent knew about a message; metadata may come from elsewhere and be anything."""
     found = message.content.metadata.get("act")
     return cast("Mapping[str, Json]", found) if isinstance(found, Mapping) else {}

@@ -52,7 +52,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered to the call with this id."""
+    """The result of the tool call with this id."""
 
     call_id: str
     content: tuple[Text | Media | Opaque, ...]
@@ -84,7 +84,7 @@ Part: TypeAlias = Text | Media | ToolCall | ToolResult | Reasoning | Opaque
 
 
 def part_to_json(part: Part) -> dict[str, Json]:
-    """The stored shape of a part: short, ordered, without empty fields."""
+    """Return the stored shape of a part: short, ordered, without empty fields."""
     out: dict[str, Json]
     match part:
         case Text():
@@ -117,7 +117,7 @@ def part_to_json(part: Part) -> dict[str, Json]:
 
 
 def part_from_json(data: Mapping[str, Json]) -> Part:
-    """The part that `part_to_json` wrote."""
+    """Return the part that `part_to_json` wrote."""
     extra = cast("Extra", data.get("extra") or {})
     match data.get("t"):
         case "text":
@@ -139,7 +139,7 @@ def part_from_json(data: Mapping[str, Json]) -> Part:
 
 
 def text_of(parts: Sequence[Part]) -> str:
-    """The words a person would read aloud: text parts only, joined by line breaks."""
+    """Return the words a person would read aloud: text parts only, joined by line breaks."""
     if len(parts) == 1 and isinstance(parts[0], Text):
         return parts[0].text
     return "\n".join(p.text for p in parts if isinstance(p, Text))

@@ -1,7 +1,7 @@
 """The nouns of a prompt: wires, sections, levels, the blocks it is put together from.
 
-A prompt is a view: it is built from the live history, holds nothing of its own, and every block names the revisions it
-rests on. Before: `vocab/message`. After: `assemble/fit` chooses blocks, `assemble/wires` spells them.
+A prompt is a view: it is built from the live history, holds nothing of its own, and every block names the revisions it rests
+on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WIRES: tuple[Wire, ...] = get_args(Wire)
 
 
 def checked_wire(wire: str) -> Wire:
-    """The wire, or a clear error."""
+    """Return the wire, or a clear error."""
     for known in WIRES:
         if wire == known:
             return known
@@ -39,11 +39,11 @@ class Section(StrEnum):
     OPERATIONS = "operations"  # what the tools did lately
     RECALLED = "recalled"  # details that the newest message asks for
     GRAPH = "graph"  # what is known about what is being talked about
-    PROFILE = "profile"  # what other conversations of the user, or of the project, tell
+    PROFILE = "profile"  # from other conversations of the user or the project
     LORE = "lore"  # entries of lorebooks that the newest messages woke
 
 
-#: Sections of insertions: texts of ours that stand behind the message that made them relevant.
+#: Sections of insertions: texts of ours that follow the message that made them relevant.
 INSERTED = frozenset(
     {
         Section.MEMORY,
@@ -55,12 +55,12 @@ INSERTED = frozenset(
         Section.LORE,
     }
 )
-#: Those that stand only behind messages.
+#: Those that only follow messages.
 TAIL = INSERTED - {Section.MEMORY}
 
 
 class Level(IntEnum):
-    """How much of something a prompt shows; higher is less."""
+    """The level of detail in a prompt; higher is less."""
 
     VERBATIM = 0
     DIGEST = 1  # words as they are, tool results and long arguments as one line with a handle
@@ -71,7 +71,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One message of a prompt, before a wire spells it."""
+    """One message of a prompt, before a wire renders it."""
 
     role: Role
     parts: tuple[Part, ...]

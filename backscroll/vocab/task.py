@@ -1,7 +1,4 @@
-"""Tasks and memories: the nouns. A task is a unit of work that spans turns and ends with a verdict; a memory outlives it.
-
-Before: `vocab/ids`. After: `tasks/lifecycle/steps` (which steps are legal), `engine/work/tasks` (what each does to the context).
-"""
+"""Tasks and memories: the nouns. A task is a unit of work that spans turns and ends with a verdict; a memory outlives it."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from backscroll.vocab.ids import Ref
 
 
 class TaskState(StrEnum):
-    """Where a task stands."""
+    """The state of a task."""
 
     NOT_STARTED = "not_started"
     IN_PROGRESS = "in_progress"
@@ -22,11 +19,11 @@ class TaskState(StrEnum):
 
 
 class TaskAct(StrEnum):
-    """What can happen to a task; the head of a `TASKED` event names it under `act`."""
+    """A step of a task; the head of a `TASKED` event names it under `act`."""
 
     PLAN = "plan"  # noted for later: not started
     START = "start"
-    ATTEMPT = "attempt"  # a result is put before the person
+    ATTEMPT = "attempt"  # a result is submitted for review
     COMPLETE = "complete"
     INCOMPLETE = "incomplete"
     CANCEL = "cancel"
@@ -47,7 +44,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A result that was put before the person, and what became of it."""
+    """A result submitted for review, and its verdict."""
 
     event: Ref
     at: str
@@ -58,13 +55,13 @@ class Attempt:
     media: tuple[str, ...] = ()  # digests of images that came with the feedback
     decided_by: str = ""  # the actor
     decided_as: str = ""  # person or program
-    place: bytes = b""  # of the newest message when it was put before the person
+    place: bytes = b""  # of the newest message when it was submitted
     note: str = ""  # why its words are withheld, where they are
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task as its events tell it."""
+    """A task as folded from its events."""
 
     id: str  # short, for people: the number of the event that began it, with the thread's first digits for other threads
     event: Ref  # that began it
@@ -82,30 +79,30 @@ class Task:
     links: tuple[Link, ...] = ()
     feedback: tuple[str, ...] = ()
     reason: str = ""  # of a cancellation
-    cleared: bool = False  # its messages are out of prompts; a summary stands for them
+    cleared: bool = False  # its messages are out of prompts; a summary replaces them
     #: Stretches of the history that belong to it: after one position, up to another (None: it goes on).
     spans: tuple[tuple[bytes, bytes | None], ...] = ()
     current: bool = False  # what is being worked on now
     relevant: tuple[str, ...] = ()  # ids of the memories with which it began
     merged: tuple[str, ...] = ()  # ids of tasks that turned out to be this one
-    told: tuple[Ref, ...] = ()  # the steps whose words it tells
-    named: Ref | None = None  # the revision that it is named after, where nobody gave it a title
+    told: tuple[Ref, ...] = ()  # the events whose words it contains
+    named: Ref | None = None  # the revision it is named after, if it has no given title
 
 
 class MemoryKind(StrEnum):
-    """What is remembered of a task."""
+    """The kind of a memory."""
 
     SUMMARY = "summary"
     OUTCOME = "outcome"
     LESSON = "lesson"
     PREFERENCE = "preference"
     FILE = "file"
-    FACT = "fact"  # written down by a person
+    FACT = "fact"  # written by a person
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What outlives a task. Its id follows from what it rests on, so it is the same after a rebuild."""
+    """A memory that outlives its task. Its id depends only on its sources, so a rebuild keeps it."""
 
     id: str
     kind: MemoryKind

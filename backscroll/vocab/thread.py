@@ -20,7 +20,7 @@ def _none() -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
-    """What is known about a thread without reading its messages."""
+    """The description of a thread, without its messages."""
 
     id: str
     title: str = ""
@@ -50,7 +50,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A user message and all that follows until the next one. Turn 0 is what stands before the first.
+    """A user message and all that follows until the next one. Turn 0 is what precedes the first.
 
     `version` is a hash over the ids of its live revisions: it changes exactly when its set of live revisions does.
     """

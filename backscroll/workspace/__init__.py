@@ -1,1 +1,1 @@
-"""The folder an agent works in: safe files, snapshots, edits, blame, going back, commits."""
+"""The folder an agent works in: safe files, edits, snapshots, restore, blame and commits."""

@@ -1,8 +1,7 @@
-"""What a change did, in a line that a person understands.
+"""One-line descriptions of a change, in English or Chinese.
 
 Owns the generated description of a change: which files, which functions, classes or headings in them, how many lines. From the
 contents alone, the same words for the same change, in English or Chinese (`telling.toml`). Refuses: guessing at intentions.
-Before: `workspace/edits/definitions`, `workspace/git/line_history`. After: `engine/folder/workroom`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from backscroll.vocab.change import FileChange
 from backscroll.vocab.part import Json
 from backscroll.workspace.edits.definitions import Definition, definitions, telling_table
-from backscroll.workspace.git.line_history import matched, split_lines
+from backscroll.workspace.git.line_history import match_lines, split_lines
 from backscroll.workspace.snapshots.comparison import is_binary
 
 _FILES = 3  # that are named
@@ -25,7 +24,7 @@ Read = Callable[[str], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class DefinitionChanges:
     """The definitions that a change touches."""
 
     new: tuple[str, ...] = ()
@@ -50,7 +49,7 @@ def describe(changes: Sequence[FileChange], read_before: Read, read_after: Read,
 
 
 def _key(change: FileChange) -> str:
-    """Which words tell it."""
+    """Return which words tell it."""
     if change.action == "changed" and change.before == change.after and change.executable is not None:
         return "made_executable" if change.executable else "made_plain"
     return change.action
@@ -62,21 +61,21 @@ def _one(change: FileChange, read_before: Read, read_after: Read, words: Json) -
     if key != change.action:
         return str(file)
     if not change.kept:
-        return _spaced(file, words["unkept"], words)
+        return _join_words(file, words["unkept"], words)
     if change.binary:
-        return _spaced(file, words["binary"], words)
+        return _join_words(file, words["binary"], words)
     parts = _parts(touched_by(change, read_before, read_after), words) if change.action != "deleted" else ""
     whole = words["detail"].format(file=file, parts=parts) if parts else file
     if change.added or change.removed:
-        whole = _spaced(whole, words["lines"].format(added=change.added, removed=change.removed), words)
+        whole = _join_words(whole, words["lines"].format(added=change.added, removed=change.removed), words)
     return whole
 
 
-def _spaced(one: str, other: str, words: Json) -> str:
+def _join_words(one: str, other: str, words: Json) -> str:
     return f"{one}{words['space']}{other}"
 
 
-def _parts(touched: Touched, words: Json) -> str:
+def _parts(touched: DefinitionChanges, words: Json) -> str:
     parts = [
         words[key].format(names=_names(names, words))
         for key, names in (("new", touched.new), ("gone", touched.gone), ("edited", touched.edited))
@@ -99,27 +98,27 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
-def touched_by(change: FileChange, read_before: Read, read_after: Read) -> Touched:
-    """The definitions that a change touches, as far as its language is known."""
+def touched_by(change: FileChange, read_before: Read, read_after: Read) -> DefinitionChanges:
+    """Return the definitions that a change touches, as far as its language is known."""
     old = _text(read_before(change.old_path or change.path)) if change.before else ""
     new = _text(read_after(change.path)) if change.after else ""
     if old is None or new is None:
-        return Touched()
+        return DefinitionChanges()
     there, here = definitions(change.old_path or change.path, old), definitions(change.path, new)
     if not there and not here:
-        return Touched()
+        return DefinitionChanges()
     old_names, new_names = [one.name for one in there], [one.name for one in here]
     came = _outermost([name for name in new_names if name not in set(old_names)])
     went = _outermost([name for name in old_names if name not in set(new_names)])
     if not change.before:
-        return Touched(new=tuple(came))
+        return DefinitionChanges(new=tuple(came))
     removed, added = _changed_lines(old, new)
     edited = [
         name
         for name in dict.fromkeys([*_owners(here, added), *_owners(there, removed)])
         if name in set(old_names) and name in set(new_names)
     ]
-    return Touched(tuple(came), tuple(went), tuple(edited))
+    return DefinitionChanges(tuple(came), tuple(went), tuple(edited))
 
 
 def _text(data: bytes | None) -> str | None:
@@ -140,7 +139,7 @@ def _outermost(names: Sequence[str]) -> list[str]:
 
 def _changed_lines(old: str, new: str) -> tuple[list[int], list[int]]:
     before, after = split_lines(old), split_lines(new)
-    runs = matched(before, after)
+    runs = match_lines(before, after)
     kept_before = {old_at + n for old_at, _, count in runs for n in range(count)}
     kept_after = {new_at + n for _, new_at, count in runs for n in range(count)}
     return (
@@ -150,7 +149,7 @@ def _changed_lines(old: str, new: str) -> tuple[list[int], list[int]]:
 
 
 def _owners(defined: Sequence[Definition], lines: Sequence[int]) -> list[str]:
-    """The innermost definition around each of some lines."""
+    """Return the innermost definition around each of some lines."""
     found: dict[str, None] = {}
     for line in lines[:_MOST_LINES]:
         around = [one for one in defined if one.first <= line <= one.last]

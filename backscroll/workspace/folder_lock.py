@@ -1,8 +1,7 @@
-"""One at a time: whoever looks at a folder, records what changed in it, brings it back or erases something of it holds its lock.
+"""The lock of a folder: held while a process scans it, records changes, restores files or erases snapshots.
 
-The lock is the operating system's, on a file beside the snapshots: it goes with the process that held it, however that ended,
-so unfinished work is never taken for work that is still going on. Refuses: knowing what it is held for. Before: nothing. After:
-`workspace/snapshots/keeper`, `engine/folder/workroom`.
+The lock is the operating system's, on a file beside the snapshots: it goes with the process that held it, however that ended, so
+unfinished work is never taken for work that is still going on. Refuses: knowing what it is held for.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ _EVERY = 0.02
 
 
 @contextmanager
-def held(path: Path, patience: float, *, shared: bool = False) -> Generator[None]:
-    """Hold a lock, or wait for it; a clear error where somebody else has it for too long.
+def hold_lock(path: Path, patience: float, *, shared: bool = False) -> Generator[None]:
+    """Hold a lock, or wait for it; a clear error where another process has it for too long.
 
-    `shared`: others may hold it in the same way at the same time, but nobody alone.
+    `shared`: other processes may hold it shared at the same time, but none exclusively.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -31,15 +30,15 @@ def held(path: Path, patience: float, *, shared: bool = False) -> Generator[None
     except OSError as error:
         raise StoreError(
             f"snapshots cannot be kept in {path.parent.parent}: {error.strerror}",
-            hint="is the disk full, or the folder read-only?",
+            hint="check that the disk is not full and the folder is writable",
         ) from error
     try:
         until = time.monotonic() + patience
         while not take_lock(descriptor, shared=shared):
             if time.monotonic() > until:
                 raise Conflict(
-                    "another program is at work on the snapshots of this folder",
-                    hint="wait until it is done, and try again",
+                    "another process is using the snapshots of this folder",
+                    hint="try again when it has finished",
                 )
             time.sleep(_EVERY)
         yield
@@ -51,7 +50,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def take_lock(descriptor: int, *, shared: bool) -> bool:  # noqa: ARG001 - there is only one kind there
-        """Lock a file without waiting; False where another program holds it. Closing the file lets go of it."""
+        """Lock a file without waiting; False if another program holds it. Closing the file lets go of it."""
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -61,7 +60,7 @@ else:
     import fcntl
 
     def take_lock(descriptor: int, *, shared: bool) -> bool:
-        """Lock a file without waiting; False where another program holds it. Closing the file lets go of it."""
+        """Lock a file without waiting; False if another program holds it. Closing the file lets go of it."""
         try:
             fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:

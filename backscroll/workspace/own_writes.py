@@ -1,8 +1,8 @@
-"""What our own edits wrote, remembered until somebody looks at the folder.
+"""Our own writes to a folder, remembered until the next scan.
 
-Owns the notes: which files, from which content to which. A change that a look finds is the work of whoever was at work then; with
-these notes it can tell what the tool itself wrote from what somebody else changed meanwhile. Bounded: where there is too much to
-remember nothing is claimed. Refuses: comparing (`engine/folder/parting`). Before: nothing. After: `workspace/edits/application`.
+Owns the notes: which files, from which content to which. A change that a look finds is attributed to the running tool; with
+these notes it can tell what the tool itself wrote from what another process changed meanwhile. Bounded: where there is too much to
+remember nothing is claimed. Refuses: comparing (`engine/folder/attribution`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BYTES = 32_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wrote:
+class OwnWrite:
     """One file from one content to another. None: no file."""
 
     path: str
@@ -26,22 +26,22 @@ class Wrote:
 
 
 @dataclass(slots=True)
-class _Notes:
+class _FolderWrites:
     """What was written in one folder."""
 
-    wrote: list[Wrote] = field(default_factory=list[Wrote])
+    wrote: list[OwnWrite] = field(default_factory=list[OwnWrite])
     size: int = 0
     too_much: bool = False
 
 
-_notes: dict[str, _Notes] = {}
+_notes: dict[str, _FolderWrites] = {}
 _one_at_a_time = threading.Lock()
 
 
-def note_wrote(root: Path, wrote: Iterable[Wrote] = ()) -> None:
-    """Remember what was written in a folder; with nothing: that somebody is at work there who notes all that they write."""
+def note_wrote(root: Path, wrote: Iterable[OwnWrite] = ()) -> None:
+    """Remember what was written in a folder; without files: that a tool that notes its writes is at work."""
     with _one_at_a_time:
-        notes = _notes.setdefault(str(root), _Notes())
+        notes = _notes.setdefault(str(root), _FolderWrites())
         for one in wrote:
             notes.size += len(one.before or b"") + len(one.after or b"")
             if len(notes.wrote) >= _MOST or notes.size > _BYTES:
@@ -50,8 +50,8 @@ def note_wrote(root: Path, wrote: Iterable[Wrote] = ()) -> None:
                 notes.wrote.append(one)
 
 
-def taken_notes(root: Path) -> list[Wrote] | None:
-    """What was written in a folder since somebody last asked, in order; None where that is not known."""
+def taken_notes(root: Path) -> list[OwnWrite] | None:
+    """Return what was written in a folder since the last call, in order; None if that is not known."""
     with _one_at_a_time:
         notes = _notes.pop(str(root), None)
     return None if notes is None or notes.too_much else notes.wrote

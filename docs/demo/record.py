@@ -29,8 +29,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
-from backscroll.llm.scripted import ScriptedServer  # noqa: E402 - a script finds the tree it stands in
-from backscroll.llm.scripted.scenario import load_scenario  # noqa: E402
+from backscroll.testing import ScriptedServer  # noqa: E402 - a script finds the tree it stands in
+from backscroll.testing.scenario import load_scenario  # noqa: E402
 from docs.demo.picture import Frame, animated, cells_of  # noqa: E402
 from tests.terminal.terminal import ENTER, ESCAPE, Screen, Terminal  # noqa: E402
 

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from backscroll.act.approval.approval import Rules
-from backscroll.act.person import Preview, Proposal
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.person import Preview, Proposal
 
 SECRET = "s3cr3t-hunter2"
 #: Files that hold it: none of them may be shown unasked.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.commands import sandbox as sandboxes
-from backscroll.act.commands.commands import CommandResult, run
-from backscroll.act.commands.sandbox import Holds, Sandbox, holds
+from backscroll.agent.commands import sandbox as sandboxes
+from backscroll.agent.commands.commands import CommandResult, run
+from backscroll.agent.commands.sandbox import KernelSupport, Sandbox, holds
 
 ABLE = holds()
 needs_landlock = pytest.mark.skipif(ABLE.interface == 0, reason="this kernel has no Landlock")
@@ -55,6 +55,6 @@ def yard(tmp_path: Path, mode: str = "workspace", network: str = "allow") -> Yar
     return Yard(root.resolve(), other.resolve(), secret.resolve(), made)
 
 
-def only(monkeypatch: pytest.MonkeyPatch, able: Holds) -> None:
+def only(monkeypatch: pytest.MonkeyPatch, able: KernelSupport) -> None:
     """From here on the system can hold just this."""
     monkeypatch.setattr(sandboxes, "holds", lambda: able)

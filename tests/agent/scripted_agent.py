@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import backscroll
-from backscroll.act.agent import Agent
-from backscroll.act.loop.events import Finished, Happening
-from backscroll.act.person import Decision, Judgement, Proposal
+from backscroll.agent.agent import Agent
+from backscroll.agent.loop.events import Finished, Happening
+from backscroll.agent.person import Decision, Judgement, Proposal
 from backscroll.llm.providers import Provider
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import ScriptedCall
 
 KINDS = ("openai", "openai-responses", "anthropic")
 
@@ -69,12 +69,12 @@ class Stage:
         return str(self.server.asked[number])
 
 
-def call(name: str, **arguments: Any) -> Called:
+def call(name: str, **arguments: Any) -> ScriptedCall:
     """A tool call that the model makes."""
-    return Called(name, arguments)
+    return ScriptedCall(name, arguments)
 
 
-def lines(*answers: Line | str | Called | Sequence[Called]) -> tuple[Line, ...]:
+def lines(*answers: Line | str | ScriptedCall | Sequence[ScriptedCall]) -> tuple[Line, ...]:
     """Answers one after another, each once: words, a call, several calls at once, or a whole line."""
     out: list[Line] = []
     for one in answers:
@@ -83,7 +83,7 @@ def lines(*answers: Line | str | Called | Sequence[Called]) -> tuple[Line, ...]:
                 out.append(one)
             case str():
                 out.append(Line(text=one, times=1))
-            case Called():
+            case ScriptedCall():
                 out.append(Line(calls=(one,), times=1))
             case _:
                 out.append(Line(calls=tuple(one), times=1))
@@ -93,7 +93,7 @@ def lines(*answers: Line | str | Called | Sequence[Called]) -> tuple[Line, ...]:
 @contextmanager
 def stage(
     tmp_path: Path,
-    *answers: Line | str | Called | Sequence[Called],
+    *answers: Line | str | ScriptedCall | Sequence[ScriptedCall],
     kind: str = "openai",
     person: Told | None = None,
     settings: dict[str, Any] | None = None,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backscroll.act.approval.approval import Rules
-from tests.act.scripted_agent import call, stage
+from backscroll.agent.approval.approval import Rules
+from tests.agent.scripted_agent import call, stage
 
 
 def test_a_look_at_what_became_a_secret_meanwhile_is_not_run(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 import backscroll
 from backscroll import Agent
-from backscroll.act.loop.events import Called, Finished, Noted, Said
+from backscroll.agent.loop.events import Called, Finished, Noted, Said
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.llm.scripted import Line
-from tests.act.scripted_agent import call, stage
+from backscroll.testing import Line
+from tests.agent.scripted_agent import call, stage
 
 
 def spoken(thread: Any) -> list[str]:

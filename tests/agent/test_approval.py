@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.act.approval.approval import Rules, decide
-from backscroll.act.approval.offers import suggested, wider
-from backscroll.act.approval.rules import fits_path, rule_of, wild
-from backscroll.act.person import Decision, Effect, Judgement, Nobody, Preview, Proposal
+from backscroll.agent.approval.approval import Rules, decide
+from backscroll.agent.approval.offers import suggest_rule, wider
+from backscroll.agent.approval.rules import fits_path, rule_of, wild
+from backscroll.agent.person import Decision, Effect, Judgement, Nobody, Preview, Proposal
 from backscroll.errors import InvalidInput
 
 
@@ -310,7 +310,7 @@ def test_a_pattern_for_several_commands_is_several_rules(file: Path) -> None:
     """What is offered for `a && b` covers each of them, alone as well: with these words, or with any if that is chosen."""
     proposal = command("git add x && git commit -m 'y z'")
     rules = Rules(file=file)
-    made = rules.remember(proposal, Decision(True, span="session", pattern=suggested(proposal)))
+    made = rules.remember(proposal, Decision(True, span="session", pattern=suggest_rule(proposal)))
     assert [rule.text for rule in made] == ["run_command(git add x)", "run_command(git commit -m 'y z')"]
     assert said(rules, command("git commit -m 'y z'")) == "allow"
     assert said(rules, command("git commit -m 'z z'")) == "ask"

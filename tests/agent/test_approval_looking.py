@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.act.approving import SECRET, command, git, project, rules_in, said
+from tests.agent.approving import SECRET, command, git, project, rules_in, said
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.act.approval.approval import Rules, decide
-from backscroll.act.approval.offers import is_broad, suggested, wider
-from backscroll.act.approval.rules import rule_of, rules_for
-from backscroll.act.person import Decision, Preview, Proposal
-from tests.act.approving import command, project, rules_in, said
+from backscroll.agent.approval.approval import Rules, decide
+from backscroll.agent.approval.offers import is_broad, suggest_rule, wider
+from backscroll.agent.approval.rules import rule_of, rules_for
+from backscroll.agent.person import Decision, Preview, Proposal
+from tests.agent.approving import command, project, rules_in, said
 
 
 def changing(*paths: str) -> Proposal:
@@ -88,7 +88,7 @@ def test_what_a_key_stores_covers_the_call_itself(first: list[str], more: list[s
     line = f"{before}{first[0]} {quoted}".strip()
     rules = Rules(file=Path("/nowhere/permissions.toml"))
     proposal = command(line)
-    offered = rules.offered(proposal)
+    offered = rules.prepare_proposal(proposal)
     if offered.protected:
         return
     rules.remember(proposal, Decision(True, span="session", pattern=offered.narrow or ""))
@@ -111,7 +111,7 @@ def test_what_a_key_stores_covers_the_call_itself(first: list[str], more: list[s
 )
 def test_every_example_is_let_through_by_its_rule(line: str, root: Path) -> None:
     """What the person is shown is what would happen."""
-    offers = rules_in(root).offered(command(line)).wider
+    offers = rules_in(root).prepare_proposal(command(line)).wider
     assert len(offers) == 2
     for offer in offers:
         rules = rules_in(
@@ -131,7 +131,7 @@ def test_nothing_is_offered_or_kept_for_protected_paths(root: Path) -> None:
     """Even if whoever answers wants it kept."""
     rules = rules_in(root)
     for proposal in (command("cat .env"), changing(".github/workflows/ci.yml")):
-        offered = rules.offered(proposal)
+        offered = rules.prepare_proposal(proposal)
         assert (bool(offered.protected), offered.narrow, offered.wider) == (True, "", ())
         assert rules.remember(proposal, Decision(True, span="session")) == []
         assert rules.remember(proposal, Decision(True, span="always", pattern="**")) == []
@@ -141,9 +141,9 @@ def test_nothing_is_offered_or_kept_for_protected_paths(root: Path) -> None:
 
 
 def test_files_are_offered_one_by_one(root: Path) -> None:
-    assert suggested(changing("docs/a.md")) == "docs/a.md"
+    assert suggest_rule(changing("docs/a.md")) == "docs/a.md"
     assert [offer.pattern for offer in wider(changing("docs/a.md"))] == ["docs/**"]
-    assert (suggested(changing("a.md")), wider(changing("a.md"))) == ("", ())
+    assert (suggest_rule(changing("a.md")), wider(changing("a.md"))) == ("", ())
     rules = rules_in(root)
     rules.remember(changing("a.md"), Decision(True, span="session"))
     assert [said(rules, changing(path)) for path in ("a.md", "docs/a.md", "b.md")] == ["allow", "ask", "ask"]

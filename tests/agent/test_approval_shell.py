@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backscroll.act.approval.approval import Rules
-from backscroll.act.approval.offers import kept_words, suggested
-from backscroll.act.approval.shell import read
-from backscroll.act.person import Preview, Proposal
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.approval.offers import kept_words, suggest_rule
+from backscroll.agent.approval.shell import read
+from backscroll.agent.person import Preview, Proposal
 
 
 def words_of(line: str) -> list[tuple[str, ...]]:
@@ -292,6 +292,6 @@ def test_double_quotes_mean_what_they_mean_to_a_shell(inside: str) -> None:
 )
 def test_suggestions_are_narrow(line: str, narrow: str, wide: str | None) -> None:
     """These words by default; the subcommand with anything behind it only where that is chosen, and not for what can do harm."""
-    assert suggested(proposal(line)) == narrow
+    assert suggest_rule(proposal(line)) == narrow
     if wide is not None:
         assert kept_words(read(line).commands[0]) == wide

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.act.approval.approval import Rules, decide
-from backscroll.act.approval.offers import suggested, wider
-from backscroll.act.approval.place import Where, fits_folder, where_of, written
-from backscroll.act.approval.rules import rule_of, rules_for
-from backscroll.act.person import Decision, Preview, Proposal
+from backscroll.agent.approval.approval import Rules, decide
+from backscroll.agent.approval.offers import suggest_rule, wider
+from backscroll.agent.approval.place import CommandPlace, fits_folder, render_pattern, where_of
+from backscroll.agent.approval.rules import rule_of, rules_for
+from backscroll.agent.person import Decision, Preview, Proposal
 from backscroll.errors import InvalidInput
 
 
@@ -92,17 +92,17 @@ def test_commands_that_only_look_stay_in_the_folder_and_in_the_sandbox(file: Pat
 def test_the_folder_is_suggested_and_remembered(file: Path, tmp_path: Path) -> None:
     """What was allowed in a folder is written down with it, and read back as the same."""
     proposal = command("make test && make lint", "vendor/good one")
-    assert suggested(proposal) == 'in "vendor/good one": make test && make lint'
+    assert suggest_rule(proposal) == 'in "vendor/good one": make test && make lint'
     assert wider(proposal)[0].pattern == 'in "vendor/good one": make test * && make lint *'
 
     class Yes:
         def approve(self, proposals: object) -> list[Decision]:
-            return [Decision(True, span="project", pattern=suggested(proposal))]
+            return [Decision(True, span="project", pattern=suggest_rule(proposal))]
 
     rules = Rules("ask", root=tmp_path, file=file)
     assert decide(rules, Yes(), [proposal])[0].allowed  # type: ignore[arg-type]
     again = Rules("ask", root=tmp_path, file=file)
-    assert [rule.text for rule in again.listed()] == [
+    assert [rule.text for rule in again.list_rules()] == [
         'run_command(in "vendor/good one": make test)',
         'run_command(in "vendor/good one": make lint)',
     ]
@@ -114,7 +114,7 @@ def test_the_folder_is_suggested_and_remembered(file: Path, tmp_path: Path) -> N
 def test_a_folder_that_no_rule_can_name_is_allowed_once_at_the_most(file: Path) -> None:
     """A star in its name would mean others, too."""
     proposal = command("make", "all*")
-    assert suggested(proposal) == ""
+    assert suggest_rule(proposal) == ""
     with pytest.raises(InvalidInput, match="no rule can name"):
         rules_for(proposal, "", "allow", "session")
 
@@ -124,7 +124,7 @@ def test_a_folder_that_no_rule_can_name_is_allowed_once_at_the_most(file: Path) 
 
     rules = Rules("ask", file=file)
     assert decide(rules, Always(), [proposal])[0].span == "once"  # type: ignore[arg-type]
-    assert rules.listed() == []
+    assert rules.list_rules() == []
 
 
 # -- the sandbox -------------------------------------------------------------------------------------------------
@@ -180,9 +180,9 @@ def test_where_it_ran_is_part_of_what_is_remembered(file: Path) -> None:
     """What was allowed in the sandbox is not allowed outside of it, and the other way round."""
     for held, other in (("sandboxed", "outside"), ("outside", "sandboxed")):
         proposal = command("pip install x", "web", held)
-        assert suggested(proposal) == f"{held} in web: pip install x"
+        assert suggest_rule(proposal) == f"{held} in web: pip install x"
         assert wider(proposal)[0].pattern == f"{held} in web: pip install *"
-        for pattern in (suggested(proposal), ""):
+        for pattern in (suggest_rule(proposal), ""):
             (rule,) = rules_for(proposal, pattern, "allow", "session")
             rules = Rules("ask", file=file, allow=[rule.text])
             assert said(rules, proposal) == "allow"
@@ -205,16 +205,16 @@ def test_where_it_ran_is_part_of_what_is_remembered(file: Path) -> None:
 )
 def test_what_is_written_is_read_as_the_same(held: str, parts: list[str], pattern: str) -> None:
     """Whatever the folder is called."""
-    place = Where(held, "/".join(parts) or ".")
-    if not held and not parts and where_of(pattern)[0] != Where():
+    place = CommandPlace(held, "/".join(parts) or ".")
+    if not held and not parts and where_of(pattern)[0] != CommandPlace():
         return
-    rule = rule_of(f"run_command({written(place, pattern)})", "allow")
+    rule = rule_of(f"run_command({render_pattern(place, pattern)})", "allow")
     assert rule.pattern is not None
     found, rest = where_of(rule.pattern)
     assert (found.held, rest) == (held, pattern)
     assert found.allows(place)
-    assert not found.allows(Where(held, f"{place.folder}/more"))
-    assert not found.allows(Where("outside" if held != "outside" else "sandboxed", place.folder))
+    assert not found.allows(CommandPlace(held, f"{place.folder}/more"))
+    assert not found.allows(CommandPlace("outside" if held != "outside" else "sandboxed", place.folder))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.act.arguments import checked, fits, read_arguments
+from backscroll.agent.arguments import check_arguments, fits, read_arguments
 from backscroll.errors import InvalidInput
 
 SCHEMA: dict[str, Any] = {
@@ -44,7 +44,7 @@ SCHEMA: dict[str, Any] = {
     ],
 )
 def test_what_models_get_slightly_wrong_is_put_right(wanted: dict[str, Any], written: dict[str, Any]) -> None:
-    done = checked(SCHEMA, {"path": "a", **written})
+    done = check_arguments(SCHEMA, {"path": "a", **written})
     assert done == {"path": "a", "first": 1, **wanted}
 
 
@@ -66,13 +66,13 @@ def test_what_models_get_slightly_wrong_is_put_right(wanted: dict[str, Any], wri
 )
 def test_what_is_wrong_is_said_by_name(written: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidInput, match=said) as caught:
-        checked(SCHEMA, written)
+        check_arguments(SCHEMA, written)
     assert "it takes: path, first?" in caught.value.hint
 
 
 def test_everything_wrong_is_said_at_once() -> None:
     with pytest.raises(InvalidInput) as caught:
-        checked(SCHEMA, {"first": "x", "nope": 1})
+        check_arguments(SCHEMA, {"first": "x", "nope": 1})
     assert all(word in caught.value.message for word in ("first", "nope", "'path' is missing"))
 
 
@@ -116,9 +116,11 @@ def test_a_schema_may_point_to_its_own_definitions() -> None:
             }
         },
     }
-    assert checked(schema, {"tree": {"name": "a", "below": {"name": 2}}})["tree"]["below"]["name"] == "2"
+    assert (
+        check_arguments(schema, {"tree": {"name": "a", "below": {"name": 2}}})["tree"]["below"]["name"] == "2"
+    )
     with pytest.raises(InvalidInput, match=r"'tree\.below\.name' is missing"):
-        checked(schema, {"tree": {"name": "a", "below": {}}})
+        check_arguments(schema, {"tree": {"name": "a", "below": {}}})
 
 
 def test_a_schema_that_points_nowhere_does_no_harm() -> None:
@@ -126,7 +128,7 @@ def test_a_schema_that_points_nowhere_does_no_harm() -> None:
         "type": "object",
         "properties": {"a": {"$ref": "#/nowhere"}, "b": {"$ref": "#/properties/b"}, "c": True},
     }
-    assert checked(odd, {"a": 1, "b": 2, "c": 3}) == {"a": 1, "b": 2, "c": 3}
+    assert check_arguments(odd, {"a": 1, "b": 2, "c": 3}) == {"a": 1, "b": 2, "c": 3}
 
 
 JSON = st.recursive(
@@ -140,17 +142,22 @@ JSON = st.recursive(
 def test_whatever_is_accepted_fits_the_schema(arguments: dict[str, Any]) -> None:
     """Anything is either refused with an error of ours, or comes out right: checking it again changes nothing."""
     try:
-        done = checked(SCHEMA, arguments)
+        done = check_arguments(SCHEMA, arguments)
     except InvalidInput:
         return
     assert fits(SCHEMA, done)
-    assert checked(SCHEMA, done) == done
+    assert check_arguments(SCHEMA, done) == done
 
 
 @given(arguments=JSON)
 def test_reading_never_fails_in_another_way(arguments: Any) -> None:
+    """An object comes out as it is, nothing as an empty one, anything else is refused with an error of ours."""
     for given_ in (arguments, json.dumps(arguments)):
         try:
-            read_arguments(given_)
+            found = read_arguments(given_)
         except InvalidInput:
+            assert not isinstance(arguments, dict)
             continue
+        assert isinstance(found, dict)
+        if not isinstance(arguments, str):  # a text may be JSON once more
+            assert found == (arguments or {})

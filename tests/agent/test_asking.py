@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.loop.events import Finished, Noted, Said
-from backscroll.engine.models.costs import calls
-from backscroll.llm.scripted import Line
-from backscroll.llm.scripted.scenario import Fault
-from tests.act.scripted_agent import KINDS, Stage, call, stage
+from backscroll.agent.loop.events import Finished, Noted, Said
+from backscroll.engine.budget.costs import calls
+from backscroll.testing import Line
+from backscroll.testing.scenario import Fault
+from tests.agent.scripted_agent import KINDS, Stage, call, stage
 
 BARE: dict[str, Any] = {"standard": False}
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.commands.cleaning import HARDEST
-from backscroll.act.loop.calls import Linked, batches, call, call_all, prepare, run
-from backscroll.act.loop.stopping import Stop, Stopped
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import Toolbox, tool
-from backscroll.act.tools import standard_tools
+from backscroll.agent.commands.output import HARDEST
+from backscroll.agent.loop.calls import LinkedStop, batches, call, call_all, prepare, run
+from backscroll.agent.loop.stop_switch import RunStopped, Stop
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import Toolbox, tool
+from backscroll.agent.tools import standard_tools
 from backscroll.errors import NotFound
 from backscroll.vocab.part import ToolCall
-from tests.act.workbench import Bench, bench
+from tests.agent.workbench import Bench, bench
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_a_tool_that_hangs_is_given_up(at: Bench, monkeypatch: pytest.MonkeyPatc
         return "late"
 
     at.toolbox.add(hang)
-    monkeypatch.setattr("backscroll.act.loop.calls._GRACE", 0.1)
+    monkeypatch.setattr("backscroll.agent.loop.calls._GRACE", 0.1)
     try:
         done = at.call("hang")
     finally:
@@ -331,16 +331,16 @@ def test_what_was_looked_at_can_be_run(at: Bench) -> None:
 
 def test_a_linked_switch_follows_the_other_but_not_the_other_way_round() -> None:
     outer = Stop()
-    inner = Linked(outer)
+    inner = LinkedStop(outer)
     told: list[str] = []
     with inner.telling(lambda: told.append("told")):
         assert not inner.wait(0.01)
         outer.throw()
     assert told == ["told"]
-    with pytest.raises(Stopped):
+    with pytest.raises(RunStopped):
         inner.check()
     other = Stop()
-    Linked(other).throw()
+    LinkedStop(other).throw()
     assert not other.thrown
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.act.commands.cleaning import decoded, one_line, readable, shortened
+from backscroll.agent.commands.output import decode_output, one_line, readable, shorten_text
 
 
 @pytest.mark.parametrize(
@@ -42,20 +42,20 @@ def test_nothing_that_moves_a_cursor_is_left(text: str) -> None:
 
 
 def test_bytes_that_are_no_utf8_are_shown_as_such() -> None:
-    text, note = decoded(b"good \xff\xfe bad, but most of it is text\n")
+    text, note = decode_output(b"good \xff\xfe bad, but most of it is text\n")
     assert text == "good \ufffd\ufffd bad, but most of it is text\n"
     assert "no UTF-8" in note
 
 
 def test_binary_output_is_named_not_shown() -> None:
-    text, note = decoded(bytes(range(256)) * 20)
+    text, note = decode_output(bytes(range(256)) * 20)
     assert text == ""
     assert "binary output, 5,120 bytes" in note
 
 
 @given(st.text(max_size=500), st.integers(10, 200))
 def test_what_is_too_long_keeps_head_and_tail(text: str, longest: int) -> None:
-    short = shortened(text, longest)
+    short = shorten_text(text, longest)
     if len(text) <= longest:
         assert short == text
     else:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.commands import commands
-from backscroll.act.commands.commands import clean_environment, run
-from backscroll.act.loop.stopping import Stop
+from backscroll.agent.commands import commands
+from backscroll.agent.commands.commands import clean_environment, run
+from backscroll.agent.loop.stop_switch import Stop
 from backscroll.errors import InvalidInput, NotFound
 
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see what is left")
@@ -197,7 +197,7 @@ def test_a_command_that_kills_its_warden_is_ended_all_the_same(tmp_path: Path) -
 @pytest.mark.crash
 def test_a_command_does_not_outlive_the_program_that_ran_it(tmp_path: Path) -> None:
     """Killed in the middle of a command, the program leaves nothing running."""
-    program = f"from backscroll.act.commands.commands import run; run('echo $$ > pid; sleep 300', {str(tmp_path)!r})"
+    program = f"from backscroll.agent.commands.commands import run; run('echo $$ > pid; sleep 300', {str(tmp_path)!r})"
     victim = subprocess.Popen([sys.executable, "-c", program])
     end = time.monotonic() + 120
     while not alive(tmp_path / "pid") and time.monotonic() < end:
@@ -282,7 +282,7 @@ def test_file_names_are_never_part_of_a_command_line(tmp_path: Path, name: str) 
 
 
 def test_odd_command_lines_are_refused_or_run(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="zero byte"):
+    with pytest.raises(InvalidInput, match="NUL byte"):
         run("echo \x00", tmp_path)
     with pytest.raises(InvalidInput, match="cannot be started"):
         run("true " + "x" * 3_000_000, tmp_path)

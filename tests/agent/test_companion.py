@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.act.agent import Agent
-from backscroll.act.approval.approval import Rules
-from backscroll.act.loop.events import Called, Finished
-from backscroll.act.offline.companion import Companion
-from backscroll.act.offline.orders import Todo, order_of
-from backscroll.act.offline.quotes import OFFLINE
-from backscroll.act.person import Decision, Judgement, Proposal
+from backscroll.agent.agent import Agent
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.loop.events import Called, Finished
+from backscroll.agent.offline.companion import Companion
+from backscroll.agent.offline.orders import TodoLine, order_of
+from backscroll.agent.offline.quotes import OFFLINE
+from backscroll.agent.person import Decision, Judgement, Proposal
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
 from backscroll.errors import CutShort
@@ -150,7 +150,7 @@ def test_what_is_not_clearly_an_order_is_none(line: str) -> None:
 
 def test_the_list_of_todos_is_kept_as_a_whole() -> None:
     """The tool wants all of them each time."""
-    known = [Todo("milk"), Todo("茶", "completed")]
+    known = [TodoLine("milk"), TodoLine("茶", "completed")]
     added = order_of("todo bread", known)
     assert added is not None
     assert [t["text"] for t in added.arguments["todos"]] == ["milk", "茶", "bread"]
@@ -167,7 +167,7 @@ def test_any_line_is_read_without_failing(line: str) -> None:
     """And what becomes an order can be written as JSON."""
     order = order_of(line)
     if order is not None:
-        json.dumps(order.arguments)
+        assert json.loads(json.dumps(order.arguments)) == order.arguments
 
 
 # -- orders, carried out -----------------------------------------------------------------------------------------
@@ -315,7 +315,9 @@ def test_the_question_is_never_its_own_answer(engine: Engine, root: Path) -> Non
 def test_what_a_person_tells_the_companion_is_found_later(engine: Engine, root: Path) -> None:
     thread = engine.create("x")
     with agent_in(thread, root) as agent:
-        assert "on record now" in told(agent, "The spare key is under the blue flower pot.")[0].text
+        assert (
+            "Saved. No related messages" in told(agent, "The spare key is under the blue flower pot.")[0].text
+        )
         assert "blue flower pot" in told(agent, "where is the spare key?")[0].text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.act.docstrings import described
+from backscroll.agent.docstrings import parse_docstring
 
 GOOGLE = """Find a thing.
 
@@ -57,7 +57,7 @@ Use it often.
 
 @pytest.mark.parametrize("text", [GOOGLE, REST, NUMPY, CHINESE], ids=["google", "rest", "numpy", "chinese"])
 def test_parameters_are_found_in_every_style(text: str) -> None:
-    told = described(text)
+    told = parse_docstring(text)
     assert dict(told.parameters) == {
         "name": "What it is called, also over two lines.",
         "depth": "How deep.",
@@ -67,11 +67,11 @@ def test_parameters_are_found_in_every_style(text: str) -> None:
 
 
 def test_what_is_said_about_the_result_stays_in_the_description() -> None:
-    assert "The thing." in described(GOOGLE).text
-    assert "The thing." in described(NUMPY).text
+    assert "The thing." in parse_docstring(GOOGLE).text
+    assert "The thing." in parse_docstring(NUMPY).text
 
 
 @pytest.mark.parametrize("text", [None, "", "  \n "])
 def test_no_docstring_says_nothing(text: str | None) -> None:
-    assert described(text).text == ""
-    assert described(text).parameters == {}
+    assert parse_docstring(text).text == ""
+    assert parse_docstring(text).parameters == {}

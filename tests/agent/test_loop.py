@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.act.loop.events import (
+from backscroll.agent.loop.events import (
     Asked,
     Began,
     Called,
@@ -19,19 +19,19 @@ from backscroll.act.loop.events import (
     Forming,
     Noted,
     Output,
+    RunStep,
     Said,
-    Step,
     to_json,
 )
-from backscroll.act.person import Decision, Nobody
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
-from backscroll.engine.calls.replies import mark_at_work, unanswered
-from backscroll.llm.scripted import Line
-from backscroll.llm.scripted.scenario import Fault
+from backscroll.agent.person import Decision, Nobody
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
+from backscroll.engine.calls.replies import find_unanswered, mark_at_work
+from backscroll.testing import Line
+from backscroll.testing.scenario import Fault
 from backscroll.vocab.part import ToolResult
 from backscroll.vocab.prompt import Wire
-from tests.act.scripted_agent import KINDS, Stage, Told, call, stage
+from tests.agent.scripted_agent import KINDS, Stage, Told, call, stage
 
 
 @tool(effect="read")
@@ -84,7 +84,7 @@ def valid(happy: Stage, wire: Wire) -> None:
     """The next prompt breaks no rule of its wire, and every call has its result."""
     prompt = happy.thread.prompt(30_000, model="gpt-4o", wire=wire, tools=happy.agent.toolbox.specs(wire))
     assert not backscroll.check(prompt.messages, wire=wire, system=prompt.system, tools=prompt.tools)
-    assert not unanswered(happy.thread)[1]
+    assert not find_unanswered(happy.thread)[1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -93,8 +93,8 @@ def test_think_call_observe_answer(tmp_path: Path, kind: str) -> None:
     with stage(tmp_path, *answers, kind=kind, tools=TOOLS, standard=False) as on:
         seen = on.say("what is there?")
         assert isinstance(seen[0], Began)
-        assert [type(s).__name__ for s in seen if isinstance(s, Asked | Calling | Called | Step | Finished)] == [
-            "Asked", "Step", "Calling", "Called", "Asked", "Step", "Finished",
+        assert [type(s).__name__ for s in seen if isinstance(s, Asked | Calling | Called | RunStep | Finished)] == [
+            "Asked", "RunStep", "Calling", "Called", "Asked", "RunStep", "Finished",
         ]  # fmt: skip
         assert "".join(s.text for s in seen if isinstance(s, Said)) == "I look.It is a tree."
         end = seen[-1]

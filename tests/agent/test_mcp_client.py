@@ -17,22 +17,22 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from backscroll.act.mcp.client import Connected, connect, schema_of, tool_name
-from backscroll.act.mcp.line import Line, _Late
-from backscroll.act.mcp.servers import Server, server_of, usable_servers
-from backscroll.act.toolbox import NAME, Toolbox
+from backscroll.agent.mcp.client import McpServers, connect, schema_of, tool_name
+from backscroll.agent.mcp.line import McpConnection, _CallTimeout
+from backscroll.agent.mcp.servers import McpServer, server_of, usable_servers
+from backscroll.agent.toolbox import NAME, Toolbox
 from backscroll.errors import InvalidInput
-from tests.act.workbench import Bench, Told, bench
+from tests.agent.workbench import Bench, Told, bench
 
 PROGRAM = str(Path(__file__).with_name("mcp_server.py"))
 
 
-def harbour(**more: object) -> Server:
-    return Server("harbour", sys.executable, (PROGRAM,), **more)  # type: ignore[arg-type]
+def harbour(**more: object) -> McpServer:
+    return McpServer("harbour", sys.executable, (PROGRAM,), **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connected]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpServers]:
     """One server for many tests: starting it takes longer than all they ask of it."""
     with connect(tmp_path_factory.mktemp("harbour"), [harbour(env={"HARBOUR": "open"})]) as connected:
         assert connected.problems == ()
@@ -40,7 +40,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connected]:
 
 
 @pytest.fixture
-def at(tmp_path: Path, running: Connected) -> Iterator[Bench]:
+def at(tmp_path: Path, running: McpServers) -> Iterator[Bench]:
     with bench(tmp_path) as made:
         made.toolbox = Toolbox(running.tools)
         yield made
@@ -103,7 +103,7 @@ class Answering(Told):
 
 
 @pytest.fixture(scope="module", params=["open", "old"])
-def asking(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connected]:
+def asking(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpServers]:
     """A server of each generation of the protocol."""
     place = tmp_path_factory.mktemp(request.param)
     with connect(place, [harbour(env={"HARBOUR": request.param})]) as connected:
@@ -111,7 +111,7 @@ def asking(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield connected
 
 
-def asked_berth(tmp_path: Path, asking: Connected, *said: str | None) -> tuple[str, Answering]:
+def asked_berth(tmp_path: Path, asking: McpServers, *said: str | None) -> tuple[str, Answering]:
     with bench(tmp_path) as at:
         at.toolbox = Toolbox(asking.tools)
         person = Answering(said=list(said))
@@ -119,7 +119,7 @@ def asked_berth(tmp_path: Path, asking: Connected, *said: str | None) -> tuple[s
         return at.call("harbour__moor").text, person
 
 
-def test_a_server_asks_the_person_in_the_middle_of_a_call(tmp_path: Path, asking: Connected) -> None:
+def test_a_server_asks_the_person_in_the_middle_of_a_call(tmp_path: Path, asking: McpServers) -> None:
     """One question for each entry; what does not fit is asked again; an empty answer takes what is usual."""
     told, person = asked_berth(tmp_path, asking, "Fram", "deep", "45", "starboard", "")
     assert told == "accepted: {'ship': 'Fram', 'draught': 45, 'side': 'starboard', 'tug': False}"
@@ -132,7 +132,7 @@ def test_a_server_asks_the_person_in_the_middle_of_a_call(tmp_path: Path, asking
 
 @pytest.mark.parametrize("said", [(None,), ("",), ("Fram", "x", "y", "z"), ("Fram", "999", "0", "-1")])
 def test_what_is_declined_or_never_fits_is_not_sent(
-    tmp_path: Path, asking: Connected, said: tuple[str | None, ...]
+    tmp_path: Path, asking: McpServers, said: tuple[str | None, ...]
 ) -> None:
     """Nobody there, an empty answer, or one that does not fit after three tries: the server hears a refusal, and the line works on."""
     assert asked_berth(tmp_path, asking, *said)[0] == "decline"
@@ -141,7 +141,7 @@ def test_what_is_declined_or_never_fits_is_not_sent(
     assert asked_berth(again, asking, "Fram", "45", "", "")[0].startswith("accepted: ")
 
 
-def test_a_server_gets_no_model_of_ours(tmp_path: Path, asking: Connected) -> None:
+def test_a_server_gets_no_model_of_ours(tmp_path: Path, asking: McpServers) -> None:
     """Sampling is refused clearly."""
     with bench(tmp_path) as at:
         at.toolbox = Toolbox(asking.tools)
@@ -152,17 +152,17 @@ def test_a_server_gets_no_model_of_ours(tmp_path: Path, asking: Connected) -> No
 
 def test_time_does_not_run_out_while_a_person_thinks(tmp_path: Path) -> None:
     """The limit of a call is for the server; a person may take longer."""
-    line = Line(harbour(), tmp_path)
+    line = McpConnection(harbour(), tmp_path)
 
     async def late() -> str:
         await asyncio.sleep(0.3)
         return "done"
 
     line._asking = 1
-    assert asyncio.run(line._timed(late(), 0.01)) == "done"
+    assert asyncio.run(line._run_timed(late(), 0.01)) == "done"
     line._asking = 0
-    with pytest.raises(_Late):
-        asyncio.run(line._timed(asyncio.sleep(600), 0.01))
+    with pytest.raises(_CallTimeout):
+        asyncio.run(line._run_timed(asyncio.sleep(600), 0.01))
     line.close()
 
 
@@ -191,7 +191,7 @@ def test_what_only_looks_is_asked_again_after_a_death(at: Bench) -> None:
 
 def test_a_slow_server_is_not_waited_for(tmp_path: Path) -> None:
     with bench(tmp_path) as at, connect(at.root, [harbour()]) as connected:
-        quick = Server("harbour", sys.executable, (PROGRAM,), seconds=0.5)
+        quick = McpServer("harbour", sys.executable, (PROGRAM,), seconds=0.5)
         for line in connected.lines:
             line.server = quick
         at.toolbox = Toolbox(connected.tools)
@@ -221,16 +221,18 @@ def test_nothing_is_left_running(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "server",
     [
-        Server("none", "/no/such/program"),
-        Server(
+        McpServer("none", "/no/such/program"),
+        McpServer(
             "quits", sys.executable, ("-c", "import sys; print('no key given', file=sys.stderr); sys.exit(1)")
         ),
-        Server("babbles", sys.executable, ("-c", "print('hello'); import time; time.sleep(60)"), seconds=3),
-        Server("deaf", "", url="http://127.0.0.1:9/mcp", seconds=5),
+        McpServer(
+            "babbles", sys.executable, ("-c", "print('hello'); import time; time.sleep(60)"), seconds=3
+        ),
+        McpServer("deaf", "", url="http://127.0.0.1:9/mcp", seconds=5),
     ],
     ids=lambda server: server.name,
 )
-def test_a_server_that_cannot_be_used_is_told_and_the_others_work(tmp_path: Path, server: Server) -> None:
+def test_a_server_that_cannot_be_used_is_told_and_the_others_work(tmp_path: Path, server: McpServer) -> None:
     with connect(tmp_path, [server, harbour()]) as connected:
         assert any(tool.name == "harbour__tide" for tool in connected.tools)
         [problem] = connected.problems
@@ -266,10 +268,10 @@ def test_a_server_behind_an_address(tmp_path: Path) -> None:
         program.wait()
 
 
-def _reached(root: Path, url: str) -> Connected:
+def _reached(root: Path, url: str) -> McpServers:
     end = time.monotonic() + 60
     while True:
-        connected = connect(root, [Server("far", url=url, headers={"x-key": "1"}, seconds=10)])
+        connected = connect(root, [McpServer("far", url=url, headers={"x-key": "1"}, seconds=10)])
         if connected.tools or time.monotonic() > end:
             assert connected.problems == ()
             return connected
@@ -305,7 +307,7 @@ def test_tables_of_the_configuration_are_read(tmp_path: Path, monkeypatch: pytes
     [
         ({}, "needs a command or a url"),
         ({"command": "x", "url": "http://a"}, "not both"),
-        ({"url": "ftp://a"}, "no address"),
+        ({"url": "ftp://a"}, "not an address"),
         ({"command": "x", "arg": []}, "unknown entry 'arg'"),
         ({"command": "x", "args": "y"}, "args is not a list of texts"),
         ({"command": 3}, "command is not a text"),
@@ -321,7 +323,7 @@ def test_a_wrong_table_is_refused_with_the_reason(table: object, said: str) -> N
 
 def test_no_servers_cost_nothing(tmp_path: Path) -> None:
     """Nothing is imported and nothing started where none are configured."""
-    assert connect(tmp_path) == Connected(())
+    assert connect(tmp_path) == McpServers(())
 
 
 # -- names and schemas -------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.act.arguments import fits
-from backscroll.act.mcp.questions import DECLINED, Answered, Questions, Wanted
-from backscroll.act.person import Nobody
+from backscroll.agent.arguments import fits
+from backscroll.agent.mcp.questions import DECLINED, QuestionRelay, ServerAnswer, ServerQuestion
+from backscroll.agent.person import Nobody
 
 
 class Typing(Nobody):
@@ -26,8 +26,10 @@ class Typing(Nobody):
         return self.said.pop(0) if self.said else None
 
 
-def form(**properties: Any) -> Wanted:
-    return Wanted("s", "m", {"type": "object", "properties": properties, "required": list(properties)})
+def form(**properties: Any) -> ServerQuestion:
+    return ServerQuestion(
+        "s", "m", {"type": "object", "properties": properties, "required": list(properties)}
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,25 +52,25 @@ def form(**properties: Any) -> Wanted:
 )
 def test_every_kind_of_entry(about: dict[str, Any], said: str, value: object) -> None:
     """The answer as the form wants it."""
-    assert Questions(Typing(said), "en").ask(form(it=about)) == Answered("accept", {"it": value})
+    assert QuestionRelay(Typing(said), "en").ask(form(it=about)) == ServerAnswer("accept", {"it": value})
 
 
 def test_what_may_be_left_out_is() -> None:
     """An empty answer sends nothing for it."""
-    wanted = Wanted(
+    wanted = ServerQuestion(
         "s", "m", {"properties": {"a": {"type": "string"}, "b": {"type": "integer", "default": 3}}}
     )
-    assert Questions(Typing("", ""), "en").ask(wanted) == Answered("accept", {"b": 3})
+    assert QuestionRelay(Typing("", ""), "en").ask(wanted) == ServerAnswer("accept", {"b": 3})
 
 
 def test_a_form_without_entries_and_an_address_want_a_yes() -> None:
     """Only a yes is one; the address is shown to the letter."""
-    empty = Wanted("s", "Go on?", {})
-    assert Questions(Typing("yes"), "en").ask(empty) == Answered("accept", {})
-    assert Questions(Typing("no"), "en").ask(empty) == DECLINED
-    there = Wanted("s", "Sign in", {}, "https://example.org/login?x=1")
+    empty = ServerQuestion("s", "Go on?", {})
+    assert QuestionRelay(Typing("yes"), "en").ask(empty) == ServerAnswer("accept", {})
+    assert QuestionRelay(Typing("no"), "en").ask(empty) == DECLINED
+    there = ServerQuestion("s", "Sign in", {}, "https://example.org/login?x=1")
     person = Typing("是")
-    assert Questions(person, "zh").ask(there) == Answered("accept", None)
+    assert QuestionRelay(person, "zh").ask(there) == ServerAnswer("accept", None)
     assert "https://example.org/login?x=1" in person.asked[0][0]
     assert person.asked[0][1] == ("是", "否")
     assert person.asked[0][0].startswith("MCP 服务器 s 问：Sign in")
@@ -76,15 +78,17 @@ def test_a_form_without_entries_and_an_address_want_a_yes() -> None:
 
 def test_nobody_declines() -> None:
     """In a run without a person a server is refused politely."""
-    assert Questions(Nobody(), "en").ask(form(it={"type": "string"})) == DECLINED
-    assert Questions(Nobody(), "en").ask(Wanted("s", "m", {})) == DECLINED
+    assert QuestionRelay(Nobody(), "en").ask(form(it={"type": "string"})) == DECLINED
+    assert QuestionRelay(Nobody(), "en").ask(ServerQuestion("s", "m", {})) == DECLINED
 
 
 def test_a_server_cannot_control_the_terminal() -> None:
     """Control characters of a server's words do not reach the person."""
     person = Typing("x")
-    Questions(person, "en").ask(
-        Wanted("s", "\x1b[2J\x07hello", {"properties": {"\x1b]0;evil": {"description": "\x1b[31mred"}}})
+    QuestionRelay(person, "en").ask(
+        ServerQuestion(
+            "s", "\x1b[2J\x07hello", {"properties": {"\x1b]0;evil": {"description": "\x1b[31mred"}}}
+        )
     )
     assert "\x1b" not in person.asked[0][0]
     assert "\x07" not in person.asked[0][0]
@@ -109,7 +113,7 @@ KINDS = st.sampled_from(
 def test_what_is_sent_fits_the_form(properties: dict[str, Any], said: list[str | None]) -> None:
     """Whatever is typed: what is accepted fits the server's own schema."""
     wanted = form(**properties)
-    answered = Questions(Typing(*said), "en").ask(wanted)
+    answered = QuestionRelay(Typing(*said), "en").ask(wanted)
     if answered.action == "accept" and properties:
         assert answered.content is not None
         assert fits(wanted.schema, dict(answered.content))

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import ScriptedCall
 from backscroll.vocab.part import ToolCall
+from tests import programs
 
 ROOT = Path(backscroll.__file__).parents[1]
 LONG = 300  # seconds; only a hanging program is waited for so long
@@ -35,7 +36,7 @@ class AtWork:
     def cli(self, *words: str) -> subprocess.CompletedProcess[str]:
         """One command of a third process."""
         command = [sys.executable, "-m", "backscroll", "--store", str(self.store), *words]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONG, check=False)
+        return programs.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONG, check=False)
 
     def ended(self) -> str:
         """Let the command go on; how the run ended."""
@@ -61,15 +62,15 @@ def run(tmp_path: Path) -> Iterator[AtWork]:
     waits = "touch began; while [ ! -e go ]; do sleep 0.05; done; echo waited"
     lines = (
         Line(text="Hello.", times=1),
-        Line(text="I wait.", calls=(Called("run_command", {"command": waits}),), times=1),
+        Line(text="I wait.", calls=(ScriptedCall("run_command", {"command": waits}),), times=1),
         Line(text="All done.", times=1),
     )
     with ScriptedServer(Scenario(lines=lines)) as server:
         with backscroll.open(store, background=False) as engine:
             name = engine.create("work", metadata={"workspace": str(work)}).id
         command = [sys.executable, "-m", "tests.crash.asking", str(store), name, str(work), server.url]
-        subprocess.run([*command, "hello"], cwd=ROOT, check=True, capture_output=True, timeout=LONG)
-        program = subprocess.Popen(
+        programs.run([*command, "hello"], cwd=ROOT, check=True, capture_output=True, timeout=LONG)
+        program = programs.start(
             [*command, "wait"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         try:

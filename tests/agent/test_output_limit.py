@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.act.approval.approval import Rules
-from backscroll.act.loop.events import Called as Ran
-from backscroll.act.loop.events import Finished, Happening, Noted, Step, to_json
-from backscroll.act.tool import ToolContext
-from backscroll.act.toolbox import tool
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.loop.events import Called as Ran
+from backscroll.agent.loop.events import Finished, Happening, Noted, RunStep, to_json
+from backscroll.agent.tool import ToolContext
+from backscroll.agent.toolbox import tool
+from backscroll.engine.budget.answer_limit import longest_answer, reserve_for, reserve_within
 from backscroll.engine.calls.replies import record_reply
-from backscroll.engine.prompts.answer_limit import longest_answer, reserve_for, reserve_within
 from backscroll.llm.clients.client import Reply
 from backscroll.llm.prices.windows import window_for
-from backscroll.llm.scripted import Line
-from backscroll.llm.scripted.scenario import Called
+from backscroll.testing import Line
+from backscroll.testing.scenario import ScriptedCall
 from backscroll.vocab.prompt import Wire
-from tests.act.scripted_agent import KINDS, Stage, call, stage
+from tests.agent.scripted_agent import KINDS, Stage, call, stage
 
 LONG = " ".join(f"word{n}" for n in range(3000))  # 5,700 tokens as the scripted service counts
 WIRE: dict[str, Wire] = {
@@ -63,12 +63,12 @@ def test_words_that_are_cut_are_continued_and_joined(tmp_path: Path, kind: str) 
         told = on.say("tell")
         end = told[-1]
         assert isinstance(end, Finished)
-        first = next(h for h in told if isinstance(h, Step)).text
+        first = next(h for h in told if isinstance(h, RunStep)).text
         assert 0 < len(first) < len(LONG)
         assert LONG.startswith(first)
         assert (end.end, end.text) == ("answered", first + " and the end.")
         assert kinds(told) == ["output_limit", "continued"]
-        assert [to_json(h).get("cut") for h in told if isinstance(h, Step)] == [True, None]
+        assert [to_json(h).get("cut") for h in told if isinstance(h, RunStep)] == [True, None]
         said = [m.text for m in on.thread.messages() if m.role == "assistant" and m.text]
         assert said == [first, " and the end."]
         assert on.thread.info.turns == 1
@@ -239,7 +239,7 @@ def test_circles_of_two_steps_are_seen_and_calls_that_bring_something_new_are_no
 
 
 def test_failures_that_repeat_end_the_run_too(tmp_path: Path) -> None:
-    with stage(tmp_path, Line(calls=(Called("no_such_tool", {}),)), standard=False) as on:
+    with stage(tmp_path, Line(calls=(ScriptedCall("no_such_tool", {}),)), standard=False) as on:
         end = on.end("go")
         assert (end.end, end.steps) == ("repeated", 3)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.act.approval.permissions import add, read_tables, remove, rules_in_force
-from backscroll.act.approval.rules import Rule, rule_of
+from backscroll.agent.approval.permissions import add, read_tables, remove, rules_in_force
+from backscroll.agent.approval.rules import Rule, rule_of
 from backscroll.config import permissions_file
 from backscroll.errors import InvalidInput, NotFound, StoreError
 

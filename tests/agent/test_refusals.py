@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.act.approval.refusals import fingerprint, refusal_text, refused_before, same
+from backscroll.agent.approval.refusals import fingerprint, refusal_text, refused_before, same
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
 from backscroll.vocab.message import Content, Message

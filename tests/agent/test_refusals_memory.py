@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.act.approval import refusals
-from backscroll.act.approval.refusals import fingerprint
+from backscroll.agent.approval import refusals
+from backscroll.agent.approval.refusals import fingerprint
 from backscroll.engine.thread import Thread
 from backscroll.errors import NotFound
 from backscroll.vocab.message import Content

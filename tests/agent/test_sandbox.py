@@ -12,22 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.commands import sandbox as sandboxes
-from backscroll.act.commands import sandbox_entry as kernel
-from backscroll.act.commands.commands import run
-from backscroll.act.commands.sandbox import Holds, Sandbox, checked, sandbox_for
-from backscroll.act.commands.sandbox_walk import around
+from backscroll.agent.commands import sandbox as sandboxes
+from backscroll.agent.commands import sandbox_entry as kernel
+from backscroll.agent.commands.commands import run
+from backscroll.agent.commands.sandbox import KernelSupport, Sandbox, check_sandbox, sandbox_for
+from backscroll.agent.commands.sandbox_walk import around
 from backscroll.config import Settings, load
 from backscroll.errors import InvalidInput
-from tests.act.sandboxes import ABLE, SECRET, SYSTEMS, needs_landlock, only, yard
+from tests.agent.sandboxes import ABLE, SECRET, SYSTEMS, needs_landlock, only, yard
 
-NONE = Holds(0, namespaces=False, calls=False)
+NONE = KernelSupport(0, namespaces=False, calls=False)
 
 
 @pytest.mark.parametrize("able", SYSTEMS)
 @pytest.mark.parametrize("network", ["allow", "deny"])
 def test_what_people_do_all_day_works(
-    able: Holds, network: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    able: KernelSupport, network: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files, folders, moves, pipes, programs, git, temporary folders."""
     only(monkeypatch, able)
@@ -124,8 +124,8 @@ def test_a_sandbox_that_cannot_be_held_is_an_error(tmp_path: Path, monkeypatch: 
         sandbox_for(Settings(agent_sandbox="workspace"), tmp_path)
     assert "agent.sandbox to off" in caught.value.hint
     assert sandbox_for(Settings(), tmp_path) is None
-    only(monkeypatch, Holds(3, namespaces=False, calls=False))
-    with pytest.raises(InvalidInput, match="network cannot be denied"):
+    only(monkeypatch, KernelSupport(3, namespaces=False, calls=False))
+    with pytest.raises(InvalidInput, match="cannot deny network access"):
         sandbox_for(Settings(agent_sandbox="workspace", agent_sandbox_network="deny"), tmp_path)
 
 
@@ -133,12 +133,12 @@ def test_doctor_says_what_can_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not there and not asked for is no fault; asked for and not there is one; what is not held is named."""
     wanted = Settings(agent_sandbox="workspace")
     only(monkeypatch, NONE)
-    assert checked(Settings())[0] is None
-    assert checked(wanted)[0] is False
-    only(monkeypatch, Holds(7, namespaces=True, calls=True))
-    assert checked(wanted) == (True, "Landlock 7, a filter of system calls, namespaces", "")
-    only(monkeypatch, Holds(2, namespaces=False, calls=True))
-    ok, detail, hint = checked(wanted)
+    assert check_sandbox(Settings())[0] is None
+    assert check_sandbox(wanted)[0] is False
+    only(monkeypatch, KernelSupport(7, namespaces=True, calls=True))
+    assert check_sandbox(wanted) == (True, "Landlock 7, a filter of system calls, namespaces", "")
+    only(monkeypatch, KernelSupport(2, namespaces=False, calls=True))
+    ok, detail, hint = check_sandbox(wanted)
     assert (ok, detail) == (True, "Landlock 2, a filter of system calls")
     assert "can be reached" in hint
     assert "cut short" in hint
@@ -149,7 +149,7 @@ def test_settings_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """Words that are no choice, and folders that are none, are refused by name."""
     with pytest.raises(InvalidInput, match=r"agent\.sandbox "):
         load({"agent_sandbox": "jail"})
-    only(monkeypatch, Holds(7, namespaces=False, calls=True))
+    only(monkeypatch, KernelSupport(7, namespaces=False, calls=True))
     extra = tmp_path / "my cache"
     extra.mkdir()
     given = Settings(agent_sandbox="workspace", agent_sandbox_folders=f"'{extra}'")
@@ -168,7 +168,7 @@ def test_the_store_the_settings_and_keys_are_protected(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "talk.db").touch()
     (tmp_path / "talk.db-wal").touch()
-    found = sandboxes.protected(Settings(store=str(tmp_path / "talk.db")))
+    found = sandboxes.list_protected(Settings(store=str(tmp_path / "talk.db")))
     for name in ("talk.db", "talk.db-wal", ".ssh", ".aws", ".netrc"):
         assert tmp_path / name in found
     assert sandboxes.permissions_file().parent in found
@@ -190,7 +190,7 @@ def test_places_are_walked_around(tmp_path: Path) -> None:
 
 def test_walking_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with more names than anybody waits for is an error with a hint, not a long wait."""
-    monkeypatch.setattr("backscroll.act.commands.sandbox_walk.MOST", 5)
+    monkeypatch.setattr("backscroll.agent.commands.sandbox_walk.MOST", 5)
     for number in range(6):
         (tmp_path / str(number)).touch()
     with pytest.raises(InvalidInput, match="more than 5 names"):
@@ -210,7 +210,7 @@ def test_walking_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_refusals_are_recognised(output: str, network: str, refused: bool, tmp_path: Path) -> None:
     """By what programs say, in both languages."""
-    assert Sandbox("workspace", network, tmp_path).refused(output) is refused
+    assert Sandbox("workspace", network, tmp_path).is_refusal(output) is refused
 
 
 def test_places_for_writing_do_not_lie_in_each_other(tmp_path: Path) -> None:

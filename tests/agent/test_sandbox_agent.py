@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.approval.approval import Rules
-from backscroll.act.loop.events import Called
-from backscroll.act.person import Decision, Proposal
-from tests.act.sandboxes import needs_landlock
-from tests.act.scripted_agent import Told, call, stage
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.loop.events import Called
+from backscroll.agent.person import Decision, Proposal
+from tests.agent.sandboxes import needs_landlock
+from tests.agent.scripted_agent import Told, call, stage
 
 SANDBOX: dict[str, Any] = {"agent_sandbox": "workspace"}
 
@@ -19,7 +19,7 @@ SANDBOX: dict[str, Any] = {"agent_sandbox": "workspace"}
 @pytest.fixture(autouse=True)
 def _no_temporary(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests' own folder is a temporary one."""
-    monkeypatch.setattr("backscroll.act.commands.sandbox._temporary", list[Path])
+    monkeypatch.setattr("backscroll.agent.commands.sandbox._temporary", list[Path])
 
 
 @needs_landlock

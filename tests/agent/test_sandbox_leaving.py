@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.commands.sandbox import Sandbox
-from backscroll.act.commands.sandbox_exit import left_behind
-from tests.act.sandboxes import needs_landlock
-from tests.act.workbench import bench
+from backscroll.agent.commands.sandbox import Sandbox
+from backscroll.agent.commands.sandbox_exit import left_behind
+from tests.agent.sandboxes import needs_landlock
+from tests.agent.workbench import bench
 
 
 def traps(root: Path) -> dict[str, str]:

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 
 import pytest
 
-from backscroll.act.arguments import checked
-from backscroll.act.schema import signature_of
-from backscroll.act.tool import ToolContext
+from backscroll.agent.arguments import check_arguments
+from backscroll.agent.schema import signature_of
+from backscroll.agent.tool import ToolContext
 from backscroll.errors import InvalidInput
 
 
@@ -133,7 +133,7 @@ def test_values_come_back_as_what_the_hints_promise() -> None:
         "either": {"x": 9},
         "pair": [1, "a"],
     }
-    values = read.values(checked(read.schema, given))
+    values = read.values(check_arguments(read.schema, given))
     assert values == {
         "colour": Colour.BLUE,
         "point": Point(3),

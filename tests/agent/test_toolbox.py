@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import Toolbox, tool
-from backscroll.act.tools import standard_tools
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import Toolbox, tool
+from backscroll.agent.tools import standard_tools
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.vocab.prompt import WIRES
-from tests.act.workbench import Bench, bench
+from tests.agent.workbench import Bench, bench
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_the_preview_of_a_function_names_its_arguments(at: Bench) -> None:
         ("parameters", [], "no JSON Schema"),
         ("parameters", {"type": "string"}, "schema of an object"),
         ("parameters", {"type": "object", "properties": {}, "required": ["x"]}, "requires 'x'"),
-        ("parameters", {"type": "object", "properties": {"x": {"default": {1, 2}}}}, "no JSON"),
+        ("parameters", {"type": "object", "properties": {"x": {"default": {1, 2}}}}, "not valid JSON"),
         ("run", None, "no method run"),
         ("preview", lambda: None, "preview does not take"),
     ],
@@ -172,12 +172,12 @@ def test_a_function_without_docstring_or_hints_is_refused() -> None:
 
 
 def test_what_is_no_tool_at_all_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="is no tool"):
+    with pytest.raises(InvalidInput, match="is not a tool"):
         Toolbox([3])  # type: ignore[list-item]
 
 
 def test_two_tools_of_one_name_are_refused() -> None:
-    with pytest.raises(Conflict, match="two tools called 'add'"):
+    with pytest.raises(Conflict, match="duplicate tool name 'add'"):
         Toolbox([add, add])
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.act.agent import Agent
-from backscroll.act.loop.warming import Warming
-from backscroll.llm.clients.preloading import preload, wire_of
+from backscroll.agent.agent import Agent
+from backscroll.agent.loop.warmup import AgentWarmup
+from backscroll.llm.clients.preload import preload, wire_of
 from backscroll.llm.providers import Provider, client_for
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
 
 
 def test_nothing_is_written_and_nobody_is_asked(tmp_path: Path):
@@ -30,7 +30,7 @@ def test_nothing_is_written_and_nobody_is_asked(tmp_path: Path):
             assert agent.run("hello").end == "answered"
             (root / "by_hand.txt").write_text("a person wrote this\n", encoding="utf-8")
             asked, head = len(server.asked), thread.head
-            warming = Warming(agent)
+            warming = AgentWarmup(agent)
             warming.run()
             assert warming.trouble == []
             assert (len(server.asked), thread.head) == (asked, head)
@@ -47,7 +47,7 @@ def test_trouble_is_kept_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytes
         def broken() -> None:
             raise ValueError("no such thing")
 
-        warming = Warming(agent)
+        warming = AgentWarmup(agent)
         monkeypatch.setattr(agent, "rehearse", broken)
         monkeypatch.setattr(warming, "_recall", lambda: done.append("recall"))
         warming.run()
@@ -59,10 +59,10 @@ def test_trouble_is_kept_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytes
 def test_it_is_over_when_it_is_closed(tmp_path: Path):
     """After `close` nothing is at work any more, and nothing begins again."""
     with backscroll.open(tmp_path / "a.db") as engine, Agent(engine.create("t"), root=tmp_path) as agent:
-        warming = Warming(agent)
+        warming = AgentWarmup(agent)
         warming.start()
         warming.close()
-        again = Warming(agent)
+        again = AgentWarmup(agent)
         again.close()
         again.start()
         again.wait()
@@ -75,7 +75,7 @@ def test_nothing_is_loaded_ahead_where_nothing_is_to_be_done_in_the_background(t
         backscroll.open(tmp_path / "a.db", background=False) as engine,
         Agent(engine.create("t"), root=tmp_path) as agent,
     ):
-        warming = Warming(agent)
+        warming = AgentWarmup(agent)
         warming.start()
         warming.wait()
         assert warming._thread is None
@@ -98,15 +98,15 @@ def test_a_first_answer_loads_no_large_package_any_more(tmp_path: Path, kind: st
 import sys
 from pathlib import Path
 import backscroll
-from backscroll.act.agent import Agent
-from backscroll.act.loop.warming import Warming
+from backscroll.agent.agent import Agent
+from backscroll.agent.loop.warmup import AgentWarmup
 from backscroll.llm.providers import Provider
 
 folder, url, kind = Path(sys.argv[1]), *sys.argv[2:]
 with backscroll.open(folder / "b.db", background=False) as engine:
     provider = Provider("here", kind=kind, base_url=url, model="gpt-5", tries=1)
     with Agent(engine.create("t"), provider=provider, root=folder) as agent:
-        Warming(agent).run()
+        AgentWarmup(agent).run()
         before = set(sys.modules)
         assert agent.run("What did we say about the cheese?").end == "answered"
         large = ("openai", "anthropic", "numpy", "tokenizers", "tiktoken", "genai_prices", "pydantic")

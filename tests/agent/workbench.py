@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
-from backscroll.act.loop.calls import call
-from backscroll.act.loop.stopping import Stop
-from backscroll.act.person import Decision, Judgement, Preview, Proposal
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import Toolbox
-from backscroll.act.tools import standard_tools
+from backscroll.agent.loop.calls import call
+from backscroll.agent.loop.stop_switch import Stop
+from backscroll.agent.person import Decision, Judgement, Preview, Proposal
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import Toolbox
+from backscroll.agent.tools import standard_tools
 from backscroll.engine.thread import Thread
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 

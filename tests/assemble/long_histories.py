@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.units import Unit, units_of
-from backscroll.assemble.view.view import Lens
+from backscroll.assemble.view.view import RenderContext
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role, checked_role
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -33,9 +33,9 @@ def count(text: str) -> int:
     return (len(text) + 2) // 3
 
 
-def lens() -> Lens:
+def lens() -> RenderContext:
     """A lens that remembers what it rendered."""
-    return Lens(Meter(count), memo={})
+    return RenderContext(Meter(count), memo={})
 
 
 def ref(number: int) -> Ref:

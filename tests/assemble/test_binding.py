@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.assemble.validity.between import Sent
-from backscroll.assemble.validity.binding import check_binding, check_growth
+from backscroll.assemble.validity.binding import Sent, check_binding, check_growth
 from backscroll.assemble.validity.models import binds_thinking
 
 MODEL = "claude-opus-5-5"

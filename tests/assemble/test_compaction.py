@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction.compaction import Compaction, IndexedString, Note
+from backscroll.assemble.compaction.compaction import Compaction, CompactionNote, IndexedString
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.prompt import Level
@@ -25,7 +25,7 @@ compactions = st.builds(
     start=st.none() | refs,
     levels=st.dictionaries(refs, st.sampled_from(Level), max_size=6),
     keeps=st.dictionaries(refs, st.lists(ranges, max_size=4).map(tuple), max_size=6),
-    notes=st.lists(st.builds(Note, st.text(), refs, refs), max_size=6).map(tuple),
+    notes=st.lists(st.builds(CompactionNote, st.text(), refs, refs), max_size=6).map(tuple),
     cuts=st.lists(refs, max_size=4).map(tuple),
     reason=st.sampled_from(["must", "pays", "free", "asked"]),
     before=st.integers(0, 10**9),

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.act.approval.approval import Rules
+from backscroll.agent.approval.approval import Rules
 from backscroll.assemble.view.excerpt import excerpt, shown_bytes, shown_parts, size_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
-from tests.act.scripted_agent import KINDS, call, stage
+from tests.agent.scripted_agent import KINDS, call, stage
 
 HANDLE = "[bs:7]"
 _OVERHEAD = 400  # bytes of the words around an excerpt

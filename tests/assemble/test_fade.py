@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.assemble.compaction.fade import Chooser, Source
 from backscroll.assemble.compaction.notes import worth
-from backscroll.assemble.compaction.trail import Trail, Use, strings_in_text
+from backscroll.assemble.compaction.retention import PieceSelector, RetentionUnit
+from backscroll.assemble.compaction.trail import StringUse, Trail, strings_in_text
 from backscroll.assemble.compaction.weights import weights
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.pieces import Slots
@@ -40,9 +40,9 @@ def test_a_long_run_of_capitals_is_gone_through_once() -> None:
 
 def test_what_was_spoken_of_lately_is_worth_more() -> None:
     """Use by the dialogue and recency raise the worth; age and mere listing in a result lower it."""
-    told = Use(ref(1), 10, -1.7, told=1)
-    said = Use(ref(1), 10, -1.7, words=1, told=1)
-    often = Use(ref(1), 10, -1.7, words=4, arguments=3, told=1)
+    told = StringUse(ref(1), 10, -1.7, told=1)
+    said = StringUse(ref(1), 10, -1.7, words=1, told=1)
+    often = StringUse(ref(1), 10, -1.7, words=4, arguments=3, told=1)
     assert worth(told, 12) < worth(said, 12) < worth(often, 12) < 1
     assert worth(often, 60) < worth(often, 12)
 
@@ -70,7 +70,7 @@ def test_the_row_that_was_talked_about_is_kept() -> None:
     """Of a fresh result that is too long, the rows stay that have to do with what was talked about."""
     trail = Trail(Meter(count), Slots()).extend(units(session()))
     _, result = trail.seen[1].leaves
-    kept = Chooser(trail, set(), set()).fresh([result], 400)
+    kept = PieceSelector(trail, set(), set()).fresh([result], 400)
     numbers = [n for a, b in kept[result.message.revision] for n in range(a, b)]
     assert 17 in numbers
     assert 0 in numbers
@@ -82,14 +82,14 @@ def test_what_is_shown_already_is_not_chosen_again() -> None:
     """Neither as a note nor as a piece."""
     trail = Trail(Meter(count), Slots()).extend(units(session()))
     shown = {"user_017", "629-XQ"}
-    kept = Chooser(trail, shown, set()).choose([Source(trail.seen[1])], 200, 200)
+    kept = PieceSelector(trail, shown, set()).choose([RetentionUnit(trail.seen[1])], 200, 200)
     assert not shown & set(kept.notes)
 
 
 def test_what_faded_before_does_not_come_back() -> None:
     """Only the pieces that an earlier compaction left may be kept by the next."""
     trail = Trail(Meter(count), Slots()).extend(units(session()))
-    kept = Chooser(trail, set(), set()).choose([Source(trail.seen[1], {ref(3): {4, 5}})], 500, 0)
+    kept = PieceSelector(trail, set(), set()).choose([RetentionUnit(trail.seen[1], {ref(3): {4, 5}})], 500, 0)
     assert {n for ranges in kept.keeps.values() for a, b in ranges for n in range(a, b)} <= {4, 5}
 
 
@@ -98,8 +98,8 @@ def test_notes_keep_to_their_room_and_hold_nothing_twice() -> None:
     trail = Trail(Meter(count), Slots()).extend(
         units([message(1, "user", Text("open src/app/main_page.py and main_page.py and x_1 y_22"))])
     )
-    kept = Chooser(trail, set(), set()).choose([], 100, 100, [Source(trail.seen[0])])
+    kept = PieceSelector(trail, set(), set()).choose([], 100, 100, [RetentionUnit(trail.seen[0])])
     assert len(kept.notes) == len(set(kept.notes))
     for at, note in enumerate(kept.notes):
         assert not any(note in earlier for earlier in kept.notes[:at])
-    assert Chooser(trail, set(), set()).choose([], 1, 1, [Source(trail.seen[0])]).notes == ()
+    assert PieceSelector(trail, set(), set()).choose([], 1, 1, [RetentionUnit(trail.seen[0])]).notes == ()

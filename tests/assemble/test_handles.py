@@ -68,9 +68,9 @@ def test_sentences_about_handles_go(language: str) -> None:
     assert IN_TEXT.search(text) is None
     assert text.endswith({"en": "901 lines.]", "zh": "901 行。]"}[language])
 
-    from backscroll.derive.operations import _said as said_of_operations
+    from backscroll.derive.operations import _translate as said_of_operations
+    from backscroll.engine.inputs.inputs import _NOTES
     from backscroll.engine.prompts.composer import _TITLES
-    from backscroll.engine.prompts.sheet.sheet import _NOTES
 
     told = [
         _TITLES[language]["far"],

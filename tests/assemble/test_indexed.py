@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.assemble.compaction.compaction import IndexedString
-from backscroll.assemble.compaction.fade import Chooser, Source
-from backscroll.assemble.compaction.indexed import remember
 from backscroll.assemble.compaction.notes import worth
+from backscroll.assemble.compaction.read_index import remember
+from backscroll.assemble.compaction.retention import PieceSelector, RetentionUnit
 from backscroll.assemble.compaction.trail import Trail, parts_of_strings
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.pieces import Slots
@@ -67,11 +67,11 @@ def test_notes_are_chosen_from_the_index() -> None:
     """A string that was read before the window and is not shown comes back as a note, and names where it was read."""
     entry = IndexedString("billing_gateway_token", ref(3), 4, 0, 0, 1, 3)
     trail = trail_of([message(9, "user", Text("Go on."))], (entry,))
-    sources = [Source(seen) for seen in trail.seen]
-    assert "billing_gateway_token" in Chooser(trail, set(), set()).choose(sources, 100, 80).notes
+    sources = [RetentionUnit(seen) for seen in trail.seen]
+    assert "billing_gateway_token" in PieceSelector(trail, set(), set()).choose(sources, 100, 80).notes
     assert trail.uses["billing_gateway_token"].revision == ref(3)
     shown = {"config.billing_gateway_token"}
-    assert Chooser(trail, shown, set()).choose(sources, 100, 80).notes == ()
+    assert PieceSelector(trail, shown, set()).choose(sources, 100, 80).notes == ()
 
 
 def test_a_string_among_few_is_worth_more_than_one_among_many() -> None:

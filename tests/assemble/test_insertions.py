@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from backscroll.assemble.validity import check
 from backscroll.assemble.validity.draft import NO_REPLY
-from backscroll.assemble.wires import Rendered, render
+from backscroll.assemble.wires import RenderedPrompt, render
 from backscroll.assemble.wires.insertion import TOOL, words_of_insertion
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Role
@@ -38,7 +38,7 @@ def task(words: str = "- [ ] step one", section: Section = Section.TASK) -> Bloc
     return block("user", words, section=section)
 
 
-def sent(wire: Wire, *blocks: Block, tools: bool = True, **more: Any) -> Rendered:
+def sent(wire: Wire, *blocks: Block, tools: bool = True, **more: Any) -> RenderedPrompt:
     out = render(blocks, wire, tools=[TOOLS[wire]] if tools else [], **{"model": MODELS[wire], **more})
     assert check(out.messages, wire, system=out.system, tools=out.tools, model=MODELS[wire]) == []
     return out

@@ -15,8 +15,8 @@ from backscroll.assemble.compaction.marks import (
     Prices,
     aim,
     cap,
+    compute_full_budget,
     decide,
-    filled,
     fits_whole,
     marks,
 )
@@ -89,7 +89,7 @@ def test_the_past_makes_room_for_what_is_fresh(budget: int, fixed: int, fresh: i
     """Where it fits whole, the aim is within what may be filled, and something is left for the past."""
     target = aim(budget, fixed, fresh=fresh, whole=fits_whole(budget, fixed, fresh))
     if fits_whole(budget, fixed, fresh):
-        assert fixed + fresh <= target <= filled(budget) <= MUST * budget
+        assert fixed + fresh <= target <= compute_full_budget(budget) <= MUST * budget
     else:
         assert target == aim(budget, fixed) + fresh
 

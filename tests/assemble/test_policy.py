@@ -7,11 +7,11 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction.compaction import Compaction, Note
+from backscroll.assemble.compaction.compaction import Compaction, CompactionNote
 from backscroll.assemble.compaction.marks import Prices
-from backscroll.assemble.compaction.policy import Plan, compact, preview, trim
+from backscroll.assemble.compaction.policy import CompactionRoom, compact, preview, trim
 from backscroll.assemble.compaction.trail import Trail
-from backscroll.assemble.view.view import protected, view
+from backscroll.assemble.view.view import find_protected_units, view
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult
@@ -65,7 +65,7 @@ def test_what_is_protected_stays_to_the_letter(history: list[Message], target: i
     mine = units(history)
     made = compact(mine, None, lens(), target=target)
     shown = {b.message: b.parts for b in view(mine, made, lens())}
-    safe = protected(mine)
+    safe = find_protected_units(mine)
     for unit in mine:
         if unit.id in safe:
             assert all(shown[m.id] == m.parts for m in unit.messages)
@@ -135,7 +135,7 @@ def test_an_unchanged_front_is_not_written_anew() -> None:
     first = compact(units(history), None, eye, target=6000)
     assert first is not None
     mine = units(session(40))
-    second = compact(mine, first, eye, target=7000, plan=Plan(front=0.9))
+    second = compact(mine, first, eye, target=7000, plan=CompactionRoom(front=0.9))
     assert second is not None
     old, new = spoken(view(units(history), first, eye)), spoken(view(mine, second, eye))
     same = next(n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
@@ -256,7 +256,7 @@ def test_units_that_are_gone_have_a_start_behind_them() -> None:
 def test_a_message_that_is_no_longer_live_leaves_no_notes() -> None:
     """Notes whose revision was deleted or replaced are not shown; others are."""
     mine, eye = units(session(4)), lens()
-    notes = (Note("order_77", ref(4), mine[3].id), Note("发票 2041", ref(6), mine[3].id))
+    notes = (CompactionNote("order_77", ref(4), mine[3].id), CompactionNote("发票 2041", ref(6), mine[3].id))
     made = Compaction(upto=mine[-1].last, levels={mine[2].id: Level.GIST}, notes=notes)
 
     def text(dead: set[Ref]) -> str:
@@ -285,9 +285,9 @@ def test_notes_from_before_the_window_are_carried_on() -> None:
     """When everything is chosen anew, notes whose text is not among the units any more stay, unless their source is dead."""
     eye, gone = lens(), ref(90_001)
     mine = units(session(30))
-    note = Note("合同 7731-B", gone, mine[4].id)
+    note = CompactionNote("合同 7731-B", gone, mine[4].id)
     first = Compaction(upto=mine[4].last, levels={mine[3].id: Level.GIST}, notes=(note,), cuts=(mine[4].id,))
-    plan = Plan(front=0.0)
+    plan = CompactionRoom(front=0.0)
     kept = compact(mine, first, eye, target=6000, plan=plan)
     dropped = compact(mine, first, eye, target=6000, plan=plan, dead={gone})
     assert kept is not None

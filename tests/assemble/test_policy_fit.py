@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from backscroll.assemble.compaction.last_resort import FLOOR, cut_block, fit_last, middle_cut, minimum_of
 from backscroll.assemble.compaction.policy import compact
 from backscroll.assemble.view.meter import Meter
-from backscroll.assemble.view.view import held, view
+from backscroll.assemble.view.view import find_held_messages, view
 from backscroll.errors import BudgetTooSmall, InvalidInput
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Reasoning, Text, ToolCall, ToolResult
@@ -26,7 +26,7 @@ def test_any_history_fits_any_budget_above_the_minimum(
 ) -> None:
     """Within budget by a count of what is really there, pairs whole, protected present, the same bytes each time."""
     mine, eye = units(history), lens()
-    safe = held(mine)
+    safe = find_held_messages(mine)
     made = compact(mine, None, eye, target=800) if first else None
     blocks = view(mine, made, eye)
     budget = minimum_of(blocks, safe, METER) + more
@@ -43,7 +43,7 @@ def test_any_history_fits_any_budget_above_the_minimum(
 def test_below_the_minimum_the_error_names_it(history: list[Message]) -> None:
     """One token less than what is protected is refused, with the number that would do."""
     mine, eye = units(history), lens()
-    safe, blocks = held(mine), view(mine, None, eye)
+    safe, blocks = find_held_messages(mine), view(mine, None, eye)
     least = minimum_of(blocks, safe, METER)
     with pytest.raises(BudgetTooSmall, match=str(least)) as caught:
         fit_last(blocks, least - 1, METER, safe)
@@ -61,7 +61,7 @@ def test_a_giant_result_is_cut_in_the_middle_and_names_its_handle() -> None:
         message(3, "tool", ToolResult("a", (Text(giant),))),
     ]
     mine = units(history)
-    fitted = fit_last(view(mine, None, lens()), 600, METER, held(mine))
+    fitted = fit_last(view(mine, None, lens()), 600, METER, find_held_messages(mine))
     assert tokens(fitted) <= 600
     assert [b.parts for b in fitted[:2]] == [m.parts for m in history[:2]]
     text = str(fitted[2].parts)
@@ -87,7 +87,7 @@ def test_the_newest_step_is_there_with_all_of_its_results(sizes: list[int], past
     budget = (
         METER.message(history[0]) + max(smallest, METER.message(newest.messages[0])) + 60 * len(sizes) + more
     )
-    fitted = fit_last(blocks, budget, METER, held(mine))
+    fitted = fit_last(blocks, budget, METER, find_held_messages(mine))
     assert tokens(fitted) <= budget
     told = {p.call_id for b in fitted for p in b.parts if isinstance(p, ToolResult)}
     assert told == {call.id for call in calls}
@@ -97,7 +97,7 @@ def test_what_had_to_go_is_named_in_a_line() -> None:
     """Where the oldest are left out, one line says by which handle they are found."""
     history = [message(n, "user" if n % 2 else "assistant", Text("words " * 40)) for n in range(1, 42)]
     mine = units(history)
-    fitted = fit_last(view(mine, None, lens()), 700, METER, held(mine))
+    fitted = fit_last(view(mine, None, lens()), 700, METER, find_held_messages(mine))
     gone = [b for b in fitted if b.reason == "gone"]
     assert len(gone) == 1
     assert gone[0].text.startswith("… [bs:1-")

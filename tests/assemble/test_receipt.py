@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from backscroll.assemble.receipt import (
     FULL,
     NEAR,
-    Item,
     Money,
     Receipt,
+    ReceiptItem,
     compare,
     item_of,
     mark_of,
@@ -32,9 +32,9 @@ THREAD = "a" * 32
 LETTERS = st.text("abc", max_size=8)
 
 
-def item(mark: str, section: str = "recent", tokens: int = 10, **more: Any) -> Item:
+def item(mark: str, section: str = "recent", tokens: int = 10, **more: Any) -> ReceiptItem:
     facts = {"role": "user", "level": "verbatim", "reason": "recent", "handle": "[bs:3]", **more}
-    return Item(section=section, tokens=tokens, mark=mark, **facts)
+    return ReceiptItem(section=section, tokens=tokens, mark=mark, **facts)
 
 
 def receipt(marks: str = "", **more: Any) -> Receipt:

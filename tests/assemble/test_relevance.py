@@ -44,11 +44,15 @@ def test_forms_of_a_word_are_the_same_word() -> None:
     assert relevance("fix the parsers", ["a parser was fixed"]) > 0.4
 
 
-@given(st.text(max_size=80), st.lists(st.text(max_size=80), max_size=4))
-def test_a_share_is_a_share(task: str, texts: list[str]) -> None:
-    """Between 0 and 1 for any text in any script, and more text never makes less of it than nothing."""
-    assert 0.0 <= relevance(task, texts) <= 1.0
-    assert relevance(task, texts) == relevance(task, texts)
+@given(st.text(max_size=80), st.lists(st.text(max_size=80), max_size=4), st.text(max_size=80))
+def test_a_share_is_a_share(task: str, texts: list[str], more: str) -> None:
+    """Between 0 and 1 in any script; more text never makes it less, the order is nothing, and the task itself makes it whole."""
+    share = relevance(task, texts)
+    assert 0.0 <= share <= 1.0
+    assert relevance(task, texts[::-1]) == share
+    assert relevance(task, [*texts, more]) >= share
+    assert relevance(task, [*texts, task]) == relevance(task, [task])
+    assert relevance(task, [task]) in (0.0, 1.0)
 
 
 @given(st.lists(st.sampled_from(["harbour", "zone", "tide", "8443"]), min_size=1, max_size=4))

@@ -59,7 +59,10 @@ def test_a_mended_request_keeps_its_other_fields() -> None:
         "tools": [],
     }
     found = request_of({"custom_id": "1", "body": body})
-    assert found.with_prompt(found.repaired()) == {"custom_id": "1", "body": {**body, "messages": [USER]}}
+    assert found.with_prompt(found.repair_prompt()) == {
+        "custom_id": "1",
+        "body": {**body, "messages": [USER]},
+    }
 
 
 def test_a_right_request_stays_as_it_is() -> None:
@@ -71,19 +74,19 @@ def test_a_right_request_stays_as_it_is() -> None:
     ):
         found = request_of(body)
         assert found.flaws() == []
-        assert found.with_prompt(found.repaired()) == body
+        assert found.with_prompt(found.repair_prompt()) == body
 
 
 def test_system_and_options_are_mended_with_it() -> None:
     """An empty system prompt goes, a leading system message joins it, an option that does not fit is left out."""
     empty = request_of({"system": " ", "messages": [USER]})
-    assert empty.with_prompt(empty.repaired()) == {"messages": [USER]}
+    assert empty.with_prompt(empty.repair_prompt()) == {"messages": [USER]}
     led = request_of(
         {"model": "claude-opus-4-6", "messages": [{"role": "system", "content": "s"}, USER]}, "anthropic"
     )
-    assert led.with_prompt(led.repaired())["system"] == [{"type": "text", "text": "s"}]
+    assert led.with_prompt(led.repair_prompt())["system"] == [{"type": "text", "text": "s"}]
     both = request_of({"input": "hi", "instructions": "s", "previous_response_id": "r", "conversation": "c"})
-    assert both.with_prompt(both.repaired()) == {
+    assert both.with_prompt(both.repair_prompt()) == {
         "input": [USER],
         "instructions": "s",
         "previous_response_id": "r",

@@ -12,8 +12,10 @@ import pytest
 
 from backscroll import Wire
 from backscroll.assemble.validity import check, repair, rules
-from backscroll.assemble.validity.between import (
-    Sent,
+from backscroll.assemble.validity.binding import Sent
+from backscroll.errors import InvalidInput
+from backscroll.vocab.prompt import WIRES
+from tests.assemble.prompt_pairs import (
     check_budget,
     check_change,
     check_compacted,
@@ -21,8 +23,6 @@ from backscroll.assemble.validity.between import (
     check_fork,
     prompt_size,
 )
-from backscroll.errors import InvalidInput
-from backscroll.vocab.prompt import WIRES
 from tests.assemble.wire_oracle import judge
 
 CHAT, RESPONSES, ANTHROPIC = WIRES
@@ -421,12 +421,12 @@ def test_changes_say_what_was_done_and_where() -> None:
 
 
 def test_bad_arguments_get_a_clear_error() -> None:
-    """Unknown wires, something that is no list, and values that are no JSON are refused with a hint."""
+    """Unknown wires, a value that is not a list, and values that are not JSON are refused with a hint."""
     with pytest.raises(InvalidInput, match="unknown wire"):
         check([], "telegraph")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="list"):
         repair({"messages": []}, "openai-chat")
-    with pytest.raises(InvalidInput, match="no JSON value") as caught:
+    with pytest.raises(InvalidInput, match="not a JSON value") as caught:
         repair([user(object())], "openai-chat")
     assert caught.value.hint
     deep: Any = "x"

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 
-from backscroll.assemble.compaction.compaction import Compaction, Note
-from backscroll.assemble.view.view import CONDENSED, protected, view
+from backscroll.assemble.compaction.compaction import Compaction, CompactionNote
+from backscroll.assemble.view.view import CONDENSED, find_protected_units, view
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Level, Section
@@ -76,7 +76,7 @@ def test_gists_that_follow_each_other_are_one_block() -> None:
         upto=ref(8),
         levels=dict.fromkeys((ref(3), ref(5), ref(7)), Level.GIST),
         keeps={ref(4): ((5, 6),)},
-        notes=(Note("src/b.py", ref(4), ref(8)), Note("订单 77", ref(2), ref(8))),
+        notes=(CompactionNote("src/b.py", ref(4), ref(8)), CompactionNote("订单 77", ref(2), ref(8))),
     )
     blocks = view(mine, made, lens())
     assert [b.reason for b in blocks] == ["system", "kept", "gist", "latest"]
@@ -135,7 +135,9 @@ def test_the_latest_user_message_is_shown_even_where_an_older_one_has_become_it(
 
 def test_notes_stand_where_their_unit_was_though_it_is_deleted() -> None:
     """Notes are not lost with the unit before which they stood."""
-    made = Compaction(upto=ref(8), levels={ref(3): Level.GIST}, notes=(Note("k_1", ref(4), ref(5)),))
+    made = Compaction(
+        upto=ref(8), levels={ref(3): Level.GIST}, notes=(CompactionNote("k_1", ref(4), ref(5)),)
+    )
     rest = [m for m in dialogue() if m.id not in {ref(5), ref(6)}]
     assert "Notes from earlier: k_1" in view(units(rest), made, lens())[2].text
 
@@ -151,4 +153,4 @@ def test_a_message_that_was_inserted_later_is_verbatim() -> None:
 def test_reasons_for_protection() -> None:
     """Each protected unit says why."""
     history = [*dialogue(), message(9, "assistant", ToolCall("z", "ask", {}))]
-    assert protected(units(history)) == {ref(1): "system", ref(8): "latest", ref(9): "unanswered"}
+    assert find_protected_units(units(history)) == {ref(1): "system", ref(8): "latest", ref(9): "unanswered"}

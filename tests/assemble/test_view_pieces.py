@@ -5,7 +5,14 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.view.pieces import LONG, joined, kept, pieces_of, shortened, slots_of
+from backscroll.assemble.view.pieces import (
+    LONG,
+    merge_ranges,
+    pieces_of,
+    render_kept,
+    shorten_arguments,
+    slots_of,
+)
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.assemble.long_histories import LINES, message
 
@@ -27,17 +34,19 @@ def test_what_is_kept_stands_to_the_letter(text: str, numbers: set[int]) -> None
     """Every kept piece is found in what is shown, in order."""
     (slot,) = slots_of(message(1, "user", Text(text)))
     inside = sorted(n for n in numbers if n < len(slot.pieces))
-    shown = kept(slot, joined(inside))
+    shown = render_kept(slot, merge_ranges(inside))
     at = 0
     for number in inside:
         piece = slot.pieces[number].rstrip("\n")
-        at = shown.index(piece, at)
+        found = shown.find(piece, at)
+        assert found >= at, f"piece {number} is not shown"
+        at = found + len(piece)
 
 
 def test_numbers_as_ranges() -> None:
     """Neighbours become one range."""
-    assert joined([1, 2, 3, 7, 9, 10]) == ((1, 4), (7, 8), (9, 11))
-    assert joined([]) == ()
+    assert merge_ranges([1, 2, 3, 7, 9, 10]) == ((1, 4), (7, 8), (9, 11))
+    assert merge_ranges([]) == ()
 
 
 def test_all_that_has_words_is_numbered_in_one_walk() -> None:
@@ -62,17 +71,17 @@ def test_arguments_are_shortened_in_their_own_shape() -> None:
         '{"path": "a.py", "text": "' + long.replace("\n", "\\n") + '"}',
     ):
         call = ToolCall("c", "write", arguments)
-        short = shortened(call, slots_of(message(1, "assistant", call)), ())
+        short = shorten_arguments(call, slots_of(message(1, "assistant", call)), ())
         assert type(short) is type(arguments)
         assert "a.py" in str(short)
         assert len(str(short)) < 250
     broken = ToolCall("c", "write", '{"path": "a.py", "text": "' + long)
-    assert str(shortened(broken, slots_of(message(1, "assistant", broken)), ())).startswith('{"cut":')
+    assert str(shorten_arguments(broken, slots_of(message(1, "assistant", broken)), ())).startswith('{"cut":')
 
 
 def test_kept_lines_of_an_argument_stand_in_it() -> None:
     """Of a long argument the chosen lines are left."""
     value = "\n".join(f"line number {i} of the new file" for i in range(50))
     call = ToolCall("c", "write", {"text": value})
-    short = shortened(call, slots_of(message(1, "assistant", call)), ((7, 9),))
+    short = shorten_arguments(call, slots_of(message(1, "assistant", call)), ((7, 9),))
     assert short == {"text": "line number 7 of the new file\nline number 8 of the new file\n…"}

@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll import Wire
 from backscroll.assemble.validity import check
-from backscroll.assemble.validity.between import Sent, check_change
+from backscroll.assemble.validity.binding import Sent
 from backscroll.assemble.wires import Breakpoint, render
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Role
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import WIRES, Block, Section
+from tests.assemble.prompt_pairs import check_change
 from tests.assemble.wire_oracle import judge
 
 CHAT, RESPONSES, ANTHROPIC = WIRES
@@ -294,7 +295,7 @@ def test_anthropic_gets_four_marks_at_most() -> None:
     out = render(long_history(40), ANTHROPIC)
     assert 2 <= len(out.breakpoints) <= 4
     assert out.breakpoints[0] == Breakpoint("system", 0, 0)
-    marked = out.marked()
+    marked = out.add_cache_marks()
     assert check(marked.messages, ANTHROPIC, system=marked.system) == []
     assert marked.messages[-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
     assert "cache_control" not in json.dumps(out.messages)
@@ -320,14 +321,14 @@ def test_the_cache_is_found_again_at_every_call(steps: list[int], summarised: bo
         blocks.append(block("assistant", "next", *(ToolCall(id, "ls", {}) for id in ids)))
         blocks.append(block("tool", *(ToolResult(id, (Text("out"),)) for id in ids)))
         blocks += [inserted(f"step {number}")]
-        out = render(blocks, ANTHROPIC).marked()
+        out = render(blocks, ANTHROPIC).add_cache_marks()
         now = Sent(out.messages, ANTHROPIC, out.system)
         assert before is None or check_change(before, now) == []
         before = now
 
 
 def test_tools_are_marked_where_there_is_no_system_prompt() -> None:
-    out = render([block("user", "a")], ANTHROPIC, tools=[{"name": "ls"}, {"name": "cat"}]).marked()
+    out = render([block("user", "a")], ANTHROPIC, tools=[{"name": "ls"}, {"name": "cat"}]).add_cache_marks()
     assert out.tools == [{"name": "ls"}, {"name": "cat", "cache_control": {"type": "ephemeral"}}]
 
 
@@ -337,8 +338,8 @@ def test_openai_gets_cache_points_only_where_told() -> None:
     assert render(long_history(9), CHAT, model="gpt-4.1", explicit_cache=True).breakpoints == ()
     out = render(long_history(9), CHAT, model="gpt-5.6", explicit_cache=True)
     assert 1 <= len(out.breakpoints) <= 4
-    assert check(out.marked().messages, CHAT, model="gpt-5.6") == []
-    assert "prompt_cache_breakpoint" in json.dumps(out.marked().messages)
+    assert check(out.add_cache_marks().messages, CHAT, model="gpt-5.6") == []
+    assert "prompt_cache_breakpoint" in json.dumps(out.add_cache_marks().messages)
 
 
 def test_the_cache_key_belongs_to_the_thread() -> None:
@@ -404,7 +405,7 @@ def test_any_history_gives_a_valid_prompt(
 ) -> None:
     """Parallel calls, lost results, pictures, thinking, nothing at all: no flaw on any wire, with marks and without."""
     out = render([*history, *after], wire, tools=tools, blobs=BLOBS.get, model=model, same_model=same)
-    for form in (out, out.marked()):
+    for form in (out, out.add_cache_marks()):
         assert [
             (f.rule.id, f.where) for f in check(form.messages, wire, system=form.system, tools=form.tools)
         ] == []
@@ -458,7 +459,7 @@ def test_real_histories_are_valid_on_every_wire(tmp_path: Path) -> None:
             for wire in WIRES:
                 for same in (True, False):
                     out = render(blocks, wire, blobs=store.blob, same_model=same)
-                    form = out.marked()
+                    form = out.add_cache_marks()
                     assert check(form.messages, wire, system=form.system) == [], (info.title, wire)
                     judge(out.messages, wire, out.system)
             seen += 1

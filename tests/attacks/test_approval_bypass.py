@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.approval.approval import Rules
-from backscroll.act.person import Preview, Proposal
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.person import Preview, Proposal
 
 
 def verdict(line: str, tmp_path: Path, mode: str = "ask", **rules: Any) -> bool | None:

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.approval.approval import Rules
-from backscroll.act.commands.commands import _Kept, run
-from backscroll.act.loop.acting import cut_off
-from backscroll.act.loop.events import Called as Ran
-from backscroll.act.loop.events import Finished, Noted, Output
-from backscroll.act.loop.step import MOST_CALLS
-from backscroll.act.tool import ToolContext
-from backscroll.act.toolbox import tool
-from backscroll.engine.models.costs import spending, summed
-from backscroll.llm.scripted import Line
-from backscroll.llm.scripted.scenario import Called
-from tests.act.scripted_agent import KINDS, call, stage
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.commands.commands import _OutputEnds, run
+from backscroll.agent.loop.events import Called as Ran
+from backscroll.agent.loop.events import Finished, Noted, Output
+from backscroll.agent.loop.execution import cut_off
+from backscroll.agent.loop.step import MOST_CALLS
+from backscroll.agent.tool import ToolContext
+from backscroll.agent.toolbox import tool
+from backscroll.engine.budget.costs import spending, sum_costs
+from backscroll.testing import Line
+from backscroll.testing.scenario import ScriptedCall
+from tests.agent.scripted_agent import KINDS, call, stage
 
 _threads: list[int] = []
 
@@ -46,7 +46,7 @@ def chatter(context: ToolContext) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_ten_thousand_calls_in_one_reply(tmp_path: Path, kind: str) -> None:
-    calls = tuple(Called("peek", {"number": n}) for n in range(10_000))
+    calls = tuple(ScriptedCall("peek", {"number": n}) for n in range(10_000))
     line = Line(text="Looking everywhere.", calls=calls, times=1, chunk=2000)
     scenario: dict[str, Any] = {"max_output": 10_000_000}
     settings = {"prices": str(_wide(tmp_path))}
@@ -116,7 +116,7 @@ def test_absurd_usage_is_told_and_counted_here(tmp_path: Path, kind: str, figure
         assert isinstance(end, Finished)
         assert (end.end, end.text) == ("answered", "fine")
         assert [h.kind for h in told if isinstance(h, Noted)] == ["usage"]
-        total = summed(spending(on.engine, thread=on.thread))
+        total = sum_costs(spending(on.engine, thread=on.thread))
         assert 0 < total.input < 10_000
         assert 0 < total.output < 100
 
@@ -132,12 +132,12 @@ def test_a_command_that_never_stops_printing(tmp_path: Path) -> None:
 
 
 def test_a_flood_of_single_bytes_takes_what_it_holds() -> None:
-    kept = _Kept(200_000)
+    kept = _OutputEnds(200_000)
     for _ in range(400_000):
         kept.add(b"x")
     assert kept.total == 400_000
     assert len(kept.tail) <= 4
-    text, _, gone = kept.told()
+    text, _, gone = kept.render_output()
     assert gone >= 200_000
     assert text.count("x") <= 200_100
 

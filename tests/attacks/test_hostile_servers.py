@@ -12,18 +12,18 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from backscroll.act.loop.events import Finished, Noted
-from backscroll.act.mcp.client import connect
-from backscroll.act.mcp.servers import Server
-from backscroll.act.toolbox import Toolbox
-from tests.act.scripted_agent import call, lines, stage
-from tests.act.workbench import bench
+from backscroll.agent.loop.events import Finished, Noted
+from backscroll.agent.mcp.client import connect
+from backscroll.agent.mcp.servers import McpServer
+from backscroll.agent.toolbox import Toolbox
+from tests.agent.scripted_agent import call, lines, stage
+from tests.agent.workbench import bench
 
-PROGRAM = str(Path(__file__).parents[1] / "act" / "hostile_server.py")
+PROGRAM = str(Path(__file__).parents[1] / "agent" / "hostile_server.py")
 
 
-def hostile(mode: str, *more: str, seconds: float = 20.0) -> Server:
-    return Server(mode.replace("_", "-"), sys.executable, (PROGRAM, mode, *more), seconds=seconds)
+def hostile(mode: str, *more: str, seconds: float = 20.0) -> McpServer:
+    return McpServer(mode.replace("_", "-"), sys.executable, (PROGRAM, mode, *more), seconds=seconds)
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +124,7 @@ def test_what_a_server_answers_to_a_call_ends_nothing(tmp_path: Path, mode: str)
 
 
 def test_a_slow_server_keeps_nobody_waiting_and_joins_later(tmp_path: Path) -> None:
-    slow = Server(
+    slow = McpServer(
         "slow",
         "sh",
         ("-c", f"while [ ! -e go ]; do sleep 0.05; done; exec {sys.executable} {PROGRAM} fine"),

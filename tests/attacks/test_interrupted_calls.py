@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from backscroll.act.loop.acting import Hands
-from backscroll.act.loop.events import Calling, Output
+from backscroll.agent.loop.events import Calling, Output
+from backscroll.agent.loop.execution import RunContext
 from backscroll.vocab.part import Text, ToolResult
-from tests.act.scripted_agent import call, stage
+from tests.agent.scripted_agent import call, stage
 
 
 def _results(thread: Any) -> dict[str, str]:
@@ -49,22 +49,22 @@ def test_a_command_that_ran_is_never_told_as_not_run(tmp_path: Path) -> None:
         assert _causes(on) == ["tool"]
 
 
-@pytest.mark.parametrize("moment", ["_changed", "_answered"])
+@pytest.mark.parametrize("moment", ["_record_change", "_answer_call"])
 def test_an_interrupt_after_a_command_keeps_its_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """Ctrl-C between the end of a command and its record: the record still says what came of it, once."""
-    real = getattr(Hands, moment)
+    real = getattr(RunContext, moment)
     struck: list[bool] = []
 
-    def once(self: Hands, *given: Any) -> Any:
+    def once(self: RunContext, *given: Any) -> Any:
         if not struck:
             struck.append(True)
             raise KeyboardInterrupt
         return real(self, *given)
 
     with stage(tmp_path, call("run_command", command="echo it-ran; echo x > made.txt"), "ok") as on:
-        monkeypatch.setattr(Hands, moment, once)
+        monkeypatch.setattr(RunContext, moment, once)
         seen = on.say("go")
         assert seen[-1].end == "stopped"  # type: ignore[union-attr]
         told = list(_results(on.thread).values())
@@ -79,11 +79,11 @@ def test_an_interrupt_before_a_command_begins_says_that_it_was_not_run(
 ) -> None:
     """Ctrl-C while the folder is looked at: nothing ran, and that is what the record says."""
 
-    def struck(self: Hands) -> str:
+    def struck(self: RunContext) -> str:
         raise KeyboardInterrupt
 
     with stage(tmp_path, call("run_command", command="echo x > made.txt"), "ok") as on:
-        monkeypatch.setattr(Hands, "_looked", struck)
+        monkeypatch.setattr(RunContext, "_take_snapshot", struck)
         seen = on.say("go")
         assert any(isinstance(s, Calling) for s in seen)
         assert "was not run" in next(iter(_results(on.thread).values()))
@@ -92,7 +92,7 @@ def test_an_interrupt_before_a_command_begins_says_that_it_was_not_run(
 
 def test_a_rule_is_not_told_as_the_persons_refusal(tmp_path: Path) -> None:
     """A model must not be told that a person said no where only a rule did."""
-    from backscroll.act.approval.approval import Rules
+    from backscroll.agent.approval.approval import Rules
 
     rules = Rules("ask", root=tmp_path, deny=["run_command(rm *)"], file=tmp_path / "permissions.toml")
     with stage(tmp_path, call("run_command", command="rm -rf x"), "ok", rules=rules) as on:
@@ -137,8 +137,8 @@ def test_a_call_that_a_crash_interrupted_is_told_as_begun_even_if_the_person_goe
 
 def test_an_answer_of_several_steps_is_not_lost_where_nothing_comes_instead(tmp_path: Path) -> None:
     """Making an answer again that fails, or is left before anything came: the steps before stand again."""
-    from backscroll.llm.scripted import Line
-    from backscroll.llm.scripted.scenario import Fault
+    from backscroll.testing import Line
+    from backscroll.testing.scenario import Fault
 
     broken = Line(fault=Fault(400, "no"))
     with stage(tmp_path, call("list_files"), "the answer", broken) as on:
@@ -156,10 +156,10 @@ def test_an_interrupt_just_after_a_result_was_written_does_not_write_it_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C between the record of a result and the next breath: one result for the call."""
-    real = Hands._record
+    real = RunContext._record
     struck: list[bool] = []
 
-    def once(self: Hands, *given: Any) -> Any:
+    def once(self: RunContext, *given: Any) -> Any:
         done = real(self, *given)
         if not struck:
             struck.append(True)
@@ -167,7 +167,7 @@ def test_an_interrupt_just_after_a_result_was_written_does_not_write_it_twice(
         return done
 
     with stage(tmp_path, call("run_command", command="echo it-ran"), "ok") as on:
-        monkeypatch.setattr(Hands, "_record", once)
+        monkeypatch.setattr(RunContext, "_record", once)
         on.say("go")
         parts = [p for m in on.thread.messages() for p in m.parts if isinstance(p, ToolResult)]
         assert len(parts) == 1

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.commands.sandbox import Holds
-from tests.act.sandboxes import ABLE, SECRET, SYSTEMS, Yard, needs_landlock, needs_namespaces, only, yard
+from backscroll.agent.commands.sandbox import KernelSupport
+from tests.agent.sandboxes import ABLE, SECRET, SYSTEMS, Yard, needs_landlock, needs_namespaces, only, yard
 
 PYTHON = shlex.quote(sys.executable)
 
@@ -68,7 +68,7 @@ WRITES = [
 
 
 @pytest.mark.parametrize("able", SYSTEMS)
-def test_nothing_outside_is_written(able: Holds, at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_outside_is_written(able: KernelSupport, at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
     """Links, renames across the border, /proc, mounts, namespaces: the folder beside it stays as it was after each."""
     only(monkeypatch, able)
     for line in WRITES:
@@ -99,7 +99,7 @@ READS = [
 
 
 @pytest.mark.parametrize("able", SYSTEMS)
-def test_nothing_protected_is_read(able: Holds, at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_protected_is_read(able: KernelSupport, at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither on the screen nor in a file of the working folder."""
     only(monkeypatch, able)
     with (at.secret / "store.db").open() as held:  # as the agent holds its store open
@@ -185,7 +185,9 @@ def test_nobody_outside_can_be_killed(at: Yard) -> None:
 
 
 @pytest.mark.parametrize("able", SYSTEMS)
-def test_no_daemon_outlives_its_command(able: Holds, at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_daemon_outlives_its_command(
+    able: KernelSupport, at: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever session it makes for itself, and in whatever namespaces it is."""
     only(monkeypatch, able)
     done = at.run(
@@ -230,7 +232,7 @@ def listeners() -> Iterator[tuple[socket.socket, socket.socket, socket.socket]]:
 
 @pytest.mark.parametrize("able", SYSTEMS)
 def test_without_a_network_nobody_hears_anything(
-    able: Holds,
+    able: KernelSupport,
     tmp_path: Path,
     listeners: tuple[socket.socket, socket.socket, socket.socket],
     monkeypatch: pytest.MonkeyPatch,

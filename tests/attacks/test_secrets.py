@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from backscroll.llm.providers import Provider
-from backscroll.llm.scripted import Line
-from backscroll.llm.scripted.scenario import Fault
-from tests.act.scripted_agent import KINDS, call, stage
+from backscroll.testing import Line
+from backscroll.testing.scenario import Fault
+from tests.agent.scripted_agent import KINDS, call, stage
 
 KEY = "zq1234-hunter2-of-no-known-shape"
 

@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from backscroll.act.approval.approval import Rules
-from backscroll.act.arguments import checked
-from backscroll.act.loop.calls import prepare
-from backscroll.act.mcp import client as mcp_client
-from backscroll.act.mcp.client import connect, schema_of
-from backscroll.act.mcp.servers import Server
-from backscroll.act.toolbox import Toolbox
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.arguments import check_arguments
+from backscroll.agent.loop.calls import prepare
+from backscroll.agent.mcp import client as mcp_client
+from backscroll.agent.mcp.client import connect, schema_of
+from backscroll.agent.mcp.servers import McpServer
+from backscroll.agent.toolbox import Toolbox
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import ToolCall
-from tests.act.workbench import bench
+from tests.agent.workbench import bench
 
 
 def offering(monkeypatch: pytest.MonkeyPatch, root: Path, *tools: Any, server: str = "s") -> Any:
     """What is connected where a server offers these tools."""
-    monkeypatch.setattr(mcp_client, "_offered", lambda _: mcp_client._Offer(list(tools)))
-    return connect(root, [Server(server, "true")])
+    monkeypatch.setattr(mcp_client, "_fetch_offer", lambda _: mcp_client._ServerOffer(list(tools)))
+    return connect(root, [McpServer(server, "true")])
 
 
 def a_tool(name: str, *, looks: bool = False, schema: Any = None, words: str = "Does it.") -> Any:
@@ -118,7 +118,9 @@ NONSENSE = st.recursive(
 def test_no_schema_of_others_breaks_the_checking_of_arguments(schema: Any, arguments: Any) -> None:
     """Whatever a server wrote as its schema: arguments are taken or refused in words."""
     made = schema_of(schema if isinstance(schema, dict) else {"properties": {"a": schema}})
+    done, refused = None, ""
     try:
-        checked(made, arguments)
-    except InvalidInput:
-        return
+        done = check_arguments(made, arguments)
+    except InvalidInput as error:
+        refused = error.message
+    assert refused or isinstance(done, dict)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import backscroll
-from backscroll.act.agent import Agent
-from backscroll.act.loop.events import Calling, Finished
+from backscroll.agent.agent import Agent
+from backscroll.agent.loop.events import Calling, Finished
 from backscroll.vocab.part import ToolCall, ToolResult
-from tests.act.scripted_agent import Told, call, stage
+from tests.agent.scripted_agent import Told, call, stage
 
 
 def _another(on: Any, engine: Any) -> Agent:

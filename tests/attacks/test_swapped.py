@@ -11,7 +11,7 @@ import pytest
 from backscroll.errors import Conflict
 from backscroll.workspace.files import files as files_module
 from backscroll.workspace.files.files import Files
-from tests.act.scripted_agent import Told, call, stage
+from tests.agent.scripted_agent import Told, call, stage
 
 
 def test_a_pipe_put_in_the_place_of_a_file_is_not_read(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from backscroll.act.loop.events import Said
-from backscroll.llm.scripted import Line
+from backscroll.agent.loop.events import Said
+from backscroll.testing import Line
 from backscroll.workspace.files.files import Files
 from backscroll.workspace.files.search import search_files
-from tests.act.scripted_agent import call, stage
+from tests.agent.scripted_agent import call, stage
 
 
 def test_what_the_person_changed_between_two_runs_is_theirs(tmp_path: Path) -> None:

@@ -9,23 +9,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import backscroll
-from backscroll.act.agent import Agent
-from backscroll.act.loop.events import Finished, Happening, Said
-from backscroll.act.person import Decision, Proposal
-from backscroll.engine.models.costs import spending
+from backscroll.agent.agent import Agent
+from backscroll.agent.loop.events import Finished, Happening, Said
+from backscroll.agent.person import Decision, Proposal
+from backscroll.engine.budget.costs import spending
 from backscroll.llm.providers import Provider
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called
-from tests.act.scripted_agent import Told
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import ScriptedCall
+from tests import programs
+from tests.agent.scripted_agent import Told
 
 ROOT = Path(backscroll.__file__).parents[1]
 LONG = 300  # seconds; only a hanging program is waited for so long
 REASON = "not on a Sunday 周日不行"
 
 
-def call(name: str, **arguments: str) -> Called:
+def call(name: str, **arguments: str) -> ScriptedCall:
     """A call that the model makes."""
-    return Called(name, arguments)
+    return ScriptedCall(name, arguments)
 
 
 def decided(proposal: Proposal) -> Decision:
@@ -58,7 +59,7 @@ def played(tmp_path: Path) -> tuple[Line, ...]:
 def killed_in_mid_answer(sign: Path, *words: str) -> None:
     """Go on in a process of its own, and kill that while the model answers."""
     command = [sys.executable, "-m", "tests.crash.asking", *words]
-    program = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    program = programs.start(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     late = time.monotonic() + LONG
     while not sign.exists():
         assert program.poll() is None, program.communicate()

@@ -159,9 +159,9 @@ def test_metadata_that_cannot_be_kept_is_refused(store: backscroll.Engine, wrong
 
 
 def test_the_graph_can_be_brought_up_to_date(store: backscroll.Engine) -> None:
-    """`graph.flush` is what `window.flush` and the command `graph flush` are."""
+    """`graph.flush` is what `graph.flush` and the command `graph flush` are."""
     thread = store.create("x")
     thread.append("user", "Ellie is a forest elf.")
     assert thread.graph.flush() == 1
     assert thread.graph.node("Ellie").attribute("race") == "forest elf"
-    assert thread.graph.flush() == 0 == thread.window.flush()
+    assert thread.graph.flush() == 0 == thread.graph.flush()

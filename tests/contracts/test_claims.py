@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
+from tests import programs
 from tests.contracts.talk import say
 
 HOUR = 3_600_000_000
@@ -145,8 +146,8 @@ def test_many_processes_share_the_work(store: backscroll.Engine, store_url: str)
     """Three programs claim at the same time: together they hold every thread, and none of them twice."""
     made = {store.create(f"t{n}").id for n in range(30)}
     root = str(Path(backscroll.__file__).parent.parent)
-    programs = [
-        subprocess.Popen(
+    running = [
+        programs.start(
             [sys.executable, "-c", _WORKER, store_url, f"p{n}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -156,14 +157,14 @@ def test_many_processes_share_the_work(store: backscroll.Engine, store_url: str)
         for n in range(3)
     ]
     taken: list[str] = []
-    for program in programs:
+    for program in running:
         assert program.stdout is not None
         assert program.stdout.readline() == "ready\n"
-    for program in programs:
+    for program in running:
         assert program.stdin is not None
         program.stdin.write("go\n")
         program.stdin.flush()
-    for program in programs:
+    for program in running:
         out, _ = program.communicate(timeout=120)
         assert program.returncode == 0
         taken += out.split()

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, TurnMark
+from backscroll.record.derived import Artefact, Charge, Lesson, RecipeReply, SummaryNode, TurnMark
 from backscroll.record.history import PINNED
-from backscroll.record.ports import Bounds, Wanted
+from backscroll.record.ports import Bounds, SearchFilter
 from backscroll.vocab.event import PLENTY
 from backscroll.vocab.ids import Ref
 from tests.contracts.talk import say
@@ -32,12 +32,14 @@ def write(store: backscroll.Engine, work: Any) -> Any:
 
 def made(
     thread: backscroll.Thread, key: bytes, *sources: backscroll.Message, body: bytes = b'{"x":1}'
-) -> Made:
-    return Made(key, "gist", thread.id, body, tuple(m.revision for m in sources), AT)
+) -> Artefact:
+    return Artefact(key, "gist", thread.id, body, tuple(m.revision for m in sources), AT)
 
 
-def reply(thread: backscroll.Thread, key: bytes, *sources: backscroll.Message, at: str = AT) -> Reply:
-    return Reply(key, "gist", thread.id, "model-1", b'{"said":"hi"}', tuple(m.revision for m in sources), at)
+def reply(thread: backscroll.Thread, key: bytes, *sources: backscroll.Message, at: str = AT) -> RecipeReply:
+    return RecipeReply(
+        key, "gist", thread.id, "model-1", b'{"said":"hi"}', tuple(m.revision for m in sources), at
+    )
 
 
 # -- artefacts and replies -------------------------------------------------------------------------------------------
@@ -49,9 +51,9 @@ def test_artefacts_are_found_by_their_keys(store: backscroll.Engine, thread: bac
     body = bytes(range(256)) + "\ud83d".encode("utf-8", "surrogatepass")
     many = [made(thread, b"k%d" % n, c, a, b, body=body) for n in range(700)]
     write(store, lambda tx: tx.make(many))
-    found = read(store, lambda r: r.made([m.key for m in many] + [b"nothing", b"k1"]))
+    found = read(store, lambda r: r.read_artefacts([m.key for m in many] + [b"nothing", b"k1"]))
     assert found == {m.key: m for m in many}
-    assert read(store, lambda r: r.made([])) == {}
+    assert read(store, lambda r: r.read_artefacts([])) == {}
 
 
 def test_an_artefact_that_is_there_stays(store: backscroll.Engine, thread: backscroll.Thread) -> None:
@@ -59,9 +61,9 @@ def test_an_artefact_that_is_there_stays(store: backscroll.Engine, thread: backs
     a, b = say(thread, "u one", "a two")
     write(store, lambda tx: tx.make([made(thread, b"k", a)]))
     write(store, lambda tx: tx.make([made(thread, b"k", b, body=b"later")]))
-    assert read(store, lambda r: r.made([b"k"]))[b"k"] == made(thread, b"k", a)
+    assert read(store, lambda r: r.read_artefacts([b"k"]))[b"k"] == made(thread, b"k", a)
     thread.forget(b.id)  # it was not made of this one
-    assert read(store, lambda r: r.made([b"k"])) != {}
+    assert read(store, lambda r: r.read_artefacts([b"k"])) != {}
 
 
 def test_replies_are_kept_once_and_listed_by_thread(
@@ -107,7 +109,7 @@ def test_nothing_is_kept_of_words_that_are_gone(store: backscroll.Engine, thread
     write(store, lambda tx: tx.set_vectors("e", [(a.revision, b"\0\x3c"), (b.revision, b"\0\x3c")]))
     store.set_tokens({a.revision: 3, b.revision: 1}, "o200k")
     both = [a.revision, b.revision]
-    assert set(read(store, lambda r: r.made([b"k1", b"k2"]))) == {b"k2"}
+    assert set(read(store, lambda r: r.read_artefacts([b"k1", b"k2"]))) == {b"k2"}
     assert read(store, lambda r: r.reply(b"r")) is None
     assert set(read(store, lambda r: r.vectors(both, "e"))) == {b.revision}
     assert store.tokens(both, "o200k") == {b.revision: 1}
@@ -144,10 +146,10 @@ def derived(
     return read(
         store,
         lambda r: {
-            "made": set(r.made(keys)),
+            "made": set(r.read_artefacts(keys)),
             "replies": {k for k in keys if r.reply(k) is not None},
             "vectors": set(r.vectors(refs, "e")),
-            "near": [ref for ref, _ in r.nearest(b"\0\x3c\0\0", "e", Wanted(), 10)],
+            "near": [ref for ref, _ in r.nearest(b"\0\x3c\0\0", "e", SearchFilter(), 10)],
             "tokens": set(r.tokens(refs, "o200k")),
             "nodes": len(r.nodes(thread.id, 1)),
             "receipts": len(r.receipts(thread.id)),
@@ -246,10 +248,10 @@ def test_marked_messages_as_of_any_event(store: backscroll.Engine, thread: backs
         bounds = Bounds(moment)
         every = read(store, lambda r, b=bounds: r.page(thread.id, b, 100))
         marked = [(e, w) for e, w in every if e.role == "system" or e.flags & PINNED]
-        assert read(store, lambda r, b=bounds: r.marked(thread.id, b)) == marked, moment
-    (entry, _) = read(store, lambda r: r.marked(thread.id, Bounds(thread.head)))[0]
+        assert read(store, lambda r, b=bounds: r.list_marked_entries(thread.id, b)) == marked, moment
+    (entry, _) = read(store, lambda r: r.list_marked_entries(thread.id, Bounds(thread.head)))[0]
     inside = Bounds(thread.head, after=entry.position)
-    assert read(store, lambda r: r.marked(thread.id, inside)) == []
+    assert read(store, lambda r: r.list_marked_entries(thread.id, inside)) == []
 
 
 # -- vectors ---------------------------------------------------------------------------------------------------------
@@ -283,7 +285,7 @@ def test_the_nearest_are_those_with_the_largest_cosine(
     write(store, lambda tx: tx.set_vectors("e", vectors.items()))
     assert read(store, lambda r: r.vectors(list(vectors), "e")) == vectors
     query = half(*asked)
-    got = read(store, lambda r: r.nearest(query, "e", Wanted(threads=(thread.id,)), limit))
+    got = read(store, lambda r: r.nearest(query, "e", SearchFilter(threads=(thread.id,)), limit))
     right = {ref: cosine(query, v) for ref, v in vectors.items() if any(struct.unpack("<6e", v))}
     right = right if any(struct.unpack("<6e", query)) else {}
     assert len(got) == min(limit, len(right))
@@ -305,7 +307,7 @@ def test_nearest_within_the_filters(store: backscroll.Engine) -> None:
     write(store, lambda tx: tx.set_vectors("e", [(m.revision, half(1, 0)) for m in every]))
 
     def found(**wanted: Any) -> list[str]:
-        rows = read(store, lambda r: r.nearest(half(1, 0), "e", Wanted(**wanted), 10))
+        rows = read(store, lambda r: r.nearest(half(1, 0), "e", SearchFilter(**wanted), 10))
         names = {m.revision: m.text.split()[0] for m in every}
         return [names[ref] for ref, _ in rows]
 
@@ -335,7 +337,7 @@ def test_only_what_a_history_shows_is_near(store: backscroll.Engine, thread: bac
     write(store, lambda tx: tx.set_vectors("e", everyone))
 
     def near() -> set[Ref]:
-        return {ref for ref, _ in read(store, lambda r: r.nearest(half(1, 0), "e", Wanted(), 50))}
+        return {ref for ref, _ in read(store, lambda r: r.nearest(half(1, 0), "e", SearchFilter(), 50))}
 
     assert near() == {edited.revision, *(m.revision for m in rest)}
     thread.delete(*(m.id for m in rest))
@@ -352,7 +354,7 @@ def test_a_vector_takes_the_place_of_the_one_before(
     (a,) = say(thread, "u one")
     for vector in (half(1, 0), half(0, 1)):
         write(store, lambda tx, v=vector: tx.set_vectors("e", [(a.revision, v)]))
-        assert read(store, lambda r, v=vector: r.nearest(v, "e", Wanted(), 5)) == [(a.revision, 1.0)]
+        assert read(store, lambda r, v=vector: r.nearest(v, "e", SearchFilter(), 5)) == [(a.revision, 1.0)]
     write(store, lambda tx: tx.set_vectors("句子", [(a.revision, half(1, 2, 3))]))
     assert read(store, lambda r: r.vectors([a.revision], "e")) == {a.revision: half(0, 1)}
     assert read(store, lambda r: r.vectors([a.revision], "句子")) == {a.revision: half(1, 2, 3)}
@@ -369,7 +371,7 @@ def test_vectors_that_cannot_be_compared_are_refused(
     with pytest.raises(backscroll.InvalidInput):
         write(store, lambda tx: tx.set_vectors("e", [(a.revision, bad)]))
     with pytest.raises(backscroll.InvalidInput):
-        read(store, lambda r: r.nearest(bad, "e", Wanted(), 5))
+        read(store, lambda r: r.nearest(bad, "e", SearchFilter(), 5))
     assert read(store, lambda r: r.vectors([a.revision], "e")) == {a.revision: half(1, 0)}
 
 
@@ -382,21 +384,23 @@ def test_nearest_inside_a_write_sees_that_write(store: backscroll.Engine, thread
 
     def work(tx: Any) -> None:
         tx.set_vectors("e", [(a.revision, half(1, 0))])
-        assert tx.nearest(half(1, 0), "e", Wanted(), 5) == [(a.revision, 1.0)]
+        assert tx.nearest(half(1, 0), "e", SearchFilter(), 5) == [(a.revision, 1.0)]
         raise Regret
 
     with pytest.raises(Regret):
         write(store, work)
-    assert read(store, lambda r: r.nearest(half(1, 0), "e", Wanted(), 5)) == []
+    assert read(store, lambda r: r.nearest(half(1, 0), "e", SearchFilter(), 5)) == []
     write(store, lambda tx: tx.set_vectors("e", [(b.revision, half(1, 0))]))
-    assert read(store, lambda r: r.nearest(half(1, 0), "e", Wanted(), 5)) == [(b.revision, 1.0)]
+    assert read(store, lambda r: r.nearest(half(1, 0), "e", SearchFilter(), 5)) == [(b.revision, 1.0)]
 
 
 # -- the summary tree ------------------------------------------------------------------------------------------------
 
 
-def node(thread: backscroll.Thread, level: int, opening: backscroll.Message, version: str = "v1") -> Node:
-    return Node(
+def node(
+    thread: backscroll.Thread, level: int, opening: backscroll.Message, version: str = "v1"
+) -> SummaryNode:
+    return SummaryNode(
         thread.id, level, opening.id, opening.position, opening.position + b"\x01", version, b"key", 2, 5
     )
 
@@ -413,7 +417,7 @@ def test_nodes_in_order_of_position(store: backscroll.Engine, thread: backscroll
 
     write(store, work)
 
-    def got(**how: Any) -> list[Node]:
+    def got(**how: Any) -> list[SummaryNode]:
         return read(store, lambda r: r.nodes(thread.id, 1, **how))
 
     assert got() == nodes
@@ -474,19 +478,21 @@ def test_the_ledger_adds_up(store: backscroll.Engine) -> None:
     assert read(store, lambda r: r.charges(limit=1)) == charges[2:]
     assert read(store, lambda r: r.charges(thread=UNKNOWN)) == charges[2:]
     assert read(store, lambda r: r.charges(since_us=100, until_us=300)) == [charges[1], charges[0]]
-    (total,) = read(store, lambda r: r.spent())
+    (total,) = read(store, lambda r: r.sum_spending())
     assert (total.group, total.calls, total.input, total.cached, total.output) == ((), 3, 30, 12, 15)
     assert (total.written, total.reasoning, total.nano, total.unpriced) == (6, 3, 14_000, 1)
-    by = read(store, lambda r: r.spent(["model"]))
+    by = read(store, lambda r: r.sum_spending(["model"]))
     assert [(s.group, s.calls, s.unpriced) for s in by] == [(("gpt-x",), 2, 0), (("本地模型",), 1, 1)]
-    by = read(store, lambda r: r.spent(["turn", "purpose"]))
+    by = read(store, lambda r: r.sum_spending(["turn", "purpose"]))
     assert [s.group for s in by] == [("", "answer"), ("3", "answer"), ("12", "failed")]
-    assert [s.calls for s in read(store, lambda r: r.spent(day="2026-11-16"))] == [1]
-    assert [s.group for s in read(store, lambda r: r.spent(["day"], thread=UNKNOWN))] == [("2026-11-15",)]
-    assert read(store, lambda r: r.spent(["task"], since_us=1_000)) == []
-    assert read(store, lambda r: r.spent(since_us=1_000))[0].calls == 0
+    assert [s.calls for s in read(store, lambda r: r.sum_spending(day="2026-11-16"))] == [1]
+    assert [s.group for s in read(store, lambda r: r.sum_spending(["day"], thread=UNKNOWN))] == [
+        ("2026-11-15",)
+    ]
+    assert read(store, lambda r: r.sum_spending(["task"], since_us=1_000)) == []
+    assert read(store, lambda r: r.sum_spending(since_us=1_000))[0].calls == 0
     with pytest.raises(backscroll.InvalidInput, match="colour"):
-        read(store, lambda r: r.spent(["colour"]))
+        read(store, lambda r: r.sum_spending(["colour"]))
 
 
 def test_a_call_is_settled_in_its_place(store: backscroll.Engine) -> None:
@@ -501,15 +507,15 @@ def test_a_call_is_settled_in_its_place(store: backscroll.Engine) -> None:
             replace(CHARGE, id="2" * 32, purpose="failed", input=0, output=0, estimated=True)
         ),
     )
-    (total,) = read(store, lambda r: r.spent())
+    (total,) = read(store, lambda r: r.sum_spending())
     assert (total.calls, total.estimated, total.unanswered) == (2, 1, 1)
     assert (total.unanswered_tokens, total.unanswered_nano) == (10, 9_000)
     write(store, lambda tx: tx.settle(CHARGE))
     assert CHARGE in read(store, lambda r: r.charges())
-    (total,) = read(store, lambda r: r.spent())
+    (total,) = read(store, lambda r: r.sum_spending())
     assert (total.calls, total.estimated, total.unanswered, total.unanswered_nano) == (2, 0, 0, 0)
     write(store, lambda tx: tx.settle(replace(CHARGE, id="3" * 32)))  # nothing stood there: it is added
-    assert read(store, lambda r: r.spent())[0].calls == 3
+    assert read(store, lambda r: r.sum_spending())[0].calls == 3
 
 
 def test_lessons_newest_first(store: backscroll.Engine, thread: backscroll.Thread) -> None:
@@ -550,11 +556,11 @@ def test_names_of_any_text(store: backscroll.Engine, thread: backscroll.Thread) 
         tx.learn(Lesson(AT, odd, odd, 1.0))
 
     write(store, work)
-    assert read(store, lambda r: r.nearest(half(1, 0), odd, Wanted(), 3)) == [(a.revision, 1.0)]
+    assert read(store, lambda r: r.nearest(half(1, 0), odd, SearchFilter(), 3)) == [(a.revision, 1.0)]
     assert read(store, lambda r: (r.progress(thread.id, odd), r.progress(thread.id, ""))) == (3, 0)
     assert len(read(store, lambda r: r.charges(thread=odd))) == 1
     assert len(read(store, lambda r: r.lessons(odd))) == 1
-    assert read(store, lambda r: r.made([b"k"]))[b"k"].recipe.startswith("模型")
+    assert read(store, lambda r: r.read_artefacts([b"k"]))[b"k"].recipe.startswith("模型")
 
 
 # -- turns under analysis --------------------------------------------------------------------------------------------

@@ -237,7 +237,7 @@ def test_what_was_derived_goes_too(thread: backscroll.Thread) -> None:
     engine.set_tokens({message.revision: 5}, "cl100k_base")
     thread.forget(message.id)
     assert engine.tokens([message.revision], "cl100k_base") == {}
-    spoken = engine.store.read(lambda reader: reader.spoken([message.revision]))[message.revision]
+    spoken = engine.store.read(lambda reader: reader.read_spoken([message.revision]))[message.revision]
     assert (spoken.body, spoken.digest) == (None, None)
 
 
@@ -248,7 +248,7 @@ def test_a_change_to_a_node_goes_with_the_last_message_that_says_its_name(store:
     thread.append("assistant", "I see.")
     second = thread.append("user", "Zorvelia is a smith, and Quimbra is her sister.")
     thread.append("assistant", "Good.")
-    thread.window.flush()
+    thread.graph.flush()
     thread.graph.set("Zorvelia", "mood", "tired")
     thread.graph.add("Mirabelle", "person", mood="calm")
     thread.graph.set("Mirabelle", "mood", "glad")

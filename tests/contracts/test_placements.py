@@ -145,14 +145,16 @@ def test_placements_are_found_apart_from_other_rare_events(store: Engine, thread
     def read(job: Any) -> Any:
         return store.store.read(job)
 
-    assert read(lambda r: r.placed(thread.id)) == some
+    assert read(lambda r: r.list_placed_events(thread.id)) == some
     assert not [e for e in read(lambda r: r.others(thread.id)) if e.kind is Kind.PLACED]
     first, last = some[0].seq, some[1].seq
-    assert read(lambda r: r.placed(thread.id, first + 1)) == some[1:]
-    assert read(lambda r: r.placed(thread.id, 1, last - 1)) == some[:1]
-    assert read(lambda r: r.placed(thread.id, first, first)) == some[:1]
-    assert read(lambda r: (r.placed(thread.id, last + 9), r.placed("0123456789abcdef" * 2))) == ([], [])
-    assert read(lambda r: r.placed(fork.id)) == []
+    assert read(lambda r: r.list_placed_events(thread.id, first + 1)) == some[1:]
+    assert read(lambda r: r.list_placed_events(thread.id, 1, last - 1)) == some[:1]
+    assert read(lambda r: r.list_placed_events(thread.id, first, first)) == some[:1]
+    assert read(
+        lambda r: (r.list_placed_events(thread.id, last + 9), r.list_placed_events("0123456789abcdef" * 2))
+    ) == ([], [])
+    assert read(lambda r: r.list_placed_events(fork.id)) == []
     assert "The first fact" in rehearsed(fork)
     assert "The second fact" in rehearsed(thread)
     assert "The second fact" not in rehearsed(fork)

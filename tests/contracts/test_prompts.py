@@ -10,9 +10,9 @@ import pytest
 
 from backscroll import Engine, Thread, Wire
 from backscroll.assemble.validity import check
-from backscroll.engine.models.background import Worker, bring_up_to_date
+from backscroll.engine.background.worker import Worker, bring_up_to_date
+from backscroll.engine.crops.crops import crops
 from backscroll.engine.prompts.builder import receipts
-from backscroll.engine.prompts.compaction.crops import crops
 from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.vocab.event import Kind
 from backscroll.vocab.prompt import WIRES
@@ -189,7 +189,7 @@ def test_a_fork_of_an_earlier_moment_knows_nothing_later(long: Thread) -> None:
         told = rehearsed(fork, 40_000, wire)
         assert "function_90" in told
         assert not {w for w in ("walrus", "Walrus", "function_40", "function_44") if w in told}
-    assert "walrus" not in fork.context_summary()
+    assert "walrus" not in fork.summary()
 
 
 def test_recall_finds_what_compaction_hid(store: Engine, long: Thread) -> None:
@@ -218,7 +218,7 @@ def test_what_is_gone_is_told_nowhere(long: Thread) -> None:
     long.edit(marked[2].id, "We decided otherwise.")
     long.regenerate(marked[3].id, "We decided nothing.")
     told = [rehearsed(long, budget, wire) for wire in WIRES for budget in (1500, BUDGET, 40_000)]
-    told += [long.context_summary(), str(long.operations()), str(long.expand(made.handle))]
+    told += [long.summary(), str(long.operations()), str(long.expand(made.handle))]
     told += [long.recall(f"Why did we decide to use {w}?", 500).text for w in words]
     whole = long.expand(f"[bs:{long.message(0).id.seq}-{long.recent(1)[0].id.seq}]")
     told += [str(m.content) for m in whole]
@@ -242,7 +242,7 @@ def test_forgotten_words_are_in_nothing_that_was_derived(store: Engine, long: Th
     with pytest.raises(Forgotten):
         long.expand(handle)
     told = [rehearsed(long, budget, wire) for wire in WIRES for budget in (1500, 40_000)]
-    told += [long.context_summary(), long.recall("obsidian obelisk", 500).text]
+    told += [long.summary(), long.recall("obsidian obelisk", 500).text]
     told += [str(e.body) for e in long.events()]
     told += [str(receipts(long)), *(str(mark.summary) for mark in crops(long))]
     assert not [text for text in told if "obelisk" in text]

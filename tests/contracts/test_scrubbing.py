@@ -11,7 +11,7 @@ import pytest
 
 import backscroll
 from backscroll.engine.log import erasure as forgetting
-from backscroll.engine.log.scrubbing import finish_forgetting
+from backscroll.engine.log.scrub import finish_forgetting
 from tests.contracts.talk import say
 
 

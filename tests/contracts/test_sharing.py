@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
+from tests import programs
 from tests.contracts.talk import kinds, say, texts
 
 
@@ -218,7 +218,7 @@ def test_a_forked_process_may_go_on_with_an_open_store(
 ) -> None:
     """A child that inherited an open store writes through it or through its own, and the parent's closing takes nothing away."""
     root = Path(backscroll.__file__).parents[1]
-    done = subprocess.run(
+    done = programs.run(
         [sys.executable, "-c", FORKING, store_url, handle],
         cwd=root,
         capture_output=True,
@@ -242,7 +242,7 @@ def test_what_another_process_wrote_is_there_at_once(store: backscroll.Engine, s
     )
     root = Path(backscroll.__file__).parents[1]
     command = [sys.executable, "-c", script, store_url, thread.id, str(message.id)]
-    subprocess.run(command, cwd=root, check=True)
+    programs.run(command, cwd=root, check=True)
     assert texts(thread) == ["b", "c"]
     assert [t.title for t in store.threads()] == ["there", "here"]
     say(thread, "u e")

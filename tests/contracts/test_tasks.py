@@ -108,7 +108,7 @@ def act(thread: backscroll.Thread, what: str, number: int) -> None:
         "incomplete": lambda: tasks.incomplete(f"{word('feedback')} and again", say=number % 2 == 0),
         "complete": tasks.complete,
         "cancel": tasks.cancel,
-        "title": lambda: tasks.title(f"title {number}"),
+        "title": lambda: tasks.rename(f"title {number}"),
         "undo": thread.undo,
         "redo": thread.redo,
         "resume": lambda: known and tasks.resume(known[number % len(known)]),

@@ -15,9 +15,9 @@ from contextlib import closing
 
 import backscroll
 from backscroll.derive.window import window_of
+from backscroll.engine.background.worker import bring_up_to_date
 from backscroll.engine.engine import Engine
 from backscroll.engine.knowledge.analysis import catch_up, progress_name, rebuild
-from backscroll.engine.models.background import bring_up_to_date
 from backscroll.llm.encoders.encoder import encoder_of
 from tests import proof
 from tests.crash.victims import PATIENCE, killed_after, stretched
@@ -85,7 +85,7 @@ def step(thread: backscroll.Thread, chance: random.Random, words: Tales) -> None
         elif op == "look":
             thread.graph.nodes(limit=5)
         else:
-            thread.window.flush()
+            thread.graph.flush()
     except (backscroll.Conflict, backscroll.NotFound, backscroll.InvalidInput, IndexError):
         return  # not everything can be done at every moment
 

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import backscroll
-from backscroll.act.agent import Agent
-from backscroll.act.approval.approval import Rules
-from backscroll.act.loop.events import Finished
+from backscroll.agent.agent import Agent
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.loop.events import Finished
 from backscroll.llm.providers import Provider
 
 

@@ -14,8 +14,8 @@ import sys
 from contextlib import closing
 
 import backscroll
-from backscroll.engine.models.background import bring_up_to_date
-from backscroll.engine.prompts.tree.tree import rebuild
+from backscroll.engine.background.worker import bring_up_to_date
+from backscroll.engine.tree.tree import rebuild
 from backscroll.llm.encoders.encoder import encoder_of
 from backscroll.vocab.prompt import WIRES
 from tests import proof

@@ -18,13 +18,13 @@ from typing import Any
 
 import backscroll
 from backscroll.derive.extract.assertions import rule_key
-from backscroll.engine.models.costs import UNANSWERED, calls
+from backscroll.engine.budget.costs import UNANSWERED, calls
 from backscroll.engine.models.extraction import extract_turn, failed_extractions, found_by_models
-from backscroll.engine.models.recipes import Modelling
+from backscroll.engine.models.recipes import RecipeRunner
 from backscroll.llm.clients.retries import Patience
 from tests import proof
 from tests.crash.victims import PATIENCE, killed_after, stretched
-from tests.llm.scripted_talk import provider_at
+from tests.testing.scripted_talk import provider_at
 
 TURNS = 24
 
@@ -34,7 +34,7 @@ def read_all(address: str, server: str, name: str, begun: Callable[[], object] |
     with (
         closing(backscroll.open(address, background=False)) as engine,
         # One try for a call, so that a child is killed in calls and not in pauses.
-        Modelling(engine, provider_at(server), patience=Patience(tries=1)) as working,
+        RecipeRunner(engine, provider_at(server), patience=Patience(tries=1)) as working,
     ):
         if begun is not None:
             begun()
@@ -57,7 +57,7 @@ def suicide(address: str, server: str, name: str) -> None:
     def die(*_: Any, **__: Any) -> Any:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    Modelling._keep = die
+    RecipeRunner._keep = die
     read_all(address, server, name)
 
 

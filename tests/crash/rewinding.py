@@ -16,7 +16,7 @@ from pathlib import Path
 
 import backscroll
 from backscroll.engine.folder.workroom import Workroom
-from backscroll.workspace.snapshots.keeping import snapshots_for
+from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 from tests.engine.workrooms import Desk
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT

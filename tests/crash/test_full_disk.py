@@ -14,7 +14,7 @@ import pytest
 
 import backscroll
 from backscroll.stores.sqlite.store import SqliteStore
-from tests import proof
+from tests import programs, proof
 from tests.contracts.talk import say, texts
 
 ROOT = Path(backscroll.__file__).parents[1]
@@ -112,7 +112,7 @@ def test_files_that_the_system_does_not_let_grow(sqlite_url: str) -> None:
         say(thread, "u one", "a two")
     limit = Path(sqlite_url).stat().st_size + 400_000
     command = [sys.executable, "-c", LIMITED, sqlite_url, thread.id, str(limit)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = programs.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     with backscroll.open(sqlite_url) as engine:
         assert len(engine.thread(thread.id)) == int(done.stdout) + 3

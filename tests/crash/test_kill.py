@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import backscroll
+from tests import programs, soak
 
 ROOT = Path(backscroll.__file__).parents[1]
-STORES, ROUNDS = 8, 25  # two hundred killings
+STORES, ROUNDS = soak.last(8, 3), 25  # in full, two hundred killings
 
 
 def kill_and_look(address: str, rounds: int, seed: int) -> None:
     """Have children killed while they write, and check what the survivors say."""
     command = [sys.executable, "-m", "tests.crash.victims", address, str(rounds), str(seed)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200, check=False)
+    done = programs.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     said = json.loads(done.stdout)
     assert said["wrong"] == []
@@ -64,5 +64,5 @@ for number in range(int(sys.argv[2])):
 def test_a_store_that_was_being_created_can_be_opened(tmp_path: Path) -> None:
     """Killed while it makes the file and its tables, a program leaves nothing that the next one cannot use."""
     command = [sys.executable, "-c", CREATION, str(tmp_path), "60"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    done = programs.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.models.costs import UNANSWERED, calls, spending
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called, Fault
+from backscroll.engine.budget.costs import UNANSWERED, calls, spending
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault, ScriptedCall
+from tests import programs
 
 ROOT = Path(backscroll.__file__).parents[1]
 LONG = 300  # seconds; only a hanging program is waited for so long
@@ -22,7 +23,7 @@ LONG = 300  # seconds; only a hanging program is waited for so long
 def started(*words: str) -> subprocess.Popen[str]:
     """A program that runs the agent."""
     command = [sys.executable, "-m", "tests.crash.asking", *words]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return programs.start(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def killed_when(program: subprocess.Popen[str], sign: Path) -> None:
@@ -45,7 +46,7 @@ def test_what_was_asked_when_the_program_was_killed_is_on_the_ledger(tmp_path: P
     lines = (
         Line(fault=Fault(429, "slow down", retry_after=0.01), times=1),
         Line(text="never said", wait_for_file=never, touch=str(signs[0]), times=1),
-        Line(calls=(Called("list_files", {}),), times=1),
+        Line(calls=(ScriptedCall("list_files", {}),), times=1),
         Line(text="a long answer " * 9, wait_for_file=never, wait_after=5, touch=str(signs[1]), times=1),
         Line(text="All done.", times=1),
     )
@@ -79,5 +80,5 @@ def test_what_was_asked_when_the_program_was_killed_is_on_the_ledger(tmp_path: P
 
 def _cost(store: Path, thread: str) -> dict[str, dict[str, float]]:
     command = [sys.executable, "-m", "backscroll", "--store", str(store), "--json", "cost", thread]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONG, check=True)
+    done = programs.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONG, check=True)
     return json.loads(done.stdout)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import backscroll
+from tests import programs
 from tests.crash.condensing import WANTED
 
 ROOT = Path(backscroll.__file__).parents[1]
@@ -19,7 +19,7 @@ ROUNDS = 12
 def kill_and_look(address: str, rounds: int, seed: int) -> None:
     """Have children killed while they crop, compact, forget and derive, and check what they leave."""
     command = [sys.executable, "-m", "tests.crash.condensing", address, str(rounds), str(seed)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200, check=False)
+    done = programs.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     said = json.loads(done.stdout)
     assert said["wrong"] == []

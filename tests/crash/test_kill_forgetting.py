@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import backscroll
+from tests import programs
 from tests.stores.database_files import folder_of
 
 ROOT = Path(backscroll.__file__).parents[1]
@@ -17,7 +17,7 @@ ROOT = Path(backscroll.__file__).parents[1]
 
 def kill_at_every_step(*arguments: str) -> None:
     command = [sys.executable, "-m", "tests.crash.forgetting", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    done = programs.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     said = json.loads(done.stdout)
     assert said["wrong"] == []

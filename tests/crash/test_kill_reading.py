@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
+from tests import programs
 
 ROOT = Path(backscroll.__file__).parents[1]
 ROUNDS = 10
@@ -30,7 +30,7 @@ def kill_and_look(address: str, rounds: int, seed: int) -> None:
             str(rounds),
             str(seed),
         ]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200, check=False)
+        done = programs.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200, check=False)
         assert (done.returncode, done.stderr) == (0, "")
         asked = Counter(
             found[1] for a in server.asked if (found := re.search(r"Person(\d+) lives", a.everything))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import backscroll
+from tests import programs
 
 ROOT = Path(backscroll.__file__).parents[1]
 
@@ -19,7 +19,7 @@ ROOT = Path(backscroll.__file__).parents[1]
 def test_a_rewind_killed_at_any_operation(tmp_path: Path, keeper: str) -> None:
     """SIGKILL at the first, second, … operation that changes the disk, of a rewind and of its redo."""
     command = [sys.executable, "-m", "tests.crash.rewinding", str(tmp_path), keeper]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    done = programs.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     said = json.loads(done.stdout)
     assert said["wrong"] == []

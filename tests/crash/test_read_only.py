@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
+from tests import programs
 from tests.contracts.talk import say
 
 ROOT = Path(backscroll.__file__).parents[1]
@@ -76,7 +76,7 @@ def looked(place: Path, *words: str) -> str:
     """What somebody without rights, who looks at a store, has to complain about."""
     command = [sys.executable, "-c", LOOK, str(place), ",".join(words)]
     home = {**os.environ, "HOME": "/nonexistent"}  # that of the test is not for others to see
-    return subprocess.run(command, cwd=ROOT, env=home, capture_output=True, text=True, check=False).stderr
+    return programs.run(command, cwd=ROOT, env=home, capture_output=True, text=True, check=False).stderr
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -109,7 +109,7 @@ def test_a_folder_with_a_write_ahead_log(folder: Path) -> None:
         "import os, sys, backscroll; e = backscroll.open(sys.argv[1]); t = next(iter(e.threads()));"
         "e.thread(t.id).append('user', 'three'); os._exit(9)"
     )
-    subprocess.run([sys.executable, "-c", script, str(place)], cwd=ROOT, check=False)
+    programs.run([sys.executable, "-c", script, str(place)], cwd=ROOT, check=False)
     assert (folder / "store.db-wal").stat().st_size > 0
     for path in folder.iterdir():
         path.chmod(0o644)
@@ -126,7 +126,7 @@ def test_a_write_ahead_log_that_cannot_be_read_is_no_silence(folder: Path) -> No
         "import os, sys, backscroll; e = backscroll.open(sys.argv[1]); t = next(iter(e.threads()));"
         "e.thread(t.id).append('user', 'three'); os._exit(9)"
     )
-    subprocess.run([sys.executable, "-c", script, str(place)], cwd=ROOT, check=False)
+    programs.run([sys.executable, "-c", script, str(place)], cwd=ROOT, check=False)
     (folder / "store.db-shm").unlink()
     folder.chmod(0o555)
     said = looked(place, "one", "two", "three")

@@ -10,7 +10,7 @@ Writes = Callable[[int, str], str]
 
 
 class LogFormat(NamedTuple):
-    """How a program writes: lines without trouble, and the line of an error (a code or an id stands in `{what}`)."""
+    """How a program writes: lines without trouble, and the line of an error (a code or an id is in `{what}`)."""
 
     name: str
     calm: Callable[[int], str]
@@ -67,6 +67,6 @@ def code_of(number: int) -> str:
 
 
 def log_of(form: LogFormat, before: int, after: int, what: str, *, beside: str = "") -> str:
-    """A log with one error in it; `beside` stands at the end of every seventh line without trouble."""
+    """A log with one error in it; `beside` is at the end of every seventh line without trouble."""
     calm = [form.calm(n) + (beside if n % 7 == 3 else "") for n in range(before + after)]
     return "\n".join([*calm[:before], form.error(before, what), *calm[before:]])

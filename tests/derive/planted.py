@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from backscroll.derive.essence.essentials import Kind
+from backscroll.derive.essence.essentials import EssentialKind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
@@ -40,35 +40,35 @@ NAMES = {
 }
 
 SENTENCES = {
-    ("en", Kind.CONSTRAINT): [
+    ("en", EssentialKind.CONSTRAINT): [
         "Never change the {name} module by hand.",
         "The {name} must answer within 200 milliseconds.",
         "Please don't touch the {name} this week.",
         "Only use the internal client for the {name}.",
     ],
-    ("zh", Kind.CONSTRAINT): [
+    ("zh", EssentialKind.CONSTRAINT): [
         "不要手动修改{name}模块。",
         "{name}必须在 200 毫秒内返回。",
         "{name}这周禁止改动。",
         "{name}一定要走内部客户端。",
     ],
-    ("en", Kind.DECISION): [
+    ("en", EssentialKind.DECISION): [
         "Let's use Redis for the {name} because it expires keys by itself.",
         "We decided to rewrite the {name} in Rust, since the old one is too slow.",
         "I'll go with SQLite for the {name} because there is only one writer.",
     ],
-    ("zh", Kind.DECISION): [
+    ("zh", EssentialKind.DECISION): [
         "我们决定用 Redis 做{name}，因为它会自动过期。",
         "{name}改用 Rust 重写，因为旧的太慢。",
         "{name}就用 SQLite，因为只有一个写入者。",
     ],
-    ("en", Kind.TODO): [
+    ("en", EssentialKind.TODO): [
         "TODO: write a migration for the {name}.",
         "We still need to document the {name}.",
         "- [ ] add load tests for the {name}",
         "Don't forget to rotate the keys of the {name}.",
     ],
-    ("zh", Kind.TODO): ["还需要给{name}写文档。", "- [ ] 给{name}加压力测试", "别忘了更新{name}的密钥。", "下一步是迁移{name}。"],
+    ("zh", EssentialKind.TODO): ["还需要给{name}写文档。", "- [ ] 给{name}加压力测试", "别忘了更新{name}的密钥。", "下一步是迁移{name}。"],
 }  # fmt: skip
 
 
@@ -106,7 +106,7 @@ class Talk:
 class Plant:
     """Something that must survive."""
 
-    kind: Kind
+    kind: EssentialKind
     text: str
     turn: int
 
@@ -118,9 +118,14 @@ def sown(language: str, turns: int, plants: Sequence[Plant], choices: Sequence[i
     for turn in range(turns):
         pick = choices[turn % len(choices)]
         mine = [p for p in plants if p.turn == turn]
-        spoken = [p.text for p in mine if p.kind in (Kind.CONSTRAINT, Kind.DECISION, Kind.TODO, Kind.ID)]
+        spoken = [
+            p.text
+            for p in mine
+            if p.kind
+            in (EssentialKind.CONSTRAINT, EssentialKind.DECISION, EssentialKind.TODO, EssentialKind.ID)
+        ]
         opening = f"{asked[pick % len(asked)]} ({turn})"
-        # A box stands on a line of its own, as people write them.
+        # A box is on a line of its own, as people write them.
         talk.say(
             "user",
             "\n".join([opening, *spoken])
@@ -128,10 +133,10 @@ def sown(language: str, turns: int, plants: Sequence[Plant], choices: Sequence[i
             else " ".join([opening, *spoken]),
         )
         for plant in mine:
-            if plant.kind is Kind.PATH:
+            if plant.kind is EssentialKind.PATH:
                 edit = {"file_path": plant.text, "old_string": "a", "new_string": "b"}
                 talk.use("Edit", edit, f"The file {plant.text} has been updated.")
-            elif plant.kind is Kind.ERROR:
+            elif plant.kind is EssentialKind.ERROR:
                 output = "Compiling 12 files\n" * 8 + f"error: {plant.text}\n"
                 talk.use(
                     "Bash",
@@ -151,15 +156,15 @@ def plantings(draw: st.DrawFn, turns: int, most: int = 8) -> tuple[str, list[Pla
     plants: list[Plant] = []
     for name in names[: draw(st.integers(1, min(most, len(names))))]:
         turn = draw(st.integers(0, turns - 1))
-        kind = draw(st.sampled_from([*Kind]))
+        kind = draw(st.sampled_from([*EssentialKind]))
         number = draw(st.integers(100, 999))
-        if kind is Kind.QUESTION:
+        if kind is EssentialKind.QUESTION:
             continue  # every question of the past has its answer behind it
-        if kind is Kind.PATH:
+        if kind is EssentialKind.PATH:
             text = f"src/area{number}/{draw(st.sampled_from(['store', 'view', 'model']))}.py"
-        elif kind is Kind.ID:
+        elif kind is EssentialKind.ID:
             text = {"en": f"The ticket is OPS-{number}.", "zh": f"工单号是 OPS-{number}。"}[language]
-        elif kind is Kind.ERROR:
+        elif kind is EssentialKind.ERROR:
             text = f"undefined symbol area{number}_init"
         else:
             text = draw(st.sampled_from(SENTENCES[language, kind])).format(name=name)
@@ -169,7 +174,7 @@ def plantings(draw: st.DrawFn, turns: int, most: int = 8) -> tuple[str, list[Pla
 
 def wanted(plant: Plant) -> str:
     """What of a plant must be found again."""
-    if plant.kind is Kind.ID:
+    if plant.kind is EssentialKind.ID:
         return next(
             word.strip("。.") for word in plant.text.replace("是", " ").split() if word.startswith("OPS-")
         )

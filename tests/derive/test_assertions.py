@@ -1,4 +1,4 @@
-"""The recipe: its key, its stored shape, its order and bounds; every quote stands in the message it names."""
+"""The recipe: its key, its stored shape, its order and bounds; every quote is in the message it names."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.extract.assertions import MOST, bounded, extract, from_body, rule_key, to_body
-from backscroll.derive.extract.speech import folded
+from backscroll.derive.extract.assertions import MOST, extract, from_body, limit_claims, rule_key, to_body
+from backscroll.derive.extract.speech import fold_text
 from backscroll.derive.flat import flat
 from backscroll.errors import StoreCorrupt
 from backscroll.vocab.assertion import Assertion, Claim
@@ -49,7 +49,7 @@ def test_equal_turns_share_a_key() -> None:
 
 
 def test_what_is_stored_names_places_and_not_revisions() -> None:
-    """Read back for other revisions, it names those; the bytes are the same wherever the turn stands."""
+    """Read back for other revisions, it names those; the bytes are the same wherever the turn is."""
     found = extract(TURN)
     assert found
     body = to_body(found, TURN)
@@ -99,7 +99,7 @@ def test_no_more_than_so_many_and_the_most_important_ones() -> None:
         Assertion(Claim.RELATION, f"Person{n}", "knows", object="Ann", quote="q", source=Ref(THREAD, 1))
         for n in range(10)
     ]
-    kept = bounded([*many, *told])
+    kept = limit_claims([*many, *told])
     assert len(kept) == MOST
     assert list(kept[-10:]) == told
     assert list(kept[:-10]) == many[: MOST - 10]
@@ -111,11 +111,11 @@ def test_repetitions_are_told_once_but_a_return_counts() -> None:
     def lives(value: str, kind: Claim = Claim.RELATION) -> Assertion:
         return Assertion(kind, "Ann", "lives_in", object=value, quote="q", source=Ref(THREAD, 1))
 
-    assert bounded([lives("Rome"), lives("Rome")]) == (lives("Rome"),)
+    assert limit_claims([lives("Rome"), lives("Rome")]) == (lives("Rome"),)
     back = [lives("Rome"), lives("Rome", Claim.END), lives("Rome")]
-    assert list(bounded(back)) == back
+    assert list(limit_claims(back)) == back
     moves = [lives("Rome"), lives("Oslo"), lives("Rome")]
-    assert list(bounded(moves)) == moves
+    assert list(limit_claims(moves)) == moves
 
 
 parts = st.one_of(
@@ -137,15 +137,15 @@ parts = st.one_of(
 
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), parts), max_size=5))
 def test_any_turn_gives_claims_that_stand(rows: list[tuple[Role, str]]) -> None:
-    """Nothing crashes, the same turn gives the same bytes, there are not too many, and every quote stands where it says."""
+    """Nothing crashes, the same turn gives the same bytes, there are not too many, and every quote is where it says."""
     turn = [message(role, text, seq=n) for n, (role, text) in enumerate(rows, 1)]
     found = extract(turn)
     assert to_body(found, turn) == to_body(extract(turn), turn)
     assert from_body(to_body(found, turn), [m.revision for m in turn]) == found
     assert len(found) <= MOST
-    texts = {m.revision: folded(flat(m)) for m in turn}
+    texts = {m.revision: fold_text(flat(m)) for m in turn}
     for claim in found:
         assert claim.subject
         assert claim.source is not None
-        assert folded(claim.quote).strip() in texts[claim.source]
+        assert fold_text(claim.quote).strip() in texts[claim.source]
         assert {m.revision: m.role for m in turn}[claim.source] != "tool"

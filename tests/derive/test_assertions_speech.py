@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from backscroll.derive.digest import Digest, digest_call
 from backscroll.derive.extract.assertions import extract
 from backscroll.derive.extract.language import in_tongue, tongue_of
-from backscroll.derive.extract.said import Said
 from backscroll.derive.extract.speech import cleaned_text, counts, speeches
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.derive.operations import render_operations
 from backscroll.engine.prompts import composer as composing
 from backscroll.engine.search import recall_choice
@@ -81,7 +81,7 @@ INJECTED = [
 @pytest.mark.parametrize("injected", INJECTED)
 @pytest.mark.parametrize("role", ["user", "assistant"])
 def test_what_a_program_put_into_a_message_is_not_heard(injected: str, role: Role) -> None:
-    """The words around it are; the block is not, wherever it stands."""
+    """The words around it are; the block is not, wherever it is."""
     before, after = message(role, f"Ellie is an elf.\n\n{injected}"), message(role, f"{injected}\n\n")
     assert "Zara" not in words(before)
     assert "Ellie is an elf." in words(before)
@@ -90,7 +90,7 @@ def test_what_a_program_put_into_a_message_is_not_heard(injected: str, role: Rol
 
 @pytest.mark.parametrize("injected", INJECTED)
 def test_what_was_injected_is_not_heard_from_the_assistant_either(injected: str) -> None:
-    """A reply that says again what a memory said is no new evidence for it."""
+    """A reply that says again what a memory said is not new evidence for it."""
     turn = [
         message("user", f"Who is she?\n\n{injected}", seq=1),
         message("assistant", "As I recall: well. Zara is a spy. Shall we go on?", seq=2),
@@ -152,7 +152,7 @@ def test_thinking_and_tool_output_are_not_heard() -> None:
 
 
 def test_a_reply_that_passes_on_what_a_tool_told_is_no_evidence() -> None:
-    """In other words, too: names and values that only the tool had told are left out, the user's own are not."""
+    """In other words, too: names and values that only the tool gave are left out, the user's own are not."""
     turn = [
         message("user", "Is Tom in there? My sister Anna lives in Oslo.", seq=1),
         message("assistant", ToolCall("1", "lookup", {"q": "Tom"}), seq=2),
@@ -257,10 +257,10 @@ def test_the_language_of_a_sentence(sentence: str, tongue: str) -> None:
 
 
 def test_mixed_messages_are_taken_apart() -> None:
-    """Each reader gets its own sentences, as they stand."""
-    said = Said("Ellie is an elf. She is 200. 她住在绿谷。我喜欢茶。\nEnd of story.")
+    """Each reader gets its own sentences, as they are."""
+    said = Utterance("Ellie is an elf. She is 200. 她住在绿谷。我喜欢茶。\nEnd of story.")
     (english,) = in_tongue([said], "en")
     (chinese,) = in_tongue([said], "zh")
     assert english.text == "Ellie is an elf. She is 200.\nEnd of story."
     assert chinese.text == "她住在绿谷。我喜欢茶。"
-    assert in_tongue([Said("Ellie is an elf.")], "zh") == []
+    assert in_tongue([Utterance("Ellie is an elf.")], "zh") == []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.derive.digest import NO_RESULT, digests_of, short_arguments
-from backscroll.derive.digests.cleaning import cut, cut_middle, joined, width
+from backscroll.derive.digests.output_text import cut, cut_middle, join_items, width
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
@@ -178,9 +178,9 @@ def test_cutting_keeps_within_the_room(text: str, limit: int) -> None:
 
 
 def test_lists_say_how_many_more_there_are() -> None:
-    assert joined(["aa", "bb", "cc"], 100) == "aa, bb, cc"
-    assert joined([f"name{n}" for n in range(50)], 30) == "name0, name1, name2 +47"
-    assert joined([], 30) == ""
+    assert join_items(["aa", "bb", "cc"], 100) == "aa, bb, cc"
+    assert join_items([f"name{n}" for n in range(50)], 30) == "name0, name1, name2 +47"
+    assert join_items([], 30) == ""
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the recorded transcripts are not here")

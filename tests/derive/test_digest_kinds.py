@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.derive.digest import kind_of
-from backscroll.derive.digests.asking import asked, plain_name
+from backscroll.derive.digests.calls import parse_call, plain_name
 
 #: Tools as their programs call them, with arguments of the usual shape.
 TOOLS: list[tuple[str, Any, str]] = [
@@ -74,7 +74,7 @@ TOOLS: list[tuple[str, Any, str]] = [
     ("files.read_file", {"path": "a.py"}, "read"),
     ("functions.shell", {"command": ["ls"]}, "command"),
     ("browser:navigate", {"url": "https://a.test"}, "web"),
-    # nobody's: by words and arguments
+    # unknown tools: by words and arguments
     ("execute_sql_statement", {"statement": "select 1"}, "database"),
     ("getFileText", {"filePath": "a.py"}, "read"),
     ("search_direct_flight", {"origin": "A"}, "search"),
@@ -136,12 +136,12 @@ def test_a_name_without_its_server(name: str, plain: str) -> None:
     ],
 )
 def test_what_a_call_is_aimed_at(name: str, arguments: Any, target: str) -> None:
-    assert asked(name, arguments).target == target
+    assert parse_call(name, arguments).target == target
 
 
 def test_a_long_path_keeps_its_end() -> None:
-    """What tells paths apart stands at the end."""
-    target = asked("Read", {"file_path": "/very/long/" + "folder/" * 30 + "app.py"}).target
+    """What tells paths apart is at the end."""
+    target = parse_call("Read", {"file_path": "/very/long/" + "folder/" * 30 + "app.py"}).target
     assert target.endswith("folder/app.py")
     assert len(target) <= 90
 
@@ -156,6 +156,6 @@ JSON = st.recursive(
 @given(name=st.text(max_size=30), arguments=JSON)
 def test_any_call_is_understood(name: str, arguments: Any) -> None:
     """No name and no arguments make an error, and the target is one line."""
-    found = asked(name, arguments)
+    found = parse_call(name, arguments)
     assert "\n" not in found.target
-    assert found == asked(name, arguments)
+    assert found == parse_call(name, arguments)

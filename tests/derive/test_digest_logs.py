@@ -1,4 +1,4 @@
-"""The error line of a log survives in the digest of a result, whatever program wrote the log and wherever the line stands."""
+"""The error line of a log survives in the digest of a result, whatever program wrote the log and wherever the line is."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.derive.digest import digest_call, room_for
-from backscroll.derive.digests.cleaning import width
-from backscroll.derive.digests.logs import Loudness, body, is_stamped, loud_lines, loudness
+from backscroll.derive.digests.logs import LogLevel, body, is_stamped, loud_lines, loudness
+from backscroll.derive.digests.output_text import width
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 from tests.derive.log_lines import FORMATS, LogFormat, code_of, log_of
 
-#: Output of programs without moments or levels: nobody fetches or greps for it as a log.
+#: Output of programs without moments or levels: not fetched or searched as a log.
 OUTPUTS = {"pytest", "cargo", "go", "rust", "java", "make", "npm"}
 CALLS: list[tuple[str, dict[str, Json]]] = [
     ("bash", {"command": "docker logs api"}),
@@ -28,7 +28,7 @@ BESIDE = ["", " (0 errors)", " errors=0 failed=0"]
 
 
 def summary(tool: str, arguments: Json, text: str) -> str:
-    """What stands in for a result."""
+    """What replaces a result."""
     ref = Ref("0" * 32, 2)
     call, result = ToolCall("c", tool, arguments), ToolResult("c", (Text(text),))
     return digest_call(call, result, at="", call_message=ref, result_message=ref).summary
@@ -57,7 +57,7 @@ def test_the_error_of_a_log_survives(
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 def test_the_middle_of_a_huge_log_is_looked_through(form: LogFormat) -> None:
-    """300 kB, of which both ends are read: the error stands in between."""
+    """300 kB, of which both ends are read: the error is in between."""
     lines = 300_000 // len(form.calm(1_000))
     assert "TX-88121" in summary(
         "bash", {"command": "docker logs api"}, log_of(form, lines // 2, lines // 2, "TX-88121")
@@ -74,7 +74,7 @@ def test_the_middle_of_a_huge_log_is_looked_through(form: LogFormat) -> None:
     ],
 )  # fmt: skip
 def test_what_was_lost(line: str, kept: str) -> None:
-    """Results that were told as `81 matches: 2026:03,03`."""
+    """Results that were digested as `81 matches: 2026:03,03`."""
     calm = [f"2026-03-01 12:0{n % 10}:{n % 60:02d} INFO  api request {n} served" for n in range(40)]
     if line.split(" ", maxsplit=1)[0].endswith("-1"):
         calm = [f"web-1  | 12:00:{n:02d} GET /health 200" for n in range(40)]
@@ -92,7 +92,7 @@ def test_a_log_that_comes_as_json_is_read_as_one() -> None:
 
 
 def test_searches_stay_searches() -> None:
-    """Matches in files are told by file and line, also where what was looked for is an error."""
+    """Matches are shown by file and line, also when the search was for an error."""
     found = "\n".join(f"src/part{n}.py:{n + 1}: raise ValueError('bad')  # error: {n}" for n in range(40))
     assert summary("bash", {"command": "grep -rn error src"}, found).startswith(
         "40 matches in 40 files: src/part0.py:1"
@@ -103,15 +103,15 @@ def test_searches_stay_searches() -> None:
 @pytest.mark.parametrize(
     ("line", "said", "level"),
     [
-        ("2026-03-01T12:00:00.123Z INFO retry after ERROR 7", "INFO retry after ERROR 7", Loudness.QUIET),
-        ("Mar  1 12:00:00 web01 sshd[812]: Failed password", "Failed password", Loudness.PLAIN),
-        ("web-1  | 12:00:00 GET /health 200", "GET /health 200", Loudness.PLAIN),
-        ("E0301 12:00:00.123456       1 main.go:12] sync failed", "sync failed", Loudness.LOUD),
-        ('time="2026-03-01T12:00:00Z" level=warning msg="slow"', 'time="2026-03-01T12:00:00Z" level=warning msg="slow"', Loudness.WARNS),
-        ("2026年3月1日 12:00:00 【错误】 连接失败", "【错误】 连接失败", Loudness.LOUD),
+        ("2026-03-01T12:00:00.123Z INFO retry after ERROR 7", "INFO retry after ERROR 7", LogLevel.QUIET),
+        ("Mar  1 12:00:00 web01 sshd[812]: Failed password", "Failed password", LogLevel.PLAIN),
+        ("web-1  | 12:00:00 GET /health 200", "GET /health 200", LogLevel.PLAIN),
+        ("E0301 12:00:00.123456       1 main.go:12] sync failed", "sync failed", LogLevel.LOUD),
+        ('time="2026-03-01T12:00:00Z" level=warning msg="slow"', 'time="2026-03-01T12:00:00Z" level=warning msg="slow"', LogLevel.WARNS),
+        ("2026年3月1日 12:00:00 【错误】 连接失败", "【错误】 连接失败", LogLevel.LOUD),
     ],
 )  # fmt: skip
-def test_lines_are_read_without_what_stands_in_front(line: str, said: str, level: Loudness) -> None:
+def test_lines_are_read_without_what_stands_in_front(line: str, said: str, level: LogLevel) -> None:
     """The words, and the level that the line gives itself."""
     assert (body(line), loudness(line)) == (said, level)
 

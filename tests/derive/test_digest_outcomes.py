@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.derive.digest import Digest, digest_call, room_for
-from backscroll.derive.digests.cleaning import width
+from backscroll.derive.digests.output_text import width
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Media, Opaque, Text, ToolCall, ToolResult
 
@@ -469,7 +469,7 @@ def test_long_results_may_say_more_up_to_a_bound() -> None:
 
 
 def test_a_huge_result_is_read_at_both_ends() -> None:
-    """What stands in the middle of megabytes is only counted."""
+    """What is in the middle of megabytes is only counted."""
     text = "def first_function():\n    pass\n" + "x = 1\n" * 400_000 + "def last_function():\n    pass\n"
     summary = digest("Read", {"path": "a.py"}, text).summary
     assert summary.startswith("400004 lines")

@@ -12,45 +12,52 @@ from backscroll.derive.essence.essentials import (
     CARRIED,
     Close,
     Essential,
+    EssentialKind,
     Findings,
-    Kind,
     essentials,
     fold,
     from_json,
     join,
     to_json,
 )
-from backscroll.derive.essence.reading import command_name, findings
+from backscroll.derive.essence.reader import findings
+from backscroll.derive.essence.tool_calls import command_name
 from backscroll.vocab.ids import Ref
 from tests.derive.planted import THREAD, Talk
 
 
-def found(talk: Talk, kind: Kind) -> list[str]:
+def found(talk: Talk, kind: EssentialKind) -> list[str]:
     return [e.text for e in essentials(talk.messages) if e.kind is kind]
 
 
 @pytest.mark.parametrize(
     ("text", "kind", "wanted"),
     [
-        ("Hi. We must support Python 3.11. Bye.", Kind.CONSTRAINT, "We must support Python 3.11."),
-        ("不要动这个文件。", Kind.CONSTRAINT, "不要动这个文件。"),
+        ("Hi. We must support Python 3.11. Bye.", EssentialKind.CONSTRAINT, "We must support Python 3.11."),
+        ("不要动这个文件。", EssentialKind.CONSTRAINT, "不要动这个文件。"),
         (
             "Let's use uv. That way installs are quick.",
-            Kind.DECISION,
+            EssentialKind.DECISION,
             "Let's use uv. That way installs are quick.",
         ),
-        ("我们就用 SQLite，因为简单。", Kind.DECISION, "我们就用 SQLite，因为简单。"),
-        ("- [ ] ship it", Kind.TODO, "ship it"),
-        ("还需要写文档。", Kind.TODO, "还需要写文档。"),
-        ("I get `KeyError: 'id'` at start.", Kind.ERROR, "I get `KeyError: 'id'` at start."),
-        ("启动就报错 1067。", Kind.ERROR, "启动就报错 1067。"),
-        ("Look:\n```\nTraceback\nValueError: bad width 3\n```", Kind.ERROR, "ValueError: bad width 3"),
-        ("Why?", Kind.QUESTION, "Why?"),
-        ("See src/app.py", Kind.PATH, "src/app.py"),
-        ("Ticket OPS-7", Kind.ID, "OPS-7"),
+        ("我们就用 SQLite，因为简单。", EssentialKind.DECISION, "我们就用 SQLite，因为简单。"),
+        ("- [ ] ship it", EssentialKind.TODO, "ship it"),
+        ("还需要写文档。", EssentialKind.TODO, "还需要写文档。"),
+        ("I get `KeyError: 'id'` at start.", EssentialKind.ERROR, "I get `KeyError: 'id'` at start."),
+        ("启动就报错 1067。", EssentialKind.ERROR, "启动就报错 1067。"),
+        (
+            "Look:\n```\nTraceback\nValueError: bad width 3\n```",
+            EssentialKind.ERROR,
+            "ValueError: bad width 3",
+        ),
+        ("Why?", EssentialKind.QUESTION, "Why?"),
+        ("See src/app.py", EssentialKind.PATH, "src/app.py"),
+        ("Ticket OPS-7", EssentialKind.ID, "OPS-7"),
     ],
 )
-def test_a_user_says_it_and_it_is_found_in_the_same_words(text: str, kind: Kind, wanted: str) -> None:
+def test_a_user_says_it_and_it_is_found_in_the_same_words(
+    text: str, kind: EssentialKind, wanted: str
+) -> None:
     talk = Talk()
     message = talk.say("user", text)
     got = [e for e in essentials(talk.messages) if e.kind is kind]
@@ -61,7 +68,7 @@ def test_a_user_says_it_and_it_is_found_in_the_same_words(text: str, kind: Kind,
 def test_a_list_is_announced_and_told_with_its_items() -> None:
     talk = Talk()
     talk.say("assistant", "Next steps:\n- write the docs\n- cut a release")
-    assert found(talk, Kind.TODO) == ["Next steps:\n- write the docs\n- cut a release"]
+    assert found(talk, EssentialKind.TODO) == ["Next steps:\n- write the docs\n- cut a release"]
 
 
 def test_the_latest_list_of_a_tool_wins() -> None:
@@ -72,19 +79,19 @@ def test_the_latest_list_of_a_tool_wins() -> None:
         {"todos": [{"content": "a one", "status": "pending"}, {"content": "b two", "status": "pending"}]},
         "ok",
     )
-    assert found(talk, Kind.TODO) == ["a one", "b two"]
+    assert found(talk, EssentialKind.TODO) == ["a one", "b two"]
     talk.use(
         "update_plan",
         '{"plan": [{"step": "c three", "status": "in_progress"}, {"step": "d", "status": "completed"}]}',
         "ok",
     )
-    assert found(talk, Kind.TODO) == ["c three"]
+    assert found(talk, EssentialKind.TODO) == ["c three"]
     talk.use(
         "todo_write", {"merge": True, "todos": [{"id": "1", "content": "e five", "status": "pending"}]}, "ok"
     )
-    assert found(talk, Kind.TODO) == ["c three", "e five"]
+    assert found(talk, EssentialKind.TODO) == ["c three", "e five"]
     talk.use("read_file", {"path": "x.py", "task_progress": "- [x] c three\n- [ ] f six"}, "text")
-    assert found(talk, Kind.TODO) == ["f six"]
+    assert found(talk, EssentialKind.TODO) == ["f six"]
 
 
 @pytest.mark.parametrize(
@@ -98,9 +105,9 @@ def test_the_latest_list_of_a_tool_wins() -> None:
 def test_a_to_do_is_open_until_it_is_done(first: str, then: str) -> None:
     talk = Talk()
     talk.say("user", first)
-    assert len(found(talk, Kind.TODO)) == 1
+    assert len(found(talk, EssentialKind.TODO)) == 1
     talk.say("user", then)
-    assert found(talk, Kind.TODO) == []
+    assert found(talk, EssentialKind.TODO) == []
 
 
 def test_an_error_is_open_until_the_same_thing_succeeds() -> None:
@@ -112,38 +119,38 @@ def test_an_error_is_open_until_the_same_thing_succeeds() -> None:
         "Exit code 1\nE  assert 1 == 2\nFAILED",
         error=True,
     )
-    assert len(found(talk, Kind.ERROR)) == 1
+    assert len(found(talk, EssentialKind.ERROR)) == 1
     talk.use("Bash", {"command": "ls"}, "a.py")
-    assert len(found(talk, Kind.ERROR)) == 1
+    assert len(found(talk, EssentialKind.ERROR)) == 1
     talk.use("Bash", {"command": "python -m pytest -x"}, "12 passed")
-    assert found(talk, Kind.ERROR) == []
+    assert found(talk, EssentialKind.ERROR) == []
 
 
 def test_what_a_user_reports_is_open_until_it_is_said_to_work() -> None:
     talk = Talk()
     talk.say("user", "The server crashes on port 80.")
     talk.say("assistant", "I think it is fixed, but I could not test it.")
-    assert len(found(talk, Kind.ERROR)) == 1
+    assert len(found(talk, EssentialKind.ERROR)) == 1
     talk.say("user", "Great, it works now.")
-    assert found(talk, Kind.ERROR) == []
+    assert found(talk, EssentialKind.ERROR) == []
     talk.say("user", "The server crashes on port 81.")
     talk.say("assistant", "Fixed, it works now.")
-    assert found(talk, Kind.ERROR) == []
+    assert found(talk, EssentialKind.ERROR) == []
     talk.say("user", "It still crashes on port 81.")
-    assert len(found(talk, Kind.ERROR)) == 1
+    assert len(found(talk, EssentialKind.ERROR)) == 1
 
 
 def test_a_search_without_a_hit_is_no_error() -> None:
     talk = Talk()
     talk.use("Bash", {"command": "grep -r needle src"}, "Exit code 1", error=True)
-    assert found(talk, Kind.ERROR) == []
+    assert found(talk, EssentialKind.ERROR) == []
 
 
 def test_questions_are_open_until_somebody_answers() -> None:
     talk = Talk()
     talk.say("user", "Which port?")
     talk.say("assistant", "8080. Shall I change it?")
-    assert found(talk, Kind.QUESTION) == ["Shall I change it?"]
+    assert found(talk, EssentialKind.QUESTION) == ["Shall I change it?"]
 
 
 def test_files_that_were_acted_on_are_named() -> None:
@@ -153,13 +160,13 @@ def test_files_that_were_acted_on_are_named() -> None:
     talk.use("Edit", {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}, "ok")
     talk.use("Bash", {"command": "python tools/run.py > /dev/null"}, "ok")
     talk.use("open", {"path": "1475"}, "ok")
-    assert found(talk, Kind.PATH) == ["docs/计划.md", "src/a.py", "tools/run.py"]
+    assert found(talk, EssentialKind.PATH) == ["docs/计划.md", "src/a.py", "tools/run.py"]
 
 
 def test_ids_in_the_arguments_of_tools_are_named() -> None:
     talk = Talk()
     talk.use("cancel_reservation", {"reservation_id": "EHGLP3", "note": "no refund"}, "{}")
-    assert found(talk, Kind.ID) == ["EHGLP3"]
+    assert found(talk, EssentialKind.ID) == ["EHGLP3"]
 
 
 @pytest.mark.parametrize(
@@ -178,19 +185,19 @@ def test_two_runs_of_one_command_have_one_name(command: str, name: str) -> None:
     assert command_name(command) == name
 
 
-def things(kind: Kind, number: int, weight: float = 1.0) -> Essential:
+def things(kind: EssentialKind, number: int, weight: float = 1.0) -> Essential:
     ref = Ref(THREAD, number + 1)
     return Essential(kind, f"t{number}", ref, ref, kind.value, f"t{number}", weight)
 
 
 def test_what_cannot_be_carried_on_is_counted() -> None:
     """The weightiest stay; the count says how many did not."""
-    many = CARRIED[Kind.ERROR] + 5
-    got = fold(things(Kind.ERROR, n, 2.0 if n == 0 else 1.0) for n in range(many))
-    assert len(got.open) == CARRIED[Kind.ERROR]
+    many = CARRIED[EssentialKind.ERROR] + 5
+    got = fold(things(EssentialKind.ERROR, n, 2.0 if n == 0 else 1.0) for n in range(many))
+    assert len(got.open) == CARRIED[EssentialKind.ERROR]
     assert got.open[0].text == "t0"
-    assert got.more == {Kind.ERROR: 5}
-    assert join([got, got]).more == {Kind.ERROR: 10}
+    assert got.more == {EssentialKind.ERROR: 5}
+    assert join([got, got]).more == {EssentialKind.ERROR: 10}
 
 
 names = st.sampled_from(["write the docs", "fix the build", "drop the view", "删除旧表格", "更新接口文档"])
@@ -222,6 +229,8 @@ def test_joining_spans_gives_what_reading_everything_gives(
 
 def test_findings_come_back_from_their_stored_shape() -> None:
     got = Findings(
-        (things(Kind.TODO, 3), things(Kind.PATH, 4)), (Close("todo", "x"), Close("error/said")), {Kind.ID: 3}
+        (things(EssentialKind.TODO, 3), things(EssentialKind.PATH, 4)),
+        (Close("todo", "x"), Close("error/said")),
+        {EssentialKind.ID: 3},
     )
     assert from_json(to_json(got, lambda r: r.seq), lambda n: Ref(THREAD, n)) == got

@@ -85,13 +85,13 @@ def test_files_that_tools_changed(name: str, arguments: Json, path: str, how: st
 
 
 def test_a_call_that_failed_changed_nothing() -> None:
-    """An edit that was refused is no change."""
+    """An edit that was refused is not a change."""
     found = read(turn("Do it.", ("Edit", {"file_path": "src/app.py"}, "String not found"), failed=(1,)))
     assert not any(c.predicate == "changed" for c in found)
 
 
 def test_moved_files() -> None:
-    """Where to is told too."""
+    """The destination is shown too."""
     found = read(turn("Do it.", ("Bash", {"command": "git mv src/a.py src/b.py"}, "")))
     assert {("src/a.py", "status", "moved"), ("src/b.py", "replaces", "src/a.py")} <= told(found)
 
@@ -162,7 +162,7 @@ def test_languages(path: str, code: str, names: set[str], packages: set[str]) ->
     ],
 )
 def test_packages_of_commands(command: str, names: set[tuple[str, str]]) -> None:
-    """What is installed, with its version; options, files and addresses are no packages."""
+    """What is installed, with its version; options, files and addresses are not packages."""
     assert {(p.name, p.version) for p in packages_of(command)} == names
 
 
@@ -260,7 +260,7 @@ def test_a_build_that_tells_its_failure_only_in_words() -> None:
     ],
 )  # fmt: skip
 def test_errors_by_name(text: str, name: str | None, place: str) -> None:
-    """Of several languages, with the place in somebody's own code; source code that speaks of errors has none."""
+    """Of several languages, with the place in the user's own code; source code that speaks of errors has none."""
     found = trouble_in(text)
     assert (found.name if found else None) == name
     assert (found.place if found else "") == place
@@ -339,7 +339,7 @@ def test_what_is_no_decision(text: str) -> None:
 
 
 def test_a_model_that_says_what_it_does_next_decides_nothing() -> None:
-    """And a report of what was done is no decision either, though it says what replaced what."""
+    """And a report of what was done is not a decision either, though it says what replaced what."""
     assert not any(p == "concerns" for _, p, _ in said("Let's use grep to find `main.py`.", "assistant"))
     done = said("Replaced `os.chdir` with `monkeypatch.chdir` in `test_a.py`.", "assistant")
     assert ("monkeypatch.chdir", "replaces", "os.chdir") in done
@@ -355,7 +355,7 @@ def test_calls_and_expressions_are_not_chosen() -> None:
 
 
 def test_decisions_of_daily_life_are_not_for_this_reader() -> None:
-    """Where nobody speaks of code there is nothing to read."""
+    """A conversation without code has nothing to read."""
     assert read([message("user", "We decided to marry in May instead of June.")]) == []
 
 
@@ -374,7 +374,7 @@ def test_functions_with_their_file(text: str, name: str, path: str) -> None:
 
 
 def test_an_example_is_no_file() -> None:
-    """What a file could be called is nobody's file."""
+    """A pattern for file names is not a file."""
     found = said(
         "If it needs a file, such as buggy.png or input.csv, open src/app.py first. 例如 `demo.py`。"
     )
@@ -384,7 +384,7 @@ def test_an_example_is_no_file() -> None:
 
 
 def test_who_looks_for_a_name_does_not_know_where_it_is() -> None:
-    """Searching a file for a class is no statement that it is there."""
+    """Searching a file for a class is not a statement that it is there."""
     for text in (
         "Let me search for the `CommandParser` class in `cli.py`.",
         "There is no `load_all()` in `src/io.py`.",
@@ -441,7 +441,7 @@ def test_versions_in_words() -> None:
 
 
 def test_files_of_commands_without_patterns() -> None:
-    """What a shell fills in is nobody's file."""
+    """A shell expansion is not a file."""
     assert list(files_of("rm -rf build/* && rm $X.py && rm a.py")) == [("deleted", "a.py", "")]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.derive.extract.en.reader import WHOLE, read
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
 
@@ -15,7 +15,7 @@ SOURCE = Ref("0" * 32, 7)
 
 
 def claims(text: str, *, speaker: str = "Sam", addressee: str = "", role: str = "user") -> list[Assertion]:
-    return read([Said(text, SOURCE, speaker, role, addressee)])
+    return read([Utterance(text, SOURCE, speaker, role, addressee)])
 
 
 def told(text: str, *, speaker: str = "Sam", addressee: str = "", role: str = "user") -> set[tuple[str, ...]]:
@@ -34,13 +34,13 @@ def told(text: str, *, speaker: str = "Sam", addressee: str = "", role: str = "u
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # who somebody is
+        # who a person is
         ("I'm Ellie, and this is my home.", {("Sam", "aka", "Ellie")}),
         ("My name is Nora Weiss.", {("Sam", "aka", "Nora Weiss")}),
         ("Everyone calls me Bo.", {("Sam", "aka", "Bo")}),
         ("Marta, also known as Red, laughed.", {("Marta", "aka", "Red")}),
         ("Liz is short for Elizabeth.", {("Liz", "aka", "Elizabeth")}),
-        # what somebody is
+        # what a person is
         ("Ellie is a forest elf.", {("Ellie", "race", "forest elf")}),
         ("Nora is a nurse at Mercy Hospital.", {("Nora", "occupation", "nurse"), ("Nora", "works_at", "Mercy Hospital")}),
         ("I am 27 years old.", {("Sam", "age", "27")}),
@@ -195,7 +195,7 @@ def test_speech_of_nobody_knows_whom_is_not_the_authors() -> None:
 
 
 def test_narration_between_asterisks() -> None:
-    """What stands between asterisks is told of whoever is named there, or of the author."""
+    """Text between asterisks is about the person named there, or the author."""
     assert ("Ellie", "owns", "red bow") in told("*Ellie has a red bow.*")
     found = [c for c in claims("*hugs Ross* I missed you.") if c.kind is Claim.NODE]
     assert [c.subject for c in found] == ["Ross"]
@@ -207,7 +207,7 @@ def test_titles_in_quotation_marks_are_names() -> None:
 
 
 def test_every_assertion_stands_on_a_sentence_of_its_message() -> None:
-    """Quote, source, speaker: the sentence as it stands in the text."""
+    """Quote, source, speaker: the sentence as it is in the text."""
     text = "Well.  I live in Lisbon,\nand my brother Tom is a nurse! Hey Ross, hi."
     for claim in claims(text):
         assert claim.quote in text
@@ -217,8 +217,8 @@ def test_every_assertion_stands_on_a_sentence_of_its_message() -> None:
 
 
 def test_a_name_at_the_start_of_a_sentence_is_known_from_elsewhere_in_the_turn() -> None:
-    """ "Rose" alone may be the flower; beside "I met Rose" it is somebody."""
-    said = [Said("Rose came late.", None, "A"), Said("I met Rose.", None, "B")]
+    """ "Rose" alone may be the flower; beside "I met Rose" it is a person."""
+    said = [Utterance("Rose came late.", None, "A"), Utterance("I met Rose.", None, "B")]
     assert "Rose" in {c.subject for c in read(said)}
     assert "Rose" not in {c.subject for c in read(said[:1])}
 
@@ -237,7 +237,8 @@ def test_of_a_long_message_the_first_and_the_last_part_are_read() -> None:
 )  # fmt: skip
 def test_long_runs_of_anything_are_read_in_linear_time(piece: str) -> None:
     """A quarter of a megabyte of one thing neither hangs nor crashes."""
-    read([Said(piece * (200_000 // len(piece)))])
+    text = piece * (200_000 // len(piece))
+    assert all(claim.subject and 0 < claim.sure <= 1 for claim in read([Utterance(text)]))
 
 
 _PIECES = st.sampled_from(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.derive.extract.zh.reader import LONGEST, read
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
@@ -24,7 +24,7 @@ def claims(*texts: str) -> list[Assertion]:
     roles = ("user", "assistant")
     return read(
         [
-            Said(text, Ref(THREAD, n + 1), "", roles[n % 2], addressee=roles[1 - n % 2])
+            Utterance(text, Ref(THREAD, n + 1), "", roles[n % 2], addressee=roles[1 - n % 2])
             for n, text in enumerate(texts)
         ]
     )
@@ -143,9 +143,9 @@ def test_a_pronoun_stays_one_where_two_can_be_meant() -> None:
 
 
 def test_you_is_whom_the_message_is_addressed_to() -> None:
-    """你 of a user is the assistant, unless nobody says to whom he speaks."""
+    """你 of a user is the assistant, unless the addressee is unknown."""
     assert ("attribute", "assistant", "occupation", "厨师") in told("你是一名厨师。")
-    alone = read([Said("你是一名厨师。")])
+    alone = read([Utterance("你是一名厨师。")])
     assert [a.subject for a in alone if a.predicate == "occupation"] == ["@you"]
 
 
@@ -165,7 +165,7 @@ def test_words_in_quotation_marks_are_spoken_by_who_says_them() -> None:
 
 
 def test_narration_between_asterisks_is_read() -> None:
-    """Role-play marks its narration; the marks are no part of names or values."""
+    """Role-play marks its narration; the marks are not part of names or values."""
     assert ("relation", "艾莉丝", "fears", "黑暗") in told("*艾莉丝害怕黑暗。* （她后退了一步）")
 
 
@@ -261,7 +261,7 @@ def test_what_a_thing_has_is_an_attribute_of_it() -> None:
 
 
 def test_each_assertion_carries_its_sentence_and_its_source() -> None:
-    """The quote stands in the message as it is, the source names the revision, the speaker the author."""
+    """The quote is in the message as it is, the source names the revision, the speaker the author."""
     text = "你好！*我叫赵敏。* 我住在杭州，`x`"
     for one in claims(text):
         assert one.quote in text
@@ -271,12 +271,12 @@ def test_each_assertion_carries_its_sentence_and_its_source() -> None:
 
 def test_the_author_has_his_name_where_the_message_has_one() -> None:
     """我 is the author."""
-    found = read([Said("我住在杭州。", None, "赵敏", "user", "助手")])
+    found = read([Utterance("我住在杭州。", None, "赵敏", "user", "助手")])
     assert [(a.subject, a.object) for a in found if a.predicate == "lives_in"] == [("赵敏", "杭州")]
 
 
 def test_code_and_tables_are_not_read() -> None:
-    """What stands in a fence or a table is nobody's word."""
+    """Fences and tables are not speech."""
     assert not told("```\n我住在杭州。\n```\n| 我住在杭州 | 我叫赵敏 |\n")
 
 
@@ -327,7 +327,7 @@ def test_a_message_of_one_piece_again_and_again_is_read(piece: str) -> None:
     )
 )
 def test_any_text_is_read_twice_alike(texts: list[str]) -> None:
-    """No text breaks the reader; the same turn gives the same assertions; quotes stand in their message."""
+    """No text breaks the reader; the same turn gives the same assertions; quotes are in their message."""
     first = claims(*texts)
     assert first == claims(*texts)
     assert all(one.quote in texts[one.source.seq - 1] for one in first if one.source)

@@ -52,7 +52,7 @@ def test_a_name_is_found_whole(text: str, name: str, kind: str) -> None:
     ],
 )
 def test_common_words_are_no_names(text: str) -> None:
-    """What everybody says all day names nobody."""
+    """Everyday words are not names."""
     assert found(text) == {}
 
 

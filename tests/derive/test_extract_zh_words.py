@@ -19,7 +19,7 @@ from backscroll.derive.extract.zh.words import normal, words_of
     ],
 )
 def test_a_verb_is_no_part_of_a_name(text: str, name: str, rest: str) -> None:
-    """The name stands alone, and the verb beside it."""
+    """The name is alone, and the verb beside it."""
     words = {word.text: word.tag for word in words_of(text)}
     assert words[name] == "nr"
     assert rest in words

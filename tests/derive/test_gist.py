@@ -11,19 +11,18 @@ from hypothesis import strategies as st
 from backscroll.derive.essence.cues import marked_long, marked_short
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.summaries.clusters import pieces
+from backscroll.derive.summaries.composition import flat
 from backscroll.derive.summaries.gist import (
     LIMIT,
     MOST,
     RECIPE,
     gist_messages,
     gist_turn,
-    gist_unit,
     inputs_of,
     let_go,
 )
-from backscroll.derive.summaries.storage import restored, stored
+from backscroll.derive.summaries.storage import decode_gist, encode_gist
 from backscroll.derive.summaries.summary import Summary, summarise, told_by
-from backscroll.derive.summaries.writing import flat
 from backscroll.errors import StoreCorrupt
 from backscroll.record.turns import turn_of
 from tests.derive.planted import THREAD, Talk
@@ -46,7 +45,7 @@ def test_a_chinese_turn_is_told_in_chinese() -> None:
 
 
 def test_authors_are_called_by_their_names() -> None:
-    """In a role-play nobody is called `Assistant`."""
+    """A role-play has no character called `Assistant`."""
     talk = Talk()
     talk.say("user", "The rain has stopped.")
     message = talk.messages[0]
@@ -69,7 +68,7 @@ def test_tools_are_told_by_their_digests() -> None:
 
 
 def test_every_word_is_quoted() -> None:
-    """Sentences of a gist stand in the messages, letter for letter."""
+    """Sentences of a gist are in the messages, letter for letter."""
     talk = Talk()
     talk.say("user", "We must keep the old format. " + "The rest is up to you. " * 30)
     talk.say("assistant", "I changed the writer because the reader was slow. " + "More follows here. " * 40)
@@ -151,15 +150,15 @@ def test_any_messages_have_a_gist_within_any_limit(said: list[object], limit: in
     made = gist_messages(talk.messages, limit_tokens=limit)
     assert rough_count(made.text) <= limit or not made.text
     assert made == gist_messages(talk.messages, limit_tokens=limit)
-    assert restored(stored(made)) == made
+    assert decode_gist(encode_gist(made)) == made
     above = summarise([made, made], limit_tokens=limit)
     assert rough_count(above.text) <= limit or not above.text
-    assert restored(stored(above)) == above
-    assert isinstance(gist_unit(talk.messages, limit_tokens=limit), str)
+    assert decode_gist(encode_gist(above)) == above
+    assert isinstance(gist_messages(talk.messages, limit_tokens=limit, named=False).text, str)
 
 
 def test_what_a_text_says_can_be_asked() -> None:
-    """Whoever writes a summary by other means finds out what it lost."""
+    """A summary written by other means reports what it lost."""
     talk = Talk()
     talk.say("user", "Never push to main. Let's use uv because it is quick.")
     made = gist_messages(talk.messages)
@@ -171,7 +170,7 @@ def test_what_a_text_says_can_be_asked() -> None:
 @pytest.mark.parametrize("body", [b"{}", b"[]", b"no json", b'{"found": 3}'])
 def test_a_damaged_artefact_says_so(body: bytes) -> None:
     with pytest.raises(StoreCorrupt):
-        restored(body)
+        decode_gist(body)
 
 
 def test_a_summary_names_its_level_and_its_ends() -> None:

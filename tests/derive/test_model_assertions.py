@@ -57,7 +57,7 @@ def answer(*items: Any) -> str:
 
 
 def test_what_is_asked() -> None:
-    """What was said, message by message; what programs put there is not; the ontology is suggested; data stands in a frame."""
+    """What was said, message by message; what programs put there is not; the ontology is suggested; data is in a frame."""
     asked = planned(world="Mirelle is the queen.").ask
     body = asked.messages[0]["content"]
     assert "[1] user:" in body
@@ -85,7 +85,7 @@ def test_the_key_names_turn_and_model() -> None:
 
 
 def test_chinese_turns_are_asked_about_in_chinese() -> None:
-    """By the language of what was said, or as told."""
+    """By the language of the text, or as given."""
     turn = [message("user", "艾莉是森林精灵，住在绿谷。", seq=1)]
     assert "你阅读对话中的一轮" in planned(turn).ask.system
     assert "You read one turn" in planned(turn, language="en").ask.system
@@ -109,7 +109,7 @@ def test_a_very_long_turn_fits() -> None:
 
 
 def test_an_answer() -> None:
-    """The claims with the message they rest on, who said so, and the quote as it stands there."""
+    """The claims with the message they rest on, who said so, and the quote as it is there."""
     brother = item(
         kind="relation", subject="Tom", predicate="sibling_of", value="", object="Ellie", object_type="person",
         quote="And Tom, her brother, left the guild.", message=2,
@@ -144,7 +144,7 @@ def test_wrappings_of_answers(wrapped: str) -> None:
     ["Ellie is a forest elf.", "ellie is a FOREST elf", 'Her "home" is Greenvale(绿谷).', "Ｅllie is a forest elf", "“Ellie is a forest elf…”"],
 )  # fmt: skip
 def test_quotes_may_differ_in_spelling_that_means_nothing(quote: str) -> None:
-    """White space, width, case and quotation marks; what is kept is how it stands."""
+    """White space, width, case and quotation marks; the original spelling is kept."""
     (claim,) = fold(planned(), answer(item(quote=quote))).assertions
     assert claim.quote in TURN[0].text
 
@@ -244,7 +244,7 @@ def test_many_faults_are_told_in_few_words() -> None:
 
 
 def test_what_is_kept_comes_back() -> None:
-    """With the names of the revisions in which the turn stands now."""
+    """With the names of the revisions in which the turn is now."""
     made = planned()
     told = fold(made, answer(item()))
     text = to_text(told, made.messages)
@@ -263,7 +263,7 @@ odd = st.dictionaries(st.sampled_from([*item(), "extra"]), values, max_size=10)
 
 @given(st.lists(odd | values, max_size=4), st.booleans())
 def test_any_answer_is_used_or_refused(items: list[Any], last: bool) -> None:
-    """Nothing else ever comes out of it, and what is used stands in the turn."""
+    """Nothing else ever comes out of it, and what is used is in the turn."""
     made = planned()
     try:
         told = fold(made, json.dumps({"assertions": items}), last=last)
@@ -275,6 +275,6 @@ def test_any_answer_is_used_or_refused(items: list[Any], last: bool) -> None:
 
 @given(st.text(max_size=200))
 def test_any_text_is_used_or_refused(text: str) -> None:
-    """Words that are no JSON at all."""
+    """Words that are not JSON at all."""
     with pytest.raises(FormatError):
         fold(planned(), f"no {text.replace('[', '').replace('{', '')}")

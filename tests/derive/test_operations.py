@@ -1,4 +1,4 @@
-"""The list of recent operations, and the pointer that stands for it in a system prompt."""
+"""The list of recent operations, and the pointer that represents it in a system prompt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from backscroll.derive.digest import Digest
 from backscroll.derive.operations import (
-    POINTER,
     pointer,
     recent_operations,
     render_operations,
@@ -20,6 +19,8 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 from backscroll.vocab.thread import Turn
+
+POINTER = "(The recent operations are the tool calls of this conversation; earlier ones are listed where it was condensed.)"
 
 THREAD = "0" * 32
 

@@ -21,12 +21,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.derive.essence.essentials import Essential, Kind
-from backscroll.derive.essence.reading import findings
+from backscroll.derive.essence.essentials import Essential, EssentialKind
+from backscroll.derive.essence.reader import findings
 from backscroll.derive.essence.sentences import LONGEST, LONGEST_CODE, sentences
-from backscroll.derive.extract.runs import LONGEST_RUN, parted
+from backscroll.derive.extract.runs import LONGEST_RUN, break_long_runs
+from backscroll.derive.summaries.composition import distinct
 from backscroll.derive.summaries.gist import let_go
-from backscroll.derive.summaries.writing import distinct
 from backscroll.vocab.ids import Ref
 from bench.hostile import FAMILIES, READERS, THREAD, read, said, text_of
 
@@ -40,9 +40,9 @@ DOORS = {"cleaned_text", "understand", "find_times", "folded"}
 
 @given(st.text(max_size=200), st.integers(1, 40), st.text(max_size=30))
 def test_a_text_without_long_runs_stays_as_it_is(piece: str, times: int, end: str) -> None:
-    """What people write passes untouched; the rest has no long run, and every sign that is no white space is still there."""
+    """What people write passes untouched; the rest has no long run, and every sign that is not white space is still there."""
     text = piece * times + end
-    made = parted(text)
+    made = break_long_runs(text)
     assert not _RUN.search(made)
     assert "".join(made.split()) == "".join(text.split())
     if not re.search(rf"[^\s。！？；，、：…]{{{LONGEST_RUN}}}|\s{{{LONGEST_RUN}}}", text):
@@ -56,7 +56,7 @@ def test_no_piece_is_longer_than_allowed(family: str) -> None:
     pieces = sentences(text)
     assert all(len(p.text) <= (LONGEST_CODE if p.shape == "code" else LONGEST) for p in pieces)
     assert "".join("".join(p.text.split()) for p in pieces) == "".join(text.split())
-    assert not _RUN.search(parted(text))
+    assert not _RUN.search(break_long_runs(text))
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def _watched(found: dict[str, int]) -> Iterator[None]:
             "derive/extract/zh/",
             "derive/extract/code/",
             "derive/extract/assertions",
-            "recall/question/understanding",
+            "recall/question/analysis",
             "recall/question/times",
         )
     )
@@ -124,7 +124,7 @@ def test_no_rule_gets_a_long_run(reader: str, family: str) -> None:
 
 def test_the_watch_would_see_a_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail: without the parting at the doors it does."""
-    monkeypatch.setattr("backscroll.derive.extract.speech.parted", lambda text: text)
+    monkeypatch.setattr("backscroll.derive.extract.speech.break_long_runs", lambda text: text)
     found: dict[str, int] = {}
     with _watched(found):
         read("assertions of a user", text_of("a.b.", 6_000))
@@ -208,7 +208,7 @@ def test_a_name_of_thousands_of_letters_is_data() -> None:
     """Base64 looks like a path; held as one, every end of it would be compared: 20,000 letters made 40 MB of ends."""
     found = findings([said(text_of("base64", 20_000)), said("See src/app.py.", 2)])
     assert [e.text for e in found.open] == ["src/app.py"]
-    long = Essential(Kind.PATH, text_of("/a/a", 20_000), Ref(THREAD, 1), Ref(THREAD, 1), "path", "p")
+    long = Essential(EssentialKind.PATH, text_of("/a/a", 20_000), Ref(THREAD, 1), Ref(THREAD, 1), "path", "p")
     tracemalloc.start()
     assert distinct([long]) == [long]
     assert tracemalloc.get_traced_memory()[1] < 1_000_000

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.extract.said import Said
 from backscroll.derive.extract.script_lines import lines_apart
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.ids import Ref
 
 _SOURCE = Ref("a" * 32, 1)
@@ -31,7 +31,7 @@ _LINE = st.one_of(
 def test_the_pieces_stand_in_the_message_in_order(lines: list[str]) -> None:
     text = "\n".join(lines)
     at = 0
-    for piece in lines_apart([Said(text, _SOURCE)]):
+    for piece in lines_apart([Utterance(text, _SOURCE)]):
         found = text.find(piece.text, at)
         assert found >= 0
         at = found + len(piece.text)
@@ -41,7 +41,7 @@ def test_the_pieces_stand_in_the_message_in_order(lines: list[str]) -> None:
 
 @given(st.lists(_LINE, max_size=6))
 def test_a_signed_message_stays_whole(lines: list[str]) -> None:
-    said = Said("\n".join(lines), _SOURCE, "Ann")
+    said = Utterance("\n".join(lines), _SOURCE, "Ann")
     assert lines_apart([said]) == [said]
 
 
@@ -59,4 +59,4 @@ def test_a_signed_message_stays_whole(lines: list[str]) -> None:
     ],
 )
 def test_which_labels_name_somebody(text: str, who: list[str]) -> None:
-    assert [one.speaker for one in lines_apart([Said(text)]) if one.speaker] == who
+    assert [one.speaker for one in lines_apart([Utterance(text)]) if one.speaker] == who

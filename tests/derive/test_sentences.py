@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.essence.cues import box_text, ids_in, lowered, marked, paths_in
+from backscroll.derive.essence.cues import box_text, ids_in, lower_aligned, mark_sentences, paths_in
 from backscroll.derive.essence.sentences import LONGEST, rough_count, sentences
 
 ANY = st.text(
@@ -21,7 +21,7 @@ def texts(text: str) -> list[str]:
 
 @given(ANY)
 def test_nothing_is_lost_and_nothing_is_said_twice(text: str) -> None:
-    """Pieces stand in order, do not overlap, and leave only white space between them."""
+    """Pieces are in order, do not overlap, and leave only white space between them."""
     at = 0
     for piece in sentences(text):
         assert not text[at : piece.start].strip()
@@ -74,7 +74,7 @@ def test_a_fence_that_is_never_closed_goes_on_to_the_end() -> None:
 
 
 def test_code_without_a_fence_is_recognised() -> None:
-    """Numbered listings, traces and statements are no sentences of anybody."""
+    """Numbered listings, traces and statements are not sentences of a speaker."""
     text = '1526:                ) from error\n    at com.acme.Main.run(Main.java:3)\nFile "a.py", line 3\nreturn x;'
     assert {s.shape for s in sentences(text)} == {"code"}
 
@@ -118,7 +118,7 @@ def test_the_rough_count_is_never_zero_and_grows_with_the_text(text: str) -> Non
     ],
 )
 def test_cues_tell_what_a_sentence_is_about(text: str, cue: str) -> None:
-    assert cue in marked(text)[0].cues
+    assert cue in mark_sentences(text)[0].cues
 
 
 @pytest.mark.parametrize(
@@ -133,14 +133,14 @@ def test_cues_tell_what_a_sentence_is_about(text: str, cue: str) -> None:
     ],
 )
 def test_words_that_only_look_like_cues_are_none(text: str, cue: str) -> None:
-    assert all(cue not in piece.cues for piece in marked(text))
+    assert all(cue not in piece.cues for piece in mark_sentences(text))
 
 
 @given(ANY)
 def test_any_text_can_be_marked(text: str) -> None:
     """Odd characters break nothing, and the sentences are the same as without marks."""
-    assert [m.sentence for m in marked(text)] == sentences(text)
-    assert len(lowered(text)) == len(text)
+    assert [m.sentence for m in mark_sentences(text)] == sentences(text)
+    assert len(lower_aligned(text)) == len(text)
 
 
 def test_paths_and_ids_are_found_in_both_languages() -> None:
@@ -155,7 +155,7 @@ def test_paths_and_ids_are_found_in_both_languages() -> None:
 
 
 def test_a_long_run_of_signs_is_gone_through_once() -> None:
-    """Whoever looked for an address at every sign anew would never come to the end of this."""
+    """Scanning for an address at every sign would take quadratic time here."""
     assert ids_in("的" * 300_000 + " a@b.org") == ["a@b.org"]
 
 

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.essence.essentials import Kind, essentials, join
-from backscroll.derive.essence.reading import findings
-from backscroll.derive.essence.settling import NEAR
+from backscroll.derive.essence.essentials import EssentialKind, essentials, join
+from backscroll.derive.essence.reader import findings
+from backscroll.derive.essence.resolution import NEAR
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Json, Part, Text, ToolCall, ToolResult
 
 FOLDER = Path(__file__).parent / "settled"
-BINDING = {Kind.TODO, Kind.ERROR, Kind.QUESTION}
+BINDING = {EssentialKind.TODO, EssentialKind.ERROR, EssentialKind.QUESTION}
 HELD = 25  # of 28
 _ROLES: dict[str, Role] = {"u": "user", "a": "assistant"}
 Case = dict[str, Json]
@@ -89,7 +89,7 @@ def test_what_is_not_named_settles_only_what_is_near(between: int, reply: str) -
     last = between + 1
     found = essentials([asked, *talk, _said(last, "assistant", reply)])
     near = last - 1 <= NEAR
-    assert bool([e for e in found if e.kind is Kind.TODO]) is not near
+    assert bool([e for e in found if e.kind is EssentialKind.TODO]) is not near
 
 
 @given(st.text(max_size=200), st.text(max_size=200))

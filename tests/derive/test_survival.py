@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.derive.essence.essentials import Kind
+from backscroll.derive.essence.essentials import EssentialKind
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.summaries.account import account
-from backscroll.derive.summaries.gist import LIMIT, Gist, gist_messages, gist_unit
+from backscroll.derive.summaries.composition import flat
+from backscroll.derive.summaries.gist import LIMIT, Gist, gist_messages
 from backscroll.derive.summaries.spans import cut, rank
 from backscroll.derive.summaries.summary import TOP_LIMIT, limit_of, summarise, summarise_messages
-from backscroll.derive.summaries.writing import flat
 from tests.derive.planted import SENTENCES, Plant, Talk, plantings, sown, wanted
 
 
@@ -94,19 +94,21 @@ def test_what_does_not_fit_is_counted(drawn: tuple[str, list[Plant], list[int]],
     if missing(made.text, plants):
         assert made.handle in made.text
         assert "(+" in made.text or "（另有" in made.text or made.text == made.handle
-    assert {e.text for e in made.essentials} >= {wanted(p) for p in plants if p.kind in (Kind.PATH, Kind.ID)}
+    assert {e.text for e in made.essentials} >= {
+        wanted(p) for p in plants if p.kind in (EssentialKind.PATH, EssentialKind.ID)
+    }
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("kind", [Kind.CONSTRAINT, Kind.DECISION, Kind.TODO])
-def test_one_message_alone_is_told_in_a_line(language: str, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [EssentialKind.CONSTRAINT, EssentialKind.DECISION, EssentialKind.TODO])
+def test_one_message_alone_is_told_in_a_line(language: str, kind: EssentialKind) -> None:
     """The gist of a single long message keeps the one sentence that matters, and ends with its handle."""
     for template in SENTENCES[language, kind]:
         talk = Talk()
         around = "The tests cover this case. " * 12 if language == "en" else "这种情况有测试覆盖。" * 20
         plant = template.format(name="billing" if language == "en" else "账单")
         talk.say("user", f"{around}\n{plant}\n{around}")
-        text = gist_unit(talk.messages, limit_tokens=60)
+        text = gist_messages(talk.messages, limit_tokens=60, named=False).text
         assert flat(plant).removeprefix("- [ ] ") in flat(text)
         assert text.endswith("[bs:1]")
 
@@ -130,9 +132,11 @@ def test_what_was_settled_is_not_dragged_along() -> None:
     )
     talk.use("Bash", {"command": "cd app && make build"}, "built in 3 s")
     open_now = {
-        (e.kind, e.text) for e in summarise(pieces_of(talk)).essentials if e.kind not in (Kind.PATH, Kind.ID)
+        (e.kind, e.text)
+        for e in summarise(pieces_of(talk)).essentials
+        if e.kind not in (EssentialKind.PATH, EssentialKind.ID)
     }
-    assert open_now == {(Kind.TODO, "fix the build"), (Kind.TODO, "drop the view")}
+    assert open_now == {(EssentialKind.TODO, "fix the build"), (EssentialKind.TODO, "drop the view")}
 
 
 def test_a_crop_is_summed_up_in_less_than_it_was() -> None:

@@ -11,15 +11,24 @@ from hypothesis import strategies as st
 
 from backscroll.derive.summaries.gist import RECIPE, inputs_of
 from backscroll.derive.summaries.spans import rank
-from backscroll.derive.summaries.tree import Level, Said, just_before, opens, piece, regroup, role_of, span
-from backscroll.record.derived import Node
+from backscroll.derive.summaries.tree import (
+    LevelSource,
+    TreeMessage,
+    just_before,
+    opens,
+    piece,
+    regroup,
+    role_of,
+    span,
+)
+from backscroll.record.derived import SummaryNode
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from tests.derive.planted import THREAD, Talk
 
 
-def said(message: Message) -> Said:
-    return Said(
+def said(message: Message) -> TreeMessage:
+    return TreeMessage(
         message.id,
         message.revision,
         message.role,
@@ -30,10 +39,10 @@ def said(message: Message) -> Said:
     )
 
 
-def number(n: int) -> Said:
+def number(n: int) -> TreeMessage:
     """A user message at a place of its own."""
     ref = Ref(THREAD, n)
-    return Said(ref, ref, "user", n.to_bytes(6, "big"), f"{n:x}", False, False)
+    return TreeMessage(ref, ref, "user", n.to_bytes(6, "big"), f"{n:x}", False, False)
 
 
 def test_a_piece_has_the_key_of_its_gist() -> None:
@@ -86,14 +95,14 @@ def test_regrouping_gives_what_cutting_everything_gives(
     old = spans_of(sorted(before))
     starts = sorted(run[0] for run in old)
 
-    def walk(edge: bytes | None) -> Iterator[Said | Node]:
+    def walk(edge: bytes | None) -> Iterator[TreeMessage | SummaryNode]:
         return (number(n) for n in after if edge is None or n.to_bytes(6, "big") > edge)
 
-    def last_before(position: bytes) -> Node | None:
+    def last_before(position: bytes) -> SummaryNode | None:
         at = bisect_left(starts, int.from_bytes(position, "big"))
         return piece(THREAD, [number(starts[at - 1])]) if at else None
 
-    level = Level(walk, opens_span, last_before, lambda p: int.from_bytes(p, "big") in starts)
+    level = LevelSource(walk, opens_span, last_before, lambda p: int.from_bytes(p, "big") in starts)
     dirty = [n.to_bytes(6, "big") for n in (before & gone) | (new - before)]
     regions = list(regroup(level, dirty, None))
     kept = [run for run in old if not any(_in(run[0], r.start, r.stop) for r in regions)]
@@ -101,8 +110,8 @@ def test_regrouping_gives_what_cutting_everything_gives(
     assert sorted(kept + made) == spans_of(after)
 
 
-def opens_span(thing: Said | Node) -> bool:
-    assert isinstance(thing, Said)
+def opens_span(thing: TreeMessage | SummaryNode) -> bool:
+    assert isinstance(thing, TreeMessage)
     return rank("user", thing.message) >= 1
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.config import load
-from backscroll.derive.window import Marks, Window, window_of
+from backscroll.derive.window import TurnMarks, Window, window_of
 from backscroll.record.derived import TurnMark
 from backscroll.vocab.ids import Ref
 
@@ -70,12 +70,12 @@ class Thread:
     def __init__(self, window: Window) -> None:
         self.window = window
         self.naive = Naive(window)
-        self.marks = Marks(window, THREAD)
+        self.marks = TurnMarks(window, THREAD)
         self.seq = 0
         self.places: dict[Ref, bytes] = {}  # of everything that ever was
 
     def _fresh(self, at: int) -> bytes:
-        """A place that nobody has, before the one at this place of the list; after all where there is none."""
+        """A free position before the one at this index of the list; after all if there is none."""
         taken = {position for position, _ in self.naive.order} | set(self.places.values())
         if at >= len(self.naive.order):
             return (self.seq * 1000 + 10_000_000).to_bytes(5)
@@ -124,7 +124,7 @@ class Thread:
         assert [m.opening for m in self.marks if not m.gone] == [o for _, o in self.naive.order]
 
 
-def told(marks: Marks) -> dict[Ref, tuple[Any, ...]]:
+def told(marks: TurnMarks) -> dict[Ref, tuple[Any, ...]]:
     return {m.opening: (m.due, m.pinned, m.gone, m.ends, m.position) for m in marks}
 
 
@@ -144,12 +144,12 @@ def test_marks_are_what_the_whole_list_says(window: Window, moves: list[tuple[st
 def test_marks_from_the_store_go_on_like_those_in_memory(
     window: Window, moves: list[tuple[str, int, int]], stop: int
 ) -> None:
-    """Marks that are read back in the middle end as if nobody had stopped, and say what changed since."""
+    """Marks that are read back in the middle end as if read in one go, and say what changed since."""
     thread = Thread(window)
     for move in moves[:stop]:
         thread.play(*move)
     before = {m.opening: m for m in thread.marks}
-    thread.marks = Marks(window, THREAD, before.values())
+    thread.marks = TurnMarks(window, THREAD, before.values())
     for move in moves[stop:]:
         thread.play(*move)
     thread.agree()
@@ -167,7 +167,7 @@ def test_the_newest_marks_are_enough_for_new_turns(window: Window, early: int, l
         thread.play("say", 0, 0)
     newest = [m for m in thread.marks if not m.gone][-(window.size + 2) :]
     old = {m.opening: m for m in thread.marks if m not in newest}
-    few = Marks(window, THREAD, newest)
+    few = TurnMarks(window, THREAD, newest)
     for _ in range(late):
         thread.play("say", 0, 0)
         position = thread.places[Ref(THREAD, thread.seq)]
@@ -180,7 +180,7 @@ def test_the_newest_marks_are_enough_for_new_turns(window: Window, early: int, l
 @given(windows, st.integers(0, 20))
 def test_the_window_in_numbers(window: Window, newest: int) -> None:
     """Target, first and last turn and what the window holds are those of a list of the turns so far."""
-    before = list(range(newest))  # turn 0 is what stands before the first
+    before = list(range(newest))  # turn 0 is what precedes the first
     waiting = before[max(0, len(before) - window.delay) :]
     steady = [n for n in before if n not in waiting]
     assert window.target(newest) == (steady[-1] if steady else None)
@@ -228,7 +228,7 @@ def test_a_waiting_turn_that_is_deleted_leaves_no_mark() -> None:
 
 
 def test_where_a_position_lies() -> None:
-    """A position belongs to the turn it stands in; at the very beginning of one, the one before is touched too."""
+    """A position belongs to the turn it is in; at the very beginning of one, the one before is touched too."""
     thread = said(Window(2, 0), 4)
     at = [position for position, _ in thread.naive.order]
     inside = at[1] + b"\x01"
@@ -246,7 +246,7 @@ def test_where_a_position_lies() -> None:
 def test_content_counts_as_a_change_only_where_it_differs() -> None:
     """The same version, key and sources again change nothing."""
     mark = TurnMark(THREAD, Window().rule, Ref(THREAD, 2), b"a", due=4)
-    marks = Marks(Window(), THREAD, [mark])
+    marks = TurnMarks(Window(), THREAD, [mark])
     marks.content(mark.opening, "v1", b"k", (Ref(THREAD, 2),))
     assert list(marks.changed) == [mark.opening]
     marks.changed.clear()

@@ -60,16 +60,16 @@ def test_every_row_has_a_place(row: Row) -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name[:60])
 def test_what_is_done_runs(row: Row, tmp_path: Path) -> None:
     """The example of a row runs after the lines at the top of the page; a comparison is true."""
-    workshop = Workshop(tmp_path, "en")
-    (workshop.place / ".vscode").symlink_to(tree.ROOT / ".vscode")
     first, *_ = [block for block in blocks(PAGE) if block.language == "python"]
     example = row.example.strip("`")
     try:
-        workshop.run_python(first, PAGE.name)
-        if example.startswith("$ "):
-            workshop.run_command(example.removeprefix("$ "), None)
-        else:
-            _run(example, workshop)
+        with Workshop(tmp_path, "en") as workshop:
+            (workshop.place / ".vscode").symlink_to(tree.ROOT / ".vscode")
+            workshop.run_python(first, PAGE.name)
+            if example.startswith("$ "):
+                workshop.run_command(example.removeprefix("$ "), None)
+            else:
+                _run(example, workshop)
     finally:
         left_open()
 

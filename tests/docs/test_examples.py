@@ -17,6 +17,8 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "shows how to set up, which has been done when tests run",
 }
 _SOURCE = re.compile(r"file=(\S+)")
+#: Tours by the command line, in English; each has a page in Chinese beside it.
+TOURS = sorted(p for p in (tree.ROOT / "docs").glob("tour-*.md") if not p.name.endswith(".zh-CN.md"))
 
 
 def _with(language: str, *, excerpts: bool = False) -> list[Path]:
@@ -52,7 +54,8 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
     """The blocks of a page run in order in one folder, and print what the page shows."""
     language = "zh" if page.name.endswith(".zh-CN.md") else "en"
     try:
-        _runs(page, Workshop(tmp_path, language))
+        with Workshop(tmp_path, language) as workshop:
+            _runs(page, workshop)
     finally:
         still = left_open()
     assert still == [], "the page opens a store and does not close it"
@@ -71,16 +74,26 @@ def test_the_excerpts_of_a_page_stand_in_the_code(page: Path) -> None:
                 place = at + len(piece.strip("\n"))
 
 
-def test_the_tour_runs_on_postgresql(tmp_path: Path, database_url: str) -> None:
-    """The commands of the read-me do on PostgreSQL what the page shows for a file, but for ranking and what is out of reach."""
-    workshop = Workshop(tmp_path, "en")
-    page = tree.ROOT / "README.md"
+@pytest.mark.parametrize("page", TOURS, ids=page_name)
+def test_a_tour_runs_on_postgresql(page: Path, tmp_path: Path, database_url: str) -> None:
+    """The commands of a tour do on PostgreSQL what the page shows for a file, but for ranking and what is out of reach."""
     variable = "BACKSCROLL_STORE"
-    assert any(b.language == "sh" and f"export {variable}=postgresql://" in b.text for b in blocks(page))
-    workshop.environment[variable] = database_url
-    for block in blocks(page):
-        if block.language == "console":
-            for command, shown in commands(block):
-                differs = command.startswith(("backscroll forget", "backscroll search"))
-                workshop.run_command(command, None if differs else shown)
+    shown = [b for name in ("install.md", "postgresql.md") for b in blocks(tree.ROOT / "docs" / name)]
+    assert sum(b.language == "sh" and f"export {variable}=postgresql://" in b.text for b in shown) == 2
+    with Workshop(tmp_path, "en") as workshop:
+        workshop.environment[variable] = database_url
+        for block in blocks(page):
+            if block.language == "console":
+                for command, shown_for_it in commands(block):
+                    differs = command.startswith(("backscroll forget", "backscroll search"))
+                    workshop.run_command(command, None if differs else shown_for_it)
     assert not list(workshop.home.rglob("*.db")), "something was written into the default store"
+
+
+def test_there_are_tours_of_everything_that_the_read_me_showed() -> None:
+    """Record, code, graph, tasks: each has a tour with commands, in both languages."""
+    assert [page.stem for page in TOURS] == ["tour-code", "tour-graph", "tour-record", "tour-tasks"]
+    for page in TOURS:
+        both = (page, page.with_name(f"{page.stem}.zh-CN.md"))
+        counts = [sum(1 for b in blocks(p) if b.language == "console" for _ in commands(b)) for p in both]
+        assert counts[0] == counts[1] > 3, page.name

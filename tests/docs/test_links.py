@@ -67,3 +67,9 @@ def test_every_page_can_be_reached() -> None:
         seen.add(page)
         waiting += [(page.parent / target.partition("#")[0]).resolve() for target in _targets(page)]
     assert [page_name(page) for page in pages() if page not in seen] == []
+
+
+def test_every_decision_is_listed() -> None:
+    """`docs/decisions/index.md` has a row for each record."""
+    folder = tree.ROOT / "docs" / "decisions"
+    assert sorted(_targets(folder / "index.md")) == sorted(path.name for path in folder.glob("0*.md"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import backscroll
 from backscroll import errors
 from backscroll.config import Settings
-from backscroll.formats.detect import formats
+from backscroll.formats.detection import formats
 from tests.docs.pages import prose
 from tests.house import tree
 
@@ -47,8 +47,10 @@ def test_the_numbers_of_formats_are_right() -> None:
     """The read-me and the reasons count the formats as the program does."""
     read = sum(f.name != "markdown" for f in formats())
     written = sum(f.write is not None or f.name == "native" for f in formats())
-    assert f"{read} formats are read, {written} written" in prose(tree.ROOT / "README.md")
-    assert f"能读 {read} 种格式，能写 {written} 种" in prose(tree.ROOT / "README.zh-CN.md")
+    for page in (tree.ROOT / "README.md", DOCS / "comparison.md"):
+        assert f"{read} formats are read, {written} written" in prose(page)
+    for page in (tree.ROOT / "README.zh-CN.md", DOCS / "comparison.zh-CN.md"):
+        assert f"能读 {read} 种格式，能写 {written} 种" in prose(page)
     assert (read, written) == (15, 11), "docs/why.md says fifteen and eleven"
     assert "Fifteen formats are read, eleven are written" in prose(DOCS / "why.md")
 
@@ -93,5 +95,5 @@ def test_the_names_in_the_glossary_exist() -> None:
 def test_the_ambiguities_are_complete() -> None:
     """`docs/sync.md` explains every word by which a sync calls something ambiguous."""
     told = {row[0].strip("`") for row in _rows(DOCS / "sync.md", "| word | question | what is done |")}
-    code = "".join(path.read_text(encoding="utf-8") for path in (tree.PACKAGE / "record").rglob("*.py"))
-    assert set(re.findall(r"(?i)ambiguous\(\s*\"([a-z-]+)\"", code)) == told
+    code = "".join(path.read_text(encoding="utf-8") for path in (tree.PACKAGE / "reconcile").rglob("*.py"))
+    assert set(re.findall(r"(?i)ambigu(?:ity|ous)\(\s*\"([a-z-]+)\"", code)) == told

@@ -12,12 +12,13 @@ import io
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import TracebackType
 
 from backscroll.engine import opening
+from tests.docs.command import Command
 from tests.docs.pages import Block
 from tests.house import tree
 
@@ -37,23 +38,32 @@ _PROMPT = "$ "
 
 
 class Workshop:
-    """Runs the blocks of one page in order."""
+    """Runs the blocks of one page in order; use it in a `with`."""
 
     def __init__(self, folder: Path, language: str) -> None:
         self.home = folder / "home"
         self.place = folder / "place"
         self.place.mkdir()
+        self._command = Command()
         self.ids: dict[str, str] = {}  # id on the page -> id in this run
         self.names: dict[str, object] = {"__name__": "__example__"}
         self.environment = {
             **os.environ,
             **_speaking(language),
-            "PATH": f"{_tools(folder)}:{os.environ['PATH']}",
+            "PATH": f"{self._command.folder}:{os.environ['PATH']}",
         }
         for name in ("examples", "backscroll/samples"):
             if (tree.ROOT / name).is_dir():
                 (self.place / name).parent.mkdir(exist_ok=True)
                 (self.place / name).symlink_to(tree.ROOT / name)
+
+    def __enter__(self) -> Workshop:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._command.close()
 
     # -- Python ----------------------------------------------------------------------------------------------
 
@@ -185,23 +195,11 @@ def commands(block: Block) -> Iterator[tuple[str, str]]:
 def _speaking(language: str) -> dict[str, str]:
     locale = {"zh": "zh_CN.UTF-8"}.get(language, "en_US.UTF-8")
     return {
-        "LANG": locale,
+        "LANG": "C.UTF-8",  # of characters; the same for all tests, so that they share a fork server
+        "LC_MESSAGES": locale,
         "LC_ALL": "",
-        "LC_MESSAGES": "",
         "LANGUAGE": "",
-        "PYTHONUTF8": "1",
         "COLUMNS": "100",
         "NO_COLOR": "1",
         "TZ": "UTC",
     }
-
-
-def _tools(folder: Path) -> Path:
-    """A folder with the `backscroll` command in it, for a tree that nobody has installed."""
-    tools = folder / "tools"
-    tools.mkdir()
-    start = "from backscroll.surfaces.cli.main import main; main()"
-    script = tools / "backscroll"
-    script.write_text(f'#!/bin/sh\nPYTHONPATH="{tree.ROOT}" exec "{sys.executable}" -c "{start}" "$@"\n')
-    script.chmod(0o755)
-    return tools

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import backscroll
+from backscroll.engine.background.worker import Worker
 from backscroll.engine.knowledge.analysis import catch_up, rebuild
 from backscroll.engine.knowledge.idle import flush_idle
-from backscroll.engine.models.background import Worker
-from backscroll.engine.models.turns import read_pending
+from backscroll.engine.knowledge.model_turns import read_pending
 from backscroll.engine.thread import Thread
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
 from backscroll.vocab.assertion import TurnState
 from backscroll.vocab.event import Kind
 from tests.only_provider import configure_only_provider
@@ -126,7 +126,7 @@ def test_an_edit_outside_of_the_window_is_ignored(thread: Thread) -> None:
     thread.delete(thread.turn(3).messages[0].id, reply(thread, 3))
     for n in (6, 5, 6):
         say(thread, n)
-    thread.window.flush()
+    thread.graph.flush()
     before = graph_dump(thread)
     thread.edit(reply(thread, 1), "Ellie lives in Nowhere Bay.")
     assert graph_dump(thread) == before
@@ -229,8 +229,8 @@ def test_a_fork_has_a_window_of_its_own(thread: Thread) -> None:
 
 def test_flush_analyses_the_last_turns_and_is_an_event(thread: Thread) -> None:
     """A rebuild comes to the same; turns that come later wait again."""
-    assert thread.window.flush() == 2
-    assert thread.window.flush() == 0
+    assert thread.graph.flush() == 2
+    assert thread.graph.flush() == 0
     assert set(states(thread).values()) == {SETTLED, PROCESSED}
     assert [e.kind for e in thread.events()][-1] is Kind.FLUSHED
     say(thread, 6)

@@ -10,9 +10,9 @@ from contextlib import closing
 import pytest
 
 import backscroll
+from backscroll.engine.background import worker as background
+from backscroll.engine.background.worker import JOB, LEASE, Worker, bring_up_to_date
 from backscroll.engine.engine import Engine
-from backscroll.engine.models import background
-from backscroll.engine.models.background import JOB, LEASE, Worker, bring_up_to_date
 from backscroll.engine.thread import Thread
 from backscroll.errors import StoreError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.engine.folder.blame import Blamed
+from backscroll.engine.folder.blame import BlameLine
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.vocab.part import Reasoning, Text, ToolCall
 from tests.engine.workrooms import Desk, git
@@ -20,7 +20,7 @@ def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
     made.close()
 
 
-def turns(lines: list[Blamed]) -> list[tuple[str, int | str | None]]:
+def turns(lines: list[BlameLine]) -> list[tuple[str, int | str | None]]:
     """Each line with its turn, or who it was where there is none."""
     return [(b.text, b.by if b.by in ("person", None) else b.turn) for b in lines]
 

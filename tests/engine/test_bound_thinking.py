@@ -6,8 +6,7 @@ from pathlib import Path
 
 import backscroll
 from backscroll import Reasoning, Text, ToolCall, ToolResult
-from backscroll.assemble.validity.between import Sent
-from backscroll.assemble.validity.binding import check_binding
+from backscroll.assemble.validity.binding import Sent, check_binding
 from backscroll.engine.prompts.builder import Prompt
 from backscroll.vocab.message import Content
 

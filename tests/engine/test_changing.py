@@ -263,7 +263,7 @@ def test_long_diffs_are_cut_in_the_log(desk: Desk) -> None:
 
 
 def test_a_folder_that_is_none(desk: Desk) -> None:
-    """What is no folder is refused with a hint."""
+    """What is not a folder is refused with a hint."""
     with pytest.raises(InvalidInput):
         Workroom(desk.thread, desk.root / "nowhere", home=desk.home)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import NotFound
-from backscroll.workspace.snapshots.keeping import snapshots_for
+from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 from tests.engine.workrooms import Desk
 from tests.workspace.test_erasing import found_in
 
@@ -107,7 +107,7 @@ def test_forgetting_messages_tells_what_the_snapshots_still_hold(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Which folder, which files, and what to do; also before anything is erased, and for a whole thread."""
-    monkeypatch.setattr("backscroll.engine.folder.workroom.default_home", lambda: desk.home)
+    monkeypatch.setattr("backscroll.engine.folder.folder_scope.default_home", lambda: desk.home)
     lived(desk)
     caused = desk.room.changes(turn=2)[0].cause.message
     assert caused is not None

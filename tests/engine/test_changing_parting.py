@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import Conflict
-from backscroll.workspace.edits.edits import Write, apply, plan
+from backscroll.workspace.edits.edits import WholeFile, apply, plan
 from backscroll.workspace.files.files import Files
 from tests.engine.workrooms import Desk, git
 
@@ -24,7 +24,7 @@ def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
 
 def tool_writes(desk: Desk, **files: str) -> None:
     """As the tool `write_file` does it."""
-    edits = [Write(name.replace("__", "."), text) for name, text in files.items()]
+    edits = [WholeFile(name.replace("__", "."), text) for name, text in files.items()]
     apply(plan(Files(desk.root, journal=desk.folder / "edits"), edits, syntax="warn"))
 
 
@@ -74,7 +74,9 @@ def test_a_tool_that_failed_has_changed_nothing(desk: Desk) -> None:
     desk.write("a.py", "old\n")
 
     def fails() -> None:
-        made = plan(Files(desk.root, journal=desk.folder / "edits"), [Write("a.py", "x\n")], syntax="warn")
+        made = plan(
+            Files(desk.root, journal=desk.folder / "edits"), [WholeFile("a.py", "x\n")], syntax="warn"
+        )
         desk.write("a.py", "theirs\n")
         with pytest.raises(Conflict):
             apply(made)

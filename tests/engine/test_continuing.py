@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
+from backscroll.engine.calls.capture import take_in
 from backscroll.engine.calls.continuation import known_part
-from backscroll.engine.calls.overhearing import take_in
 from backscroll.engine.thread import Thread
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content

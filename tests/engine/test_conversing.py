@@ -69,7 +69,7 @@ def test_a_programs_list_has_neither_our_system_prompt_nor_what_is_hidden(thread
     thread.append("user", "hello")
     thread.hide(thread.append("user", "a secret").id)
     thread.append("assistant", Content(()))
-    assert [m.text for m in conversing.spoken(thread)] == ["a note of the program's own", "hello", ""]
+    assert [m.text for m in conversing.iterate_spoken(thread)] == ["a note of the program's own", "hello", ""]
     assert [i["role"] for i in conversing.newest_items(thread)] == ["developer", "user"]
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.engine.models.costs import (
+from backscroll.engine.budget.costs import (
     GROUPS,
     calls,
     check_limits,
@@ -23,7 +23,7 @@ from backscroll.engine.models.costs import (
     spending,
     window_of,
 )
-from backscroll.engine.prompts.counts import correction, corrections_of
+from backscroll.engine.budget.counts import correction, corrections_of
 from backscroll.errors import BudgetExceeded, InvalidInput, NotFound
 from backscroll.llm.prices.ledger import Tokens
 
@@ -288,7 +288,7 @@ def test_limits_warn_and_stop(tmp_path: Path) -> None:
         assert check_limits(engine, other, expected=0.2).state == "ok"
         assert check_limits(engine, expected=9.2).state == "stop"  # the day
         with pytest.raises(BudgetExceeded, match=r"this thread has cost \$0\.90 of \$1\.00"):
-            check_limits(engine, thread, expected=0.2).enforced()
+            check_limits(engine, thread, expected=0.2).enforce()
 
 
 def test_the_day_is_the_local_one_and_yesterday_does_not_count(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.prompts import counts as counting
-from backscroll.engine.prompts.counts import (
+from backscroll.engine.budget import counts as counting
+from backscroll.engine.budget.counts import (
     calibration_of,
     correction,
     counts_for,

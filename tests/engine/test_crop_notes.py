@@ -7,8 +7,7 @@ from typing import Any
 
 import backscroll
 from backscroll import Text, ToolCall, ToolResult
-from backscroll.assemble.validity.between import Sent
-from backscroll.assemble.validity.binding import check_growth
+from backscroll.assemble.validity.binding import Sent, check_growth
 from backscroll.engine.prompts.builder import Prompt
 
 NAME = "src/tide_tables.py"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll.derive.essence.sentences import rough_count
+from backscroll.engine.crops.crops import SUMMARY_TOKENS, made_summary
 from backscroll.engine.engine import Engine
-from backscroll.engine.prompts.compaction.crops import SUMMARY_TOKENS, made_summary
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Json, Part, Text, ToolCall, ToolResult

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
+from backscroll.engine.crops.crops import crops
 from backscroll.engine.engine import Engine
-from backscroll.engine.prompts.compaction.crops import crops
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.vocab.part import Text, ToolCall, ToolResult

@@ -10,9 +10,9 @@ import pytest
 
 import backscroll
 from backscroll import Content, Reasoning, Text
-from backscroll.llm.scripted import Line, Scenario
-from backscroll.llm.scripted.asked import read_request
-from backscroll.llm.scripted.deciding import Service
+from backscroll.testing import Line, Scenario
+from backscroll.testing.decision import ScriptedService
+from backscroll.testing.request import read_request
 
 MODEL = "claude-fable-5-2"
 
@@ -24,7 +24,7 @@ class Talk:
         self.store = backscroll.open(folder / "store.db", background=False)
         self.thread = self.store.create("late")
         self.thread.append("user", "Where is the harbour?")
-        self.service = Service(Scenario())
+        self.service = ScriptedService(Scenario())
         self.service.answering = lambda _: Line(text="There.", reasoning="I think about it.")
 
     def ask(self) -> tuple[Any, str]:

@@ -9,7 +9,7 @@ import pytest
 
 import backscroll
 from backscroll.engine.engine import Engine
-from backscroll.engine.prompts.compaction.lessons import weights_of
+from backscroll.engine.inputs.lessons import weights_of
 from backscroll.engine.prompts.expansion import expand
 from backscroll.engine.thread import Thread
 from backscroll.errors import Forgotten, InvalidInput, NotFound

@@ -90,7 +90,7 @@ def test_what_went_out_can_come_in_again(
 
 
 def _suffixes() -> Iterator[tuple[str, str]]:
-    from backscroll.formats.detect import formats
+    from backscroll.formats.detection import formats
 
     yield from ((f.name, f.suffix) for f in formats())
 

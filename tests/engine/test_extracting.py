@@ -13,14 +13,14 @@ import pytest
 
 import backscroll
 from backscroll.derive.extract.assertions import rule_key
+from backscroll.engine.budget.costs import calls
 from backscroll.engine.core.lease import Lease
 from backscroll.engine.engine import Engine
-from backscroll.engine.models.costs import calls
 from backscroll.engine.models.extraction import (
     BUSY,
-    Extracted,
-    Failed,
-    Read,
+    ModelReading,
+    ReadingFailure,
+    TurnExtraction,
     estimate_extraction,
     extract_turn,
     extracting_for,
@@ -30,14 +30,14 @@ from backscroll.engine.models.extraction import (
     reading_now,
     worth_trying,
 )
-from backscroll.engine.models.recipes import Modelling
+from backscroll.engine.models.recipes import RecipeRunner
 from backscroll.engine.thread import Thread
 from backscroll.llm.clients.retries import Patience
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Fault
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.message import Message
-from tests.llm.scripted_talk import KINDS, Kind, provider_at
+from tests.testing.scripted_talk import KINDS, Kind, provider_at
 
 SAID = "Ellie is a forest elf. She lives in Greenvale."
 
@@ -102,13 +102,13 @@ def nothing(_seconds: float) -> None:
 
 
 @contextmanager
-def at_work(engine: Engine, *lines: Line, **more: Any) -> Iterator[tuple[Modelling, ScriptedServer]]:
+def at_work(engine: Engine, *lines: Line, **more: Any) -> Iterator[tuple[RecipeRunner, ScriptedServer]]:
     """A scripted model at work for an engine."""
     kind: Kind = more.pop("kind", "openai")
     tries = more.pop("attempts", 3)
     with ScriptedServer(Scenario(lines=lines, window=more.pop("window", 0))) as server:
         patience = Patience(tries=tries, sleep=nothing, chance=lambda: 1.0)
-        with Modelling(engine, provider_at(server.url, kind, **more), patience=patience) as working:
+        with RecipeRunner(engine, provider_at(server.url, kind, **more), patience=patience) as working:
             yield working, server
 
 
@@ -118,17 +118,17 @@ def stand_in(messages: Sequence[Message]) -> tuple[Assertion, ...]:
     return (Assertion(Claim.NODE, "Ellie", type="person", quote=quote, source=messages[0].revision),)
 
 
-def read(working: Modelling, thread: Thread, **more: Any) -> Extracted:
+def read(working: RecipeRunner, thread: Thread, **more: Any) -> TurnExtraction:
     messages = list(thread)
     return extract_turn(working, thread.id, messages, stand_in=stand_in(messages), turn=1, **more)
 
 
-def kept(engine: Engine, thread: Thread) -> Read | None:
+def kept(engine: Engine, thread: Thread) -> ModelReading | None:
     key = rule_key(list(thread))
     return engine.store.read(lambda reader: found_by_models(reader, [key])).get(key)
 
 
-def failure(engine: Engine, thread: Thread) -> Failed | None:
+def failure(engine: Engine, thread: Thread) -> ReadingFailure | None:
     key = rule_key(list(thread))
     return engine.store.read(lambda reader: failed_extractions(reader, [key])).get(key)
 
@@ -343,7 +343,7 @@ def test_nobody_at_the_address(engine: Engine) -> None:
     with ScriptedServer(Scenario()) as gone:
         url = gone.url
     patience = Patience(tries=2, sleep=nothing, chance=lambda: 1.0)
-    with Modelling(engine, provider_at(url), patience=patience) as working:
+    with RecipeRunner(engine, provider_at(url), patience=patience) as working:
         told = read(working, thread)
     assert (told.by, told.passing, told.tries) == ("rules", True, 2)
 
@@ -372,8 +372,8 @@ def test_a_prompt_that_overflows_leaves_rules(engine: Engine) -> None:
 def test_a_pause_grows_before_a_failed_service_is_asked_by_itself(engine: Engine) -> None:
     """At once is too early; some minutes later it is worth another try, and each time later."""
     at = "2026-11-15T12:00:00+00:00"
-    once = Failed("down", "m", passing=True, tries=3, times=1, at=at)
-    twice = Failed("down", "m", passing=True, tries=6, times=2, at=at)
+    once = ReadingFailure("down", "m", passing=True, tries=3, times=1, at=at)
+    twice = ReadingFailure("down", "m", passing=True, tries=6, times=2, at=at)
     assert not worth_trying(once, "m", "2026-11-15T12:01:00+00:00")
     assert worth_trying(once, "m", "2026-11-15T12:06:00+00:00")
     assert not worth_trying(twice, "m", "2026-11-15T12:06:00+00:00")
@@ -404,7 +404,7 @@ def test_one_reader_at_a_time(engine: Engine) -> None:
     thread = talk(engine)
     with at_work(engine, GOOD) as (working, server):
         with Lease(engine, thread.id, "extracting", "a turn") as lease:
-            assert lease.renewed()
+            assert lease.renew()
             now = engine.means.now()
             assert engine.store.read(lambda reader: reading_now(reader, thread.id, now)) == "a turn"
             told = read(working, thread)
@@ -419,7 +419,7 @@ def test_two_at_once_pay_once(engine: Engine) -> None:
     """Two threads of work that want the same turn read at the same moment: one of them asks."""
     thread = talk(engine)
     with at_work(engine, Line(text=GOOD.text, delay=0.3)) as (working, server), ThreadPoolExecutor(2) as pool:
-        other = Modelling(engine, provider_at(server.url))
+        other = RecipeRunner(engine, provider_at(server.url))
         with other:
             told = list(pool.map(lambda who: read(who, thread), [working, other]))
     assert len(server.asked) == 1

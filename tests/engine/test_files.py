@@ -14,13 +14,13 @@ import pytest
 
 import backscroll
 from backscroll import config
-from backscroll.act.loop.instructions import template
+from backscroll.agent.loop.instructions import template
 from backscroll.engine.exchange.exports import write_file
-from backscroll.engine.exchange.files import FileSource
 from backscroll.engine.exchange.imports import read_messages
-from backscroll.formats.shape import Overlong
-from backscroll.llm.scripted.scenario import load_scenario
+from backscroll.engine.folder.files import FileSource
+from backscroll.formats.shape import OverlongLine
 from backscroll.regular_files import open_regular, read_bytes, read_text
+from backscroll.testing.scenario import load_scenario
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_lines_up_to_the_limit_are_whole(tmp_path: Path, size: int, end: str) ->
     assert lines[3] == (4, "éé" + "é")
     assert lines[2][0] == 3
     assert (lines[2][1] == "x" * size) is (size <= 10)
-    assert isinstance(lines[2][1], Overlong) is (size > 10)
+    assert isinstance(lines[2][1], OverlongLine) is (size > 10)
 
 
 def test_a_line_that_is_too_long_is_left_out_and_the_rest_comes_in(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_line_that_is_too_long_is_never_held(tmp_path: Path) -> None:
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert [(number, type(line)) for number, line in lines] == [(1, Overlong)]
+    assert [(number, type(line)) for number, line in lines] == [(1, OverlongLine)]
     assert most < path.stat().st_size / 8
 
 
@@ -125,4 +125,4 @@ def test_attached_bytes_may_be_longer_than_words(tmp_path: Path) -> None:
         '{"blob":"' + "x" * 50 + '"}\n{"event":"' + "x" * 50 + '"}\n', encoding="utf-8"
     )  # cut after 4 bytes
     lines = [line for _, line in FileSource(path, longest=40).lines(ample='{"blob":')]
-    assert [isinstance(line, Overlong) for line in lines] == [False, True]
+    assert [isinstance(line, OverlongLine) for line in lines] == [False, True]

@@ -28,7 +28,7 @@ def told(engine: backscroll.Engine, *said: str) -> backscroll.Thread:
     for text in said:
         thread.append("user", text)
         thread.append("assistant", "I see.")
-    thread.window.flush()
+    thread.graph.flush()
     return thread
 
 

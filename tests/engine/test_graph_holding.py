@@ -9,11 +9,12 @@ import pytest
 
 import backscroll
 from backscroll.config import Settings
+from backscroll.engine.background.worker import Worker
 from backscroll.engine.engine import Engine
 from backscroll.engine.knowledge import graph_holder as graph_holding
 from backscroll.engine.knowledge.analysis import catch_up
-from backscroll.engine.knowledge.graph_holder import at_hand, graph_of, held_graph, warm
-from backscroll.engine.models.background import Worker
+from backscroll.engine.knowledge.graph_cache import held_graph
+from backscroll.engine.knowledge.graph_holder import at_hand, graph_of, warm
 from backscroll.stores.sqlite.store import SqliteStore
 from tests.properties.living import graph_dump
 
@@ -134,7 +135,7 @@ def test_what_was_erased_is_not_kept_for_prompts(tmp_path: Path) -> None:
         thread = _told(engine)
         thread.append("user", "Who else?")
         thread.append("assistant", "Xerxes is Anna's uncle.")
-        thread.window.flush()
+        thread.graph.flush()
         warm(thread)
         with at_hand(thread, 60) as held:
             assert held is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -23,7 +24,7 @@ def told(engine: Engine, *turns: tuple[str, str], kind: str = "chat") -> ThreadG
     for said, answer in turns:
         thread.append("user", said)
         thread.append("assistant", answer)
-    thread.window.flush()
+    thread.graph.flush()
     return thread.graph
 
 
@@ -81,7 +82,7 @@ def test_what_is_said_of_a_film_stays_with_the_film(engine: Engine) -> None:
     assert graph.node("美国").type == "place"
     assert not graph.node("美国").attribute("box_office")
     assert not [name for name in names(graph) if "《" in name or "》" in name]
-    thread = graph.thread
+    thread = cast("backscroll.Thread", graph.thread)
     thread.delete(*(m.id for m in thread.turn(1).messages))
     assert not [n for n in graph.nodes() if n.attribute("box_office")]  # nothing names a film any more
 
@@ -131,7 +132,7 @@ def test_a_bare_answer_in_the_next_turn_goes_to_whom_was_asked_about(engine: Eng
         engine, ("你知道林晓梅吗？", "知道，她的生日是哪天？"), ("1974年11月11日。", "好的，记下了。")
     )
     assert graph.node("林晓梅").attribute("birthday") == "1974年11月11日"
-    thread = graph.thread
+    thread = cast("backscroll.Thread", graph.thread)
     thread.edit(thread.turn(1).messages[1].id, "知道，她挺好的。")
     assert not graph.node("林晓梅").attribute("birthday")
 

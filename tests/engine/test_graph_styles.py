@@ -23,7 +23,7 @@ def told(engine: Engine, *messages: str, authors: tuple[str, ...] = ()) -> Threa
     for number, text in enumerate(messages):
         author = authors[number % 2] if authors else None
         thread.append("assistant" if number % 2 else "user", text, author=author)
-    thread.window.flush()
+    thread.graph.flush()
     return thread.graph
 
 
@@ -223,12 +223,12 @@ def test_by_which_names_the_user_goes_and_no_longer_once_that_is_deleted(
     said = thread.append("user", text)
     thread.append("assistant", "好的 / OK.")
     thread.append("user", "I live in Lisbon.")
-    thread.window.flush()
+    thread.graph.flush()
     user = thread.graph.node("user")
     called = {user.name, *user.aliases} - {"user", "用户"}
     assert names <= called
     assert not called & {"早点睡", "回家", "回家吃饭"}
     thread.delete(said.id)
-    thread.window.flush()
+    thread.graph.flush()
     user = thread.graph.node("user")
     assert not names & {user.name, *user.aliases}

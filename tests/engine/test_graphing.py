@@ -15,7 +15,7 @@ from backscroll.config import Settings
 from backscroll.engine.engine import Engine
 from backscroll.engine.knowledge.analysis import rebuild
 from backscroll.engine.knowledge.graph_acts import known_type, predicate_meant
-from backscroll.engine.knowledge.graph_holder import held_graph
+from backscroll.engine.knowledge.graph_cache import held_graph
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.reading.view import Rank
@@ -59,14 +59,14 @@ def told(engine: Engine) -> Thread:
     for asked, answer in TALE:
         made.append("user", asked)
         made.append("assistant", answer)
-    made.window.flush()
+    made.graph.flush()
     return made
 
 
 def say(thread: Thread, answer: str) -> None:
     thread.append("user", "And then?")
     thread.append("assistant", answer)
-    thread.window.flush()
+    thread.graph.flush()
 
 
 def home(thread: Thread, who: str = "Ellie") -> list[str]:

@@ -10,9 +10,9 @@ import pytest
 import backscroll
 from backscroll.assemble.compaction.compaction import IndexedString
 from backscroll.engine.core.lineage import View
-from backscroll.engine.prompts.compaction import dead_sources
-from backscroll.engine.prompts.compaction.body import frozen_of
-from backscroll.engine.prompts.sheet.sheet import Sheet
+from backscroll.engine.crops import dead_sources
+from backscroll.engine.inputs.inputs import PromptInputs
+from backscroll.engine.prompts.stored_compaction import frozen_of
 from backscroll.engine.thread import Thread
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
@@ -123,7 +123,7 @@ def test_sources_are_looked_at_once(thread: Thread, monkeypatch: pytest.MonkeyPa
     was = dead_sources.look_at_sources
 
     def looks(
-        thread: Thread, sheet: Sheet, sources: Collection[Ref], view: View
+        thread: Thread, sheet: PromptInputs, sources: Collection[Ref], view: View
     ) -> tuple[frozenset[Ref], bool]:
         looked.extend(sources)
         return was(thread, sheet, sources, view)

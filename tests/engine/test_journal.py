@@ -10,7 +10,7 @@ import pytest
 
 import backscroll
 from backscroll.engine.exchange.native.journal import reply_from, reply_line
-from backscroll.record.derived import Reply
+from backscroll.record.derived import RecipeReply
 from backscroll.vocab.ids import parse_ref
 from tests import proof
 from tests.contracts.talk import say
@@ -24,19 +24,19 @@ def store(tmp_path: Path) -> Iterator[backscroll.Engine]:
         yield engine
 
 
-def kept(engine: backscroll.Engine, thread: str) -> list[Reply]:
+def kept(engine: backscroll.Engine, thread: str) -> list[RecipeReply]:
     return engine.store.read(lambda r: r.replies(thread))
 
 
-def keep(engine: backscroll.Engine, *replies: Reply) -> None:
+def keep(engine: backscroll.Engine, *replies: RecipeReply) -> None:
     for reply in replies:
         engine.store.write(lambda tx, one=reply: tx.keep_reply(one))
 
 
 def reply(
     thread: backscroll.Thread, key: bytes, *sources: backscroll.Message, body: bytes = b'{"a":1}'
-) -> Reply:
-    return Reply(key, "摘要", thread.id, "model-1", body, tuple(m.revision for m in sources), AT)
+) -> RecipeReply:
+    return RecipeReply(key, "摘要", thread.id, "model-1", body, tuple(m.revision for m in sources), AT)
 
 
 def carried(store: backscroll.Engine, path: Path) -> list[str]:
@@ -51,7 +51,7 @@ def carried(store: backscroll.Engine, path: Path) -> list[str]:
 def test_a_line_gives_the_same_reply_again(body: bytes) -> None:
     """Every byte of the body, whatever it is; the line itself is one line of plain JSON."""
     ref = parse_ref(f"{'a' * 32}.7")
-    one = Reply(b"\0key", "r", "a" * 32, "m", body, (ref,), AT)
+    one = RecipeReply(b"\0key", "r", "a" * 32, "m", body, (ref,), AT)
     line = reply_line(one)
     assert "\n" not in line
     assert reply_from(json.loads(line)) == one

@@ -9,7 +9,7 @@ import pytest
 
 import backscroll
 from backscroll.derive.essence.importance import score_message
-from backscroll.engine.prompts.compaction.lessons import learned, note, note_all, reset, weights_of
+from backscroll.engine.inputs.lessons import list_lessons, note, note_all, reset, weights_of
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 
 
@@ -33,7 +33,7 @@ def test_a_lesson_raises_the_like_of_what_was_asked_for(engine: backscroll.Engin
     before = score_message(other, weights=weights_of(engine))
     note(engine, thread.id, first)
     assert score_message(other, weights=weights_of(engine)) > before
-    rows = {row.feature: row for row in learned(engine)}
+    rows = {row.feature: row for row in list_lessons(engine)}
     assert rows["tool:read"].weight > 1
     assert rows["tool:read"].lessons == 1
     assert "src/f1.py" not in str(rows)
@@ -55,8 +55,8 @@ def test_lessons_of_one_thread_or_all_can_be_dropped(engine: backscroll.Engine) 
     note(engine, one.id, read(one, 1))
     note(engine, two.id, read(two, 1))
     assert reset(engine, one.id) > 0
-    assert learned(engine, one.id) == []
-    assert learned(engine, two.id)
+    assert list_lessons(engine, one.id) == []
+    assert list_lessons(engine, two.id)
     assert reset(engine, None) > 0
     assert weights_of(engine) == {}
     assert reset(engine, None) == 0

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import backscroll
+from backscroll.engine.background.worker import Worker, bring_up_to_date
 from backscroll.engine.knowledge.analysis import catch_up, rebuild
-from backscroll.engine.models.background import Worker, bring_up_to_date
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests import proof
 from tests.properties.living import living, marked, reference
@@ -68,7 +68,7 @@ def test_odd_characters_in_everything_that_people_write(engine: backscroll.Engin
     for text in ODD:
         thread.append("user", text)
         thread.append("assistant", text[::-1])
-    thread.window.flush()
+    thread.graph.flush()
     graph = thread.graph
     for node in graph.nodes():
         assert graph.node(node.id).id == node.id
@@ -116,7 +116,7 @@ def test_a_turn_of_hundreds_of_steps(small: backscroll.Engine) -> None:
         thread.append("assistant", [Text(f"Step {n}."), call])
         said = f"ValueError: bad value in src/part{n}.py"
         thread.append("tool", [ToolResult(call.id, (Text(said),), name="Edit", is_error=n % 3 == 0)])
-    thread.window.flush()
+    thread.graph.flush()
     (status,) = thread.window.states()
     thread.edit(
         list(thread)[1].id, [Text("Step nought."), ToolCall("c0", "Edit", {"file_path": "src/new.py"})]

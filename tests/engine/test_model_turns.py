@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.models.background import bring_up_to_date
-from backscroll.engine.models.turns import read_pending
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.engine.background.worker import bring_up_to_date
+from backscroll.engine.knowledge.model_turns import read_pending
+from backscroll.testing import Line, Scenario, ScriptedServer
 from backscroll.vocab.assertion import TurnState
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.only_provider import configure_only_provider
@@ -55,7 +55,7 @@ def talk(engine: backscroll.Engine) -> backscroll.Thread:
     thread = engine.create("a tale")
     thread.append("user", SAID)
     thread.append("assistant", "I see that she does.")
-    thread.window.flush()
+    thread.graph.flush()
     return thread
 
 
@@ -106,7 +106,7 @@ def test_forgetting_a_tool_message_leaves_nothing_of_it_in_what_was_read(
     )
     thread.append("tool", [ToolResult("c1", (Text("updated src/secretplace.py"),), name="Edit")])
     thread.append("assistant", "Done with what Ellie wanted.")
-    thread.window.flush()
+    thread.graph.flush()
     assert read_pending(one, thread.id) == 1
     assert "secretplace" in repr(graph_dump(thread))
     thread.forget(*[m.id for m in thread][1:3])
@@ -122,7 +122,7 @@ def test_a_turn_that_says_too_little_for_a_model_is_not_due_for_ever(
     thread = one.create("short")
     thread.append("user", "ok")
     thread.append("assistant", "Yes.")
-    thread.window.flush()
+    thread.graph.flush()
     assert read_pending(one, thread.id) == 0
     assert not server.asked
     assert [s.state for s in thread.window.states()] == [TurnState.PROCESSED]

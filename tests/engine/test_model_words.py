@@ -8,10 +8,10 @@ import pytest
 
 import backscroll
 from backscroll.engine.engine import Engine
-from backscroll.engine.models.writing import write_pending
-from backscroll.engine.prompts.tree.tree import catch_up
 from backscroll.engine.thread import Thread
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.engine.tree.model_summaries import write_pending
+from backscroll.engine.tree.tree import catch_up
+from backscroll.testing import Line, Scenario, ScriptedServer
 
 
 def talk(engine: Engine, turns: int) -> Thread:

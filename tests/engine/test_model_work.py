@@ -12,13 +12,13 @@ import pytest
 
 import backscroll
 from backscroll.engine.engine import Engine
-from backscroll.engine.models.writing import crop_words, estimate, node_words, write_all, write_pending
-from backscroll.engine.prompts.tree.tree import catch_up
 from backscroll.engine.thread import Thread
+from backscroll.engine.tree.model_summaries import crop_words, estimate, node_words, write_all, write_pending
+from backscroll.engine.tree.tree import catch_up
 from backscroll.errors import Conflict, InvalidInput
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Fault
-from backscroll.record.derived import Node
+from backscroll.record.derived import SummaryNode
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault
 from backscroll.vocab.values.moment import microseconds
 
 GOOD = Line(text=json.dumps({"text": "A model wrote this."}))
@@ -51,7 +51,7 @@ def configured(tmp_path: Path, *lines: Line, more: str = "") -> Iterator[Scripte
         yield server
 
 
-def nodes(engine: Engine, thread: Thread) -> list[Node]:
+def nodes(engine: Engine, thread: Thread) -> list[SummaryNode]:
     return engine.store.read(lambda reader: [n for level in range(4) for n in reader.nodes(thread.id, level)])
 
 

@@ -13,17 +13,17 @@ import pytest
 import backscroll
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.models.gist import plan_gist, recipe
-from backscroll.derive.models.request import Plan
+from backscroll.derive.models.request import RecipePlan
 from backscroll.derive.summaries.gist import RECIPE, Gist, gist_messages, inputs_of
+from backscroll.engine.budget.costs import calls
 from backscroll.engine.engine import Engine
 from backscroll.engine.models.artefacts import better, failure_of
-from backscroll.engine.models.costs import calls
-from backscroll.engine.models.recipes import Modelling
+from backscroll.engine.models.recipes import RecipeRunner
 from backscroll.engine.thread import Thread
 from backscroll.llm.clients.retries import Patience
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Fault
-from tests.llm.scripted_talk import provider_at
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault
+from tests.testing.scripted_talk import provider_at
 
 LONG = " ".join(f"Harbour {n} reports a tide of {n * 3} centimetres at noon." for n in range(40))
 
@@ -52,7 +52,7 @@ def talk(engine: Engine, topic: str = "tides") -> Thread:
     return thread
 
 
-def planned(thread: Thread, model: str = "m") -> Plan[Gist]:
+def planned(thread: Thread, model: str = "m") -> RecipePlan[Gist]:
     messages = list(thread)
     made = plan_gist(
         messages, gist_messages(messages), RECIPE.key(inputs_of(messages)), model=model, count=rough_count
@@ -74,11 +74,11 @@ class Waits:
 @contextmanager
 def at_work(
     engine: Engine, *lines: Line, waits: Waits | None = None, **more: Any
-) -> Iterator[tuple[Modelling, ScriptedServer]]:
+) -> Iterator[tuple[RecipeRunner, ScriptedServer]]:
     """A scripted model at work for an engine."""
     with ScriptedServer(Scenario(lines=lines, window=more.pop("window", 0))) as server:
         patience = Patience(tries=3, sleep=waits or Waits(), chance=lambda: 1.0)
-        with Modelling(engine, provider_at(server.url, **more), patience=patience) as working:
+        with RecipeRunner(engine, provider_at(server.url, **more), patience=patience) as working:
             yield working, server
 
 
@@ -114,7 +114,7 @@ def test_a_call_is_on_the_ledger_while_the_model_is_at_work(engine: Engine) -> N
     seen: list[list[str]] = []
     thread = talk(engine)
     with at_work(engine, Line(fault=Fault(429, "busy"), times=1), GOOD) as (working, _):
-        client = working._opened()
+        client = working._open_client()
         complete = client.complete
 
         def watched(request: Any) -> Any:
@@ -279,7 +279,7 @@ def test_what_was_forgotten_meanwhile_is_not_kept(engine: Engine) -> None:
         outcome = working.make(plan, thread.id)
     assert outcome.by == "rules"
     assert engine.store.read(lambda reader: reader.replies(thread.id)) == []
-    assert engine.store.read(lambda reader: reader.made([plan.key])) == {}
+    assert engine.store.read(lambda reader: reader.read_artefacts([plan.key])) == {}
     assert ledger(engine) == ["summary"]
 
 
@@ -294,7 +294,7 @@ def test_forgetting_takes_what_models_made(engine: Engine) -> None:
         plan = planned(each)
         each.forget(each.message(0).id)
         assert engine.store.read(lambda reader, t=each.id: reader.replies(t)) == []
-        assert engine.store.read(lambda reader, k=plan.key: reader.made([k])) == {}
+        assert engine.store.read(lambda reader, k=plan.key: reader.read_artefacts([k])) == {}
     assert engine.store.read(lambda reader: failure_of(reader, failed)) is None
 
 
@@ -303,7 +303,7 @@ def test_the_names_that_prompts_ask_about_are_those_of_the_recipes() -> None:
     from backscroll.derive.models import assertions as model_assertions
     from backscroll.derive.models import gist as model_gist
     from backscroll.derive.models import summary as model_summary
-    from backscroll.engine.models import used as models_used
+    from backscroll.engine.models import usage as models_used
 
     assert model_gist.recipe("").name == models_used.GIST
     assert model_summary.recipe("").name == models_used.SUMMARY

@@ -12,7 +12,7 @@ import pytest
 
 import backscroll
 from backscroll import Media, Opaque, Text, ToolCall, ToolResult
-from backscroll.record.derived import Made
+from backscroll.record.derived import Artefact
 from backscroll.vocab.event import Kind
 from tests import proof
 
@@ -220,12 +220,12 @@ def test_a_forget_that_arrives_takes_the_bytes_and_what_was_made_too(tmp_path: P
         one.export(None, "native", str(tmp_path / "a.jsonl"))
     name = hashlib.sha256(picture).hexdigest()
     with backscroll.open(tmp_path / "two.db") as two:
-        artefact = Made(b"k", "gist", thread.id, b"{}", (said.revision,), "2026-11-15T12:00:00+00:00")
+        artefact = Artefact(b"k", "gist", thread.id, b"{}", (said.revision,), "2026-11-15T12:00:00+00:00")
         two.store.write(lambda tx: tx.make([artefact]))
         assert two.blob(name) == picture
         two.import_path(tmp_path / "a.jsonl")
         assert two.blob(name) is None
-        assert two.store.read(lambda r: r.made([b"k"])) == {}
+        assert two.store.read(lambda r: r.read_artefacts([b"k"])) == {}
         assert two.verify().ok
 
 

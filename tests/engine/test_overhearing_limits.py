@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.engine.calls.overhearing import Pieces, answered, assembled, overhear
+from backscroll.engine.calls.capture import StreamPieces, assemble_request, overhear, record_answer
 from backscroll.vocab.message import cut_calls, is_cut
 
 HELLO: dict[str, Any] = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
@@ -24,13 +24,13 @@ def test_an_answer_is_recorded_whatever_its_usage_says(tmp_path: Path, figure: A
             "choices": [{"message": message, "finish_reason": "length"}],
             "usage": {"prompt_tokens": figure},
         }
-        answered(thread, heard, told, provider="p")
+        record_answer(thread, heard, told, provider="p")
         assert thread.message(-1).text == "half an"
         assert is_cut(thread.message(-1))
 
 
 def test_a_streamed_call_that_was_cut_is_recorded_as_such(tmp_path: Path) -> None:
-    pieces = Pieces("anthropic", "claude-sonnet-4-5")
+    pieces = StreamPieces("anthropic", "claude-sonnet-4-5")
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": {"role": "assistant", "content": []}},
         {
@@ -52,7 +52,7 @@ def test_a_streamed_call_that_was_cut_is_recorded_as_such(tmp_path: Path) -> Non
     with backscroll.open(tmp_path / "s.db", background=False) as engine:
         thread = engine.create("t")
         heard = overhear(thread, "anthropic", {**HELLO, "model": "claude-sonnet-4-5"})
-        answered(thread, heard, pieces.response(), provider="p")
+        record_answer(thread, heard, pieces.response(), provider="p")
         assert cut_calls(thread.message(-1)) == {"c1"}
 
 
@@ -64,11 +64,11 @@ def test_a_programs_limit_is_kept_within_the_window(tmp_path: Path) -> None:
             thread.append("assistant", "It depends. " * 20)
         thread.append("user", "and now?")
         body = {"model": "gpt-4", "messages": [], "max_tokens": 8000}
-        sent = assembled(thread, "openai-chat", body)
+        sent = assemble_request(thread, "openai-chat", body)
         assert sent["messages"]
         assert 500 < sent["max_tokens"] < 8000
         # A longer answer than the budget for prompts is no reason not to assemble one.
         body = {"model": "claude-sonnet-4-5", "messages": [], "max_tokens": 64_000}
-        sent = assembled(thread, "anthropic", body, 32_000)
+        sent = assemble_request(thread, "anthropic", body, 32_000)
         assert sent["messages"]
         assert sent["max_tokens"] == 64_000

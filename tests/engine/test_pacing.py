@@ -7,9 +7,9 @@ import threading
 import pytest
 
 import backscroll
+from backscroll.engine.background.worker import Worker, bring_up_to_date
 from backscroll.engine.core import pacing
 from backscroll.engine.core.pacing import ALONE, ATTENDED, SLICE, Callers, Pace
-from backscroll.engine.models.background import Worker, bring_up_to_date
 
 
 class Clock:
@@ -76,7 +76,7 @@ def test_a_worker_beside_callers_takes_small_slices(
         taken.append(limit)
         return 0
 
-    monkeypatch.setattr("backscroll.engine.models.background.steps", lambda _engine: [step])
+    monkeypatch.setattr("backscroll.engine.background.worker.steps", lambda _engine: [step])
     with backscroll.open(f"{tmp_path}/s.db", background=False) as store:
         thread = store.create("t")
         bring_up_to_date(store, thread.id, pace=Pace(store.callers, lambda _: None))

@@ -11,7 +11,7 @@ import pytest
 
 import backscroll
 from backscroll.config import Settings
-from backscroll.engine.core.means import Means
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.core.pen import Pen, checked_actor
 from backscroll.engine.engine import Engine
 from backscroll.engine.log.operations import append
@@ -22,14 +22,14 @@ from backscroll.vocab.event import Kind
 from tests import proof
 
 
-def still() -> Means:
+def still() -> ClockAndIds:
     """A clock that ticks once a second, and randomness that counts."""
     ticks, rolls = itertools.count(), itertools.count(1)
 
     def now() -> str:
         return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=next(ticks))).isoformat()
 
-    return Means(now, lambda size: next(rolls).to_bytes(size, "big"))
+    return ClockAndIds(now, lambda size: next(rolls).to_bytes(size, "big"))
 
 
 @pytest.fixture

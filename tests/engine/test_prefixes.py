@@ -11,8 +11,7 @@ import pytest
 
 import backscroll
 from backscroll import Content, Media, Reasoning, Text, Thread, ToolCall, ToolResult, Wire
-from backscroll.assemble.validity.between import Sent
-from backscroll.assemble.validity.binding import check_binding, check_growth
+from backscroll.assemble.validity.binding import Sent, check_binding, check_growth
 from backscroll.engine.prompts.builder import Prompt
 from backscroll.vocab.prompt import WIRES, checked_wire
 

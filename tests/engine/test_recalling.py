@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll.engine.engine import Engine
-from backscroll.engine.prompts.compaction.lessons import learned
+from backscroll.engine.inputs.lessons import list_lessons
 from backscroll.engine.search import recall_pool
 from backscroll.engine.search.embedding import embed_pending, recipe_of
-from backscroll.engine.search.recall import Recalled, preload, recall_across, recall_for_prompt
+from backscroll.engine.search.recall import RecallResult, preload, recall_across, recall_for_prompt
 from backscroll.engine.search.recall_pool import encoder_for
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput
@@ -52,7 +52,7 @@ def filled(engine: Engine, project: str = "", turns: int = 12) -> Thread:
     return thread
 
 
-def told(found: Recalled) -> list[str]:
+def told(found: RecallResult) -> list[str]:
     """The texts that were found, best first."""
     return [item.text for item in found.items]
 
@@ -171,10 +171,10 @@ def test_what_is_recalled_after_a_crop_is_learned_from(engine: Engine) -> None:
     """Before anything was condensed there is no lesson; afterwards there is."""
     thread = filled(engine)
     thread.recall("which port does the staging server use?", 500)
-    assert learned(engine) == []
+    assert list_lessons(engine) == []
     thread.crop("top", 4, "Settings and a film.")
     thread.recall("which port does the staging server use?", 500)
-    assert learned(engine)
+    assert list_lessons(engine)
 
 
 # -- scopes ------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
 from backscroll.engine.work.memory import acts as remembering_acts
 from backscroll.engine.work.memory import memories as remembering
+from backscroll.engine.work.memory import plans
 from backscroll.engine.work.tasks import Tasks
 from backscroll.errors import Ambiguous, InvalidInput, NotFound
 from backscroll.tasks.lifecycle.steps import WITHHELD
@@ -480,14 +481,14 @@ def test_the_plan_follows_the_feedback_and_the_answers(engine: Engine) -> None:
     tasks.attempt("The page")
     tasks.incomplete("Still broken")
     task = tasks.list()[0]
-    first = remembering.plan_for(thread, task)
-    assert [q.about for q in remembering.followups_for(thread, task)] == ["expected"]
+    first = plans.plan_for(thread, task)
+    assert [q.about for q in plans.followups_for(thread, task)] == ["expected"]
     answer = thread.append("user", "The list is empty, I expected three rows")
-    second = remembering.plan_for(thread, task)
+    second = plans.plan_for(thread, task)
     assert first.steps != second.steps
     assert second.steps[0].sources == (answer.revision,)
     assert any("docs" in s.text for s in second.steps)
-    assert remembering.followups_for(thread, task) == []
+    assert plans.followups_for(thread, task) == []
 
 
 def test_a_plan_cites_what_is_live(engine: Engine) -> None:
@@ -498,9 +499,9 @@ def test_a_plan_cites_what_is_live(engine: Engine) -> None:
     thread.append("assistant", "Here it is.")
     tasks.attempt("The page")
     tasks.incomplete("The title is wrong")
-    assert "zanzibar" in remembering.plan_for(thread, tasks.list()[0].id).text()
+    assert "zanzibar" in plans.plan_for(thread, tasks.list()[0].id).text()
     thread.delete(gone.id)
-    assert "zanzibar" not in remembering.plan_for(thread, tasks.list()[0].id).text()
+    assert "zanzibar" not in plans.plan_for(thread, tasks.list()[0].id).text()
 
 
 def test_messages_of_other_threads_are_named_with_their_thread(engine: Engine) -> None:
@@ -509,11 +510,9 @@ def test_messages_of_other_threads_are_named_with_their_thread(engine: Engine) -
     tasks = Tasks(two)
     tasks.start("Build the page")
     two.append("user", "Build it.")
-    text = remembering.plan_for(two, tasks.list()[0]).text(two.id)
+    text = plans.plan_for(two, tasks.list()[0]).text(two.id)
     assert f"[bs:{one.id[:8]}." in text
-    assert Ref(one.id, 2) in {
-        s for step in remembering.plan_for(two, tasks.list()[0]).steps for s in step.sources
-    }
+    assert Ref(one.id, 2) in {s for step in plans.plan_for(two, tasks.list()[0]).steps for s in step.sources}
 
 
 def test_kinds_can_be_asked_for(engine: Engine) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import backscroll
+from backscroll.engine.budget.costs import calls
 from backscroll.engine.engine import Engine
-from backscroll.engine.models.costs import calls
 from backscroll.engine.thread import Thread
 from backscroll.engine.work.memory import memories as remembering
 from backscroll.engine.work.memory import plans as remembering_plans
 from backscroll.engine.work.tasks import Tasks
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Fault
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault
 from backscroll.vocab.task import MemoryKind
 
 
@@ -62,13 +62,13 @@ def test_a_plan_by_a_model_is_paid_for_once(engine: Engine, tmp_path: Path) -> N
     thread, tasks = sent_back(engine)
     task = tasks.list()[0]
     with configured(tmp_path, says("1. Open page.tsx\n2. Check the list [bs:3]")):
-        assert remembering.plan_for(thread, task).by == "rules"
+        assert remembering_plans.plan_for(thread, task).by == "rules"
         assert asked(engine) == 0
-        plan = remembering.plan_for(thread, task, ask=True)
+        plan = remembering_plans.plan_for(thread, task, ask=True)
         assert [s.text for s in plan.steps] == ["Open page.tsx", "Check the list"]
         assert [s.sources[0].seq for s in plan.steps] == [5, 3]
-        assert remembering.plan_for(thread, task, ask=True) == plan
-        assert remembering.plan_for(thread, task).by == "model"
+        assert remembering_plans.plan_for(thread, task, ask=True) == plan
+        assert remembering_plans.plan_for(thread, task).by == "model"
     assert asked(engine) == 1
 
 
@@ -76,27 +76,29 @@ def test_a_plan_of_what_has_changed_is_not_used(engine: Engine, tmp_path: Path) 
     thread, tasks = sent_back(engine)
     task = tasks.list()[0]
     with configured(tmp_path, says("1. Open page.tsx [bs:4]")):
-        remembering.plan_for(thread, task, ask=True)
+        remembering_plans.plan_for(thread, task, ask=True)
     thread.append("user", "The list is empty on phones")
-    assert remembering.plan_for(thread, task).by == "rules"
+    assert remembering_plans.plan_for(thread, task).by == "rules"
 
 
 def test_a_model_that_is_down_leaves_the_rules(engine: Engine, tmp_path: Path) -> None:
     thread, tasks = sent_back(engine)
     with configured(tmp_path, Line(fault=Fault(500, "down"))):
-        assert remembering.plan_for(thread, tasks.list()[0], ask=True).by == "rules"
-        assert [q.about for q in remembering.followups_for(thread, tasks.list()[0], ask=True)] == ["expected"]
+        assert remembering_plans.plan_for(thread, tasks.list()[0], ask=True).by == "rules"
+        assert [q.about for q in remembering_plans.followups_for(thread, tasks.list()[0], ask=True)] == [
+            "expected"
+        ]
 
 
 def test_questions_by_a_model(engine: Engine, tmp_path: Path) -> None:
     thread, tasks = sent_back(engine)
     task = tasks.list()[0]
     with configured(tmp_path, says("Which rows are missing from the list? [bs:3]")):
-        found = remembering.followups_for(thread, task, ask=True)
+        found = remembering_plans.followups_for(thread, task, ask=True)
     assert [q.text for q in found] == ["Which rows are missing from the list?"]
-    assert [q.text for q in remembering.followups_for(thread, task)] == [q.text for q in found]
+    assert [q.text for q in remembering_plans.followups_for(thread, task)] == [q.text for q in found]
     thread.append("user", "The ones of last week are missing")
-    assert remembering.followups_for(thread, task) == []
+    assert remembering_plans.followups_for(thread, task) == []
 
 
 def test_memories_by_a_model_name_what_they_rest_on(engine: Engine, tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import backscroll
+from backscroll.engine.background.worker import bring_up_to_date
 from backscroll.engine.core.lineage import View
-from backscroll.engine.models.background import bring_up_to_date
-from backscroll.engine.prompts.tree import tree
+from backscroll.engine.tree import tree
 from backscroll.engine.work.memory import preferences as remembering_said
-from backscroll.engine.work.memory.preferences import Allowance, Said, said_in
+from backscroll.engine.work.memory.preferences import Allowance, ThreadStatements, said_in
 from backscroll.errors import Conflict, NotFound
-from backscroll.tasks.preferences.reading import Stated, statements
+from backscroll.tasks.preferences.reader import PreferenceStatement, statements
 
 WORDS = (
     "Always use pnpm.",
@@ -28,19 +28,19 @@ WORDS = (
 )
 
 
-def expected(thread: backscroll.Thread) -> list[Stated]:
+def expected(thread: backscroll.Thread) -> list[PreferenceStatement]:
     """What the live messages say, read one by one."""
     return sorted((s for m in thread for s in statements(m)), key=_order)
 
 
-def found(thread: backscroll.Thread, most: int | None = None) -> Said:
+def found(thread: backscroll.Thread, most: int | None = None) -> ThreadStatements:
     """The same, as the engine reads it, with nothing kept in memory."""
     thread.engine.memo.clear()
     allowance = None if most is None else Allowance(most)
     return thread.reading(lambda view: said_in(thread.engine, view, allowance))
 
 
-def _order(one: Stated) -> tuple[object, ...]:
+def _order(one: PreferenceStatement) -> tuple[object, ...]:
     return (one.message, one.number)
 
 
@@ -191,7 +191,7 @@ def test_a_prompt_reads_no_more_of_a_longer_history(
 ) -> None:
     """The first prompt on a thread of which nothing is derived, and those after it."""
     if worker:  # one that lives, but does not get to anything
-        monkeypatch.setattr("backscroll.engine.models.background.Worker.run", lambda *_: 0)
+        monkeypatch.setattr("backscroll.engine.background.worker.Worker.run", lambda *_: 0)
     counted: list[list[int]] = []
     for turns in (800, 2_400):
         url, read = _unseen(tmp_path, turns), list[int]()

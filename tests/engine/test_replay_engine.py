@@ -57,7 +57,7 @@ def test_thinking_behind_another_prefix_is_refused(monkeypatch: pytest.MonkeyPat
 
 def test_a_prompt_that_changes_what_was_sent_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first block that changes with every call is a failure of growth."""
-    real = prompting._Job._rendered
+    real = prompting._PromptJob._render_blocks
     seen: list[int] = []
 
     def restless(job: Any, blocks: Any) -> Any:
@@ -66,5 +66,5 @@ def test_a_prompt_that_changes_what_was_sent_is_noticed(monkeypatch: pytest.Monk
         out.messages[0] = {**out.messages[0], "content": f"Call {len(seen)}."}
         return out
 
-    monkeypatch.setattr(prompting._Job, "_rendered", restless)
+    monkeypatch.setattr(prompting._PromptJob, "_render_blocks", restless)
     assert replayed(Engine()).failures

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import backscroll
+from backscroll.engine.budget.costs import calls, spending
 from backscroll.engine.calls.replies import (
     at_work,
+    find_unanswered,
     mark_at_work,
     record_reply,
     record_result,
     said_in,
-    unanswered,
 )
-from backscroll.engine.models.costs import calls, spending
 from backscroll.engine.thread import Thread
 from backscroll.llm.clients.client import Reply, Usage
 from backscroll.vocab.part import Json, Reasoning, Text, ToolCall, ToolResult
@@ -55,7 +55,7 @@ def test_words_and_price_are_written_together(thread: Thread) -> None:
     only = next(iter(calls(thread.engine)))
     assert (only.input, only.cached, only.output, only.turn, only.thread) == (120, 100, 30, 1, thread.id)
     assert done.carrier is None
-    assert not unanswered(thread)[1]
+    assert not find_unanswered(thread)[1]
 
 
 def test_a_reply_that_cannot_be_written_is_not_paid_for_either(thread: Thread) -> None:
@@ -72,7 +72,7 @@ def test_calls_without_an_id_of_their_own_get_one(thread: Thread, ids: tuple[str
     names = [c.id for c in done.calls]
     assert len(set(names)) == len(names)
     assert all(names)
-    assert [c.id for c in unanswered(thread)[1]] == names
+    assert [c.id for c in find_unanswered(thread)[1]] == names
 
 
 def test_thinking_keeps_its_proof(thread: Thread) -> None:
@@ -109,7 +109,7 @@ def test_items_of_responses_become_messages_in_their_order(thread: Thread) -> No
     assert len(done.messages) == 4
     assert done.carrier == done.messages[-1]
     record_result(thread, ToolResult("c1", (Text("1"),), name="look"), {})
-    carrier, left = unanswered(thread)
+    carrier, left = find_unanswered(thread)
     assert [c.id for c in left] == ["c2"]
     assert carrier == done.messages[-1]
 
@@ -127,7 +127,7 @@ def test_a_call_at_work_is_known_until_its_result(thread: Thread) -> None:
     assert (begun.call_id, begun.snapshot) == ("c1", "snap")
     record_result(thread, ToolResult("c1", (Text("done"),)), {})
     assert at_work(thread) is None
-    assert unanswered(thread) == (None, [])
+    assert find_unanswered(thread) == (None, [])
 
 
 def test_only_the_last_step_is_looked_at(thread: Thread) -> None:
@@ -135,7 +135,7 @@ def test_only_the_last_step_is_looked_at(thread: Thread) -> None:
     recorded(thread, chat("", "old"))
     thread.append("user", "next")
     recorded(thread, chat("", "new"))
-    assert [c.id for c in unanswered(thread)[1]] == ["new"]
+    assert [c.id for c in find_unanswered(thread)[1]] == ["new"]
 
 
 def test_an_answer_of_nobody_over_the_network_costs_nothing(thread: Thread) -> None:

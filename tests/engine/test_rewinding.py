@@ -250,7 +250,7 @@ def test_a_turn_without_changes(desk: Desk) -> None:
 
 def test_what_is_too_large_to_keep_stays(tmp_path: Path) -> None:
     """A file whose content no snapshot holds is named and never taken away."""
-    from backscroll.workspace.snapshots.keeping import snapshots_for
+    from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 
     desk = Desk(tmp_path)
     keeper = snapshots_for(desk.root, desk.home, largest=100)
@@ -395,17 +395,17 @@ def test_the_log_says_what_happened(desk: Desk) -> None:
 
 def test_somebody_speaks_while_files_go_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message that arrives in between stops the rewind: the files return to what they were, nothing is deleted."""
-    from backscroll.workspace.snapshots import restoring
+    from backscroll.workspace.snapshots import restore
 
     desk.turn("one", a__py="1\n")
-    really = restoring.execute
+    really = restore.execute
 
     def interrupted(*args: object, **more: object) -> object:
         done = really(*args, **more)  # type: ignore[arg-type]
         desk.thread.append("user", "wait!")
         return done
 
-    monkeypatch.setattr(restoring, "execute", interrupted)
+    monkeypatch.setattr(restore, "execute", interrupted)
     with pytest.raises(Conflict):
         desk.room.rewind(1)
     assert desk.read("a.py") == "1\n"

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import backscroll
+from backscroll.engine.crops.crops import crops
 from backscroll.engine.folder.rewind import rewind_words
-from backscroll.engine.prompts.compaction.crops import crops
 from backscroll.errors import Conflict
 from backscroll.vocab.task import TaskState
 from tests.engine.workrooms import Desk
@@ -170,7 +170,7 @@ def act(thread: backscroll.Thread, name: str, number: int) -> None:
             case _:
                 found = tasks.current()
                 if found is not None:
-                    tasks.title(f"Title {number}", found.id)
+                    tasks.rename(f"Title {number}", found.id)
     except Conflict:
         return
 

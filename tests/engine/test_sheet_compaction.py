@@ -10,8 +10,8 @@ import pytest
 
 import backscroll
 from backscroll.engine.folder.rewind import rewind_words
-from backscroll.engine.prompts.compaction.lessons import note_all
-from backscroll.engine.prompts.tree.tree import catch_up, node_summaries
+from backscroll.engine.inputs.lessons import note_all
+from backscroll.engine.tree.tree import catch_up, node_summaries
 from backscroll.vocab.ids import Ref
 
 WORDS = "The quick brown fox reads src/module.py and decides to keep it. "

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.prompts.tree.account import LEAST
+from backscroll.engine.tree.account import LEAST
 from backscroll.errors import InvalidInput
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.part import Text, ToolCall, ToolResult
@@ -41,7 +41,7 @@ def thread(engine: backscroll.Engine) -> backscroll.Thread:
 
 
 def test_everything_that_matters_is_told(thread: backscroll.Thread) -> None:
-    text = thread.context_summary()
+    text = thread.summary()
     for wanted in (
         "Shop (3 turns, 9 messages)",
         "Please add a login form to the shop.",
@@ -61,7 +61,7 @@ def test_a_chinese_conversation_is_told_in_chinese(engine: backscroll.Engine) ->
     made.append("assistant", "好的。会话我们决定用 SQLite，因为只有一台服务器。")
     made.append("user", "还需要写文档。")
     made.append("assistant", "明白了，文档稍后补上。")
-    text = made.context_summary()
+    text = made.summary()
     assert "商店 (2 轮，4 条消息)" in text
     assert "约束：\n- 给商店加一个登录表单，必须支持手机。" in text
     assert "待办：" in text
@@ -70,41 +70,41 @@ def test_a_chinese_conversation_is_told_in_chinese(engine: backscroll.Engine) ->
 
 @pytest.mark.parametrize("budget", [LEAST, 120, 300, 2000])
 def test_the_budget_is_kept(thread: backscroll.Thread, budget: int) -> None:
-    text = thread.context_summary(budget)
+    text = thread.summary(budget)
     assert 0 < tokenizer_for("").count(text) <= budget
 
 
 @pytest.mark.parametrize("budget", [0, -5, LEAST - 1, True, 99.5, "100"])
 def test_a_budget_that_is_none_is_refused(thread: backscroll.Thread, budget: int) -> None:
     with pytest.raises(InvalidInput) as refused:
-        thread.context_summary(budget)
+        thread.summary(budget)
     assert str(LEAST) in (refused.value.hint or "")
 
 
 def test_what_is_deleted_or_hidden_is_not_told(thread: backscroll.Thread) -> None:
     thread.hide(thread.message(0).id)
     thread.delete(thread.message(2).id)
-    text = thread.context_summary()
+    text = thread.summary()
     assert "JavaScript" not in text
     assert "SQLite" not in text
     thread.undo()
-    assert "SQLite" in thread.context_summary()
+    assert "SQLite" in thread.summary()
 
 
 def test_an_empty_thread_says_that_it_is_empty(engine: backscroll.Engine) -> None:
-    assert engine.create("").context_summary() == "Nothing has been said yet."
+    assert engine.create("").summary() == "Nothing has been said yet."
 
 
 def test_the_account_is_the_same_every_time(thread: backscroll.Thread) -> None:
-    assert thread.context_summary() == thread.context_summary()
+    assert thread.summary() == thread.summary()
 
 
 def test_an_account_that_is_behind_says_so(
     engine: backscroll.Engine, thread: backscroll.Thread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What could not be summed up while somebody waits is counted, and nothing pretends to be whole."""
-    assert "not summed up" not in thread.context_summary()
+    assert "not summed up" not in thread.summary()
     for number in range(5):
         thread.append("user", f"More {number}.")
-    monkeypatch.setattr("backscroll.engine.prompts.tree.account._AT_ONCE", 2)
-    assert "(The newest 3 events are not summed up yet" in thread.context_summary()
+    monkeypatch.setattr("backscroll.engine.tree.account._AT_ONCE", 2)
+    assert "(The newest 3 events are not summed up yet" in thread.summary()

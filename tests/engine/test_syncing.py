@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll import InvalidInput
-from tests.record.sync_client import ACTIONS, Client, Rendering
+from tests.reconcile.sync_client import ACTIONS, Client, Rendering
 
 WORDS = st.sampled_from(
     [

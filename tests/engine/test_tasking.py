@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -388,7 +389,7 @@ def test_undo_takes_a_whole_step_back_and_redo_does_it_again(thread: Thread, tas
         "resume": lambda: tasks.resume(first),
         "split": lambda: tasks.split(middle.id, "late"),
         "merge": lambda: tasks.merge(first, tasks.list()[-1]),
-        "title": lambda: tasks.title("other"),
+        "title": lambda: tasks.rename("other"),
         "link": lambda: tasks.link(first, tasks.list()[-1]),
     }[step]
     before = (tasks.list(), shown(thread))
@@ -490,7 +491,9 @@ def test_a_fork_inherits_tasks_up_to_where_it_forks(thread: Thread, tasks: Tasks
     assert (inherited.id, inherited.state, inherited.current) == (first.id, TaskState.IN_PROGRESS, True)
     assert [m.text for m in fork.messages(inherited)][-1] == edge.text
     assert not inherited.cleared
-    assert "paint content 1" in shown(fork.thread), "there it is still being worked on"
+    assert "paint content 1" in shown(cast("backscroll.Thread", fork.thread)), (
+        "there it is still being worked on"
+    )
     fork.cancel("another way")
     assert fork.get(first.id).state is TaskState.CANCELLED
     assert tasks.get(first.id).state is TaskState.COMPLETED
@@ -523,7 +526,7 @@ def test_a_step_planned_against_an_old_state_is_refused(
     tasks.complete()
     head = thread.head
     monkeypatch.setattr("backscroll.engine.work.verdict.all_tasks", lambda _thread: stale)
-    with pytest.raises(Conflict, match="another step was taken meanwhile"):
+    with pytest.raises(Conflict, match="conflict: another step was taken since"):
         tasks.cancel("no", task=task)
     assert thread.head == head
 

@@ -162,7 +162,7 @@ def test_it_keeps_to_its_room(thread: Thread) -> None:
 
 def test_an_earlier_moment_is_told_as_it_was(thread: Thread) -> None:
     """Looking back shows the task of that time."""
-    from backscroll.engine.work.task_reading import tasks_of
+    from backscroll.engine.work.task_reader import tasks_of
 
     task = thread.tasks.start("paint the shed")
     thread.append("user", "please paint it")

@@ -18,12 +18,12 @@ from backscroll.config import Settings
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.summaries.gist import Gist
 from backscroll.derive.summaries.tree import PROGRESS
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.core.lineage import View
-from backscroll.engine.core.means import Means
 from backscroll.engine.engine import Engine
-from backscroll.engine.prompts.tree.texts import Texts
-from backscroll.engine.prompts.tree.tree import (
-    Step,
+from backscroll.engine.tree.texts import Texts
+from backscroll.engine.tree.tree import (
+    TreePass,
     catch_up,
     far_summaries,
     node_summaries,
@@ -31,7 +31,7 @@ from backscroll.engine.prompts.tree.tree import (
     text_of_node,
 )
 from backscroll.errors import BackscrollError, NotFound
-from backscroll.record.derived import Node
+from backscroll.record.derived import SummaryNode
 from backscroll.stores.sqlite.store import SqliteStore
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text, ToolCall, ToolResult
@@ -58,15 +58,15 @@ def engine(tmp_path: Path) -> Iterator[backscroll.Engine]:
 def engine_with(seed: int, file: Path) -> backscroll.Engine:
     """An engine whose ids are the same every time, because they decide where spans are cut."""
     random_bytes = random.Random(seed).randbytes
-    return Engine(SqliteStore(file), Settings(background=False), Means(random=random_bytes))
+    return Engine(SqliteStore(file), Settings(background=False), ClockAndIds(random=random_bytes))
 
 
-def tree_of(thread: backscroll.Thread) -> list[tuple[Node, Gist]]:
+def tree_of(thread: backscroll.Thread) -> list[tuple[SummaryNode, Gist]]:
     """Every node of every level with what it says."""
 
-    def look(view: View) -> list[tuple[Node, Gist]]:
+    def look(view: View) -> list[tuple[SummaryNode, Gist]]:
         texts = Texts("", view.reader, view)
-        out: list[tuple[Node, Gist]] = []
+        out: list[tuple[SummaryNode, Gist]] = []
         level = 0
         while nodes := view.reader.nodes(thread.id, level):
             out += [(node, texts.of(node)) for node in nodes]
@@ -76,7 +76,7 @@ def tree_of(thread: backscroll.Thread) -> list[tuple[Node, Gist]]:
     return thread.reading(look)
 
 
-def told(tree: list[tuple[Node, Gist]]) -> set[str]:
+def told(tree: list[tuple[SummaryNode, Gist]]) -> set[str]:
     """The planted words in everything that a tree holds, words for machines included."""
     return set(re.findall(r"w\d+x", " ".join(str(gist) for _, gist in tree)))
 
@@ -301,9 +301,9 @@ def test_two_who_catch_up_at_once_do_it_once(engine: backscroll.Engine) -> None:
     thread = engine.create("t")
     thread.append("user", "Hello.")
 
-    def planned() -> Step:
-        def plan(view: View) -> Step:
-            step = Step(engine, view.reader, view.state, 0, view.as_of)
+    def planned() -> TreePass:
+        def plan(view: View) -> TreePass:
+            step = TreePass(engine, view.reader, view.state, 0, view.as_of)
             step.plan()
             return step
 
@@ -357,7 +357,9 @@ def test_the_tree_is_the_same_on_postgresql(postgres_url: str, tmp_path: Path) -
 
     trees: list[object] = []
     for store in (SqliteStore(tmp_path / "a.db"), PostgresStore(postgres_url, tenant="tree")):
-        with Engine(store, Settings(background=False), Means(random=random.Random(7).randbytes)) as engine:
+        with Engine(
+            store, Settings(background=False), ClockAndIds(random=random.Random(7).randbytes)
+        ) as engine:
             hands = Hands(engine, 7)
             for what in [*ACTS, *ACTS, "append", "append", "append"]:
                 try:
@@ -380,7 +382,7 @@ def test_words_that_are_too_many_to_hold_are_read_again(
     """However little is held in memory between cutting and making, the texts are the same."""
     thread = long_talk(engine, 30)
     before = tree_of(thread)
-    monkeypatch.setattr("backscroll.engine.prompts.tree.texts._HELD", 100)
+    monkeypatch.setattr("backscroll.engine.tree.texts._HELD", 100)
     other = engine.create("again")
     other.sync([{"role": m.role, "content": m.text} for m in thread])
     catch_up(engine, other.id)
@@ -400,8 +402,8 @@ def test_what_had_to_be_withheld_is_told_by_the_next_compaction(
     for number in range(10):
         thread.append("user", f"y{number}")
     thread.edit(thread.message(20).id, "The new words are w777x.")
-    monkeypatch.setattr("backscroll.engine.prompts.tree.tree._SOON", 3)
-    monkeypatch.setattr("backscroll.engine.prompts.tree.tree._SLICE", 3)
+    monkeypatch.setattr("backscroll.engine.tree.tree._SOON", 3)
+    monkeypatch.setattr("backscroll.engine.tree.tree._SLICE", 3)
     withheld = " ".join(f.text for f in node_summaries(thread, named))
     assert "w777x" not in withheld
     assert "user speaks of w10x" not in withheld

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.engine.models import understanding
-from backscroll.engine.models.background import bring_up_to_date
-from backscroll.engine.models.costs import UNDERSTANDING, spending
-from backscroll.engine.models.turns import read_pending
-from backscroll.engine.models.understanding import understand
-from backscroll.engine.models.writing import node_words
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.asked import Asked
+from backscroll.engine.background import understanding
+from backscroll.engine.background.understanding import understand
+from backscroll.engine.background.worker import bring_up_to_date
+from backscroll.engine.budget.costs import UNDERSTANDING, spending
+from backscroll.engine.knowledge.model_turns import read_pending
+from backscroll.engine.tree.model_summaries import node_words
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.request import ScriptedRequest
 from tests.only_provider import configure_only_provider
 
 READS = "You read one turn"
@@ -50,7 +50,7 @@ class Model:
         self.server = ScriptedServer(Scenario())
         self.server.service.answering = self._answer
 
-    def _answer(self, asked: Asked) -> Line:
+    def _answer(self, asked: ScriptedRequest) -> Line:
         if READS not in asked.everything and "你阅读对话中的一轮" not in asked.everything:
             return self.otherwise
         body = asked.everything.rpartition("</data-")[0].rpartition("<data-")[2]
@@ -84,7 +84,7 @@ def talk(engine: backscroll.Engine, *said: str) -> backscroll.Thread:
     for text in said:
         thread.append("user", text)
         thread.append("assistant", "I see.")
-    thread.window.flush()
+    thread.graph.flush()
     return thread
 
 
@@ -131,7 +131,7 @@ def test_a_gist_needs_no_second_call(engine: backscroll.Engine, model: Model) ->
     for number in range(16):
         thread.append("user", f"{number}: {long}")
         thread.append("assistant", f"Noted, {number}.")
-    thread.window.flush()
+    thread.graph.flush()
     bring_up_to_date(engine, thread.id)
     understand(engine, thread.id)
     assert model.turns == 16
@@ -204,7 +204,7 @@ def test_what_only_the_assistant_said_is_no_preference(engine: backscroll.Engine
     thread = engine.create("a tale", language="en")
     thread.append("user", "What should I do about the harbour office?")
     thread.append("assistant", "You should always write letters in blue ink.")
-    thread.window.flush()
+    thread.graph.flush()
     row = {"text": "blue ink", "sign": "do", "quote": "always write letters in blue ink", "message": 2}
     model.says["blue ink"] = told(preferences=[row, {**row, "message": 1}, {**row, "message": 9}, {}, 7])
     understand(engine, thread.id)
@@ -223,7 +223,7 @@ def test_a_model_infers_from_the_world_and_only_from_what_stands_there(
     thread.graph.tell_world("woods", f"# Woodfolk\n{world}\n")
     thread.append("user", "Alda is one of the Woodfolk. She greets us at the ford.")
     thread.append("assistant", "She nods.")
-    thread.window.flush()
+    thread.graph.flush()
     model.says["Alda"] = told(
         assertions=[claim("Alda is one of the Woodfolk", subject="Alda", type="person", predicate="species", value="Woodfolk")],
         implied=[
@@ -339,7 +339,7 @@ def test_closing_cuts_a_silent_service_short(
     reached = threading.Event()
     hanging = Line(text="{}", hang=3600)
 
-    def answer(asked: Asked) -> Line:
+    def answer(asked: ScriptedRequest) -> Line:
         del asked
         reached.set()
         return hanging

@@ -10,8 +10,7 @@ import pytest
 
 import backscroll
 from backscroll import Content, Reasoning, Text, Thread, ToolCall, ToolResult
-from backscroll.assemble.validity.between import Sent
-from backscroll.assemble.validity.binding import check_growth
+from backscroll.assemble.validity.binding import Sent, check_growth
 from backscroll.engine.prompts.builder import Prompt, receipts
 
 MODEL = "claude-fable-5-2"

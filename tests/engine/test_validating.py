@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.engine.prompts.validation import prompts_of, read_prompts, write_prompts
+from backscroll.engine.exchange.validation import prompts_of, read_prompts, write_prompts
 from backscroll.errors import FormatError, InvalidInput, NotFound
 
 USER = {"role": "user", "content": "你好"}
@@ -59,7 +59,7 @@ def test_bad_files_get_a_clear_error(tmp_path: Path) -> None:
         read_prompts(str(tmp_path))
     with pytest.raises(FormatError, match="empty"):
         prompts_of(" \n", "x")
-    with pytest.raises(FormatError, match="no JSON"):
+    with pytest.raises(FormatError, match="not valid JSON"):
         prompts_of("Dear diary", "x")
     with pytest.raises(FormatError, match="line 2"):
         prompts_of(json.dumps(USER) + "\n{broken\n", "x")

@@ -10,8 +10,8 @@ import pytest
 
 import backscroll
 from backscroll.config import Settings
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.core.lineage import View
-from backscroll.engine.core.means import Means
 from backscroll.engine.engine import Engine
 from backscroll.stores.sqlite.store import SqliteStore
 
@@ -21,7 +21,7 @@ BUDGET = 3000
 
 def opened(place: Path) -> Engine:
     """An engine that shares nothing with others on the same file."""
-    return Engine(SqliteStore(place), Settings(background=False), Means(lambda: NOW))
+    return Engine(SqliteStore(place), Settings(background=False), ClockAndIds(lambda: NOW))
 
 
 def talked(engine: Engine, turns: int = 30) -> backscroll.Thread:

@@ -10,9 +10,9 @@ import pytest
 import backscroll
 from backscroll import Content, Media, Text, ToolCall, ToolResult, Wire
 from backscroll.assemble.compaction.last_resort import cut_block
-from backscroll.engine.prompts.builder import composed
-from backscroll.engine.prompts.counts import kept_bytes
-from backscroll.engine.prompts.request import asked
+from backscroll.engine.budget.counts import kept_bytes
+from backscroll.engine.budget.request import check_request
+from backscroll.engine.prompts.composition import read_composer
 from backscroll.llm.tokens.overhead import message_tokens
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.prompt import Block, Level
@@ -48,8 +48,8 @@ def test_a_signed_message_that_is_cut_still_has_its_author(engine: backscroll.En
     thread.append("assistant", [words, ToolCall("c1", "Read", {"path": "log" * 90})], author=AUTHOR)
     thread.append("tool", [ToolResult("c1", (Text("a line of the log\n" * 200),))])
     thread.pin(thread.append("assistant", "keep this", author=AUTHOR).id)
-    composer = composed(thread, asked(engine, 9000, wire=wire, reserve=0))
-    faded = composer.lens.shown(composer.units[1], Level.DIGEST, {})
+    composer = read_composer(thread, check_request(engine, 9000, wire=wire, reserve=0))
+    faded = composer.lens.show_unit(composer.units[1], Level.DIGEST, {})
     assert not isinstance(faded, str)
     cut = [cut_block(block, 80, composer.meter) for block in composer.blocks(None)]
     assert {block.reason for block in (*faded, *cut)} >= {"digest", "cut"}
@@ -65,7 +65,7 @@ def test_a_waiting_call_that_broke_off_is_shown_as_it_is_weighed(
     thread.append("user", "write it")
     call = ToolCall("c1", "write_file", {"path": "a.py", "content": "x = 1\n" * 2000})
     said = thread.append("assistant", Content((call,), metadata={"act": {"cut": True, "cut_calls": ["c1"]}}))
-    least = composed(thread, asked(engine, 900, wire=wire, reserve=0)).least()
+    least = read_composer(thread, check_request(engine, 900, wire=wire, reserve=0)).least()
     assert_weighed(engine, least, wire)
     made = thread.prompt(900, wire=wire, reserve=0, dry_run=True)
     assert any(block.message == said.id for block in made.blocks)

@@ -9,7 +9,7 @@ from pathlib import Path
 import backscroll
 from backscroll.engine.folder.workroom import Workroom
 from backscroll.vocab.change import Cause, CodeChange
-from backscroll.workspace.snapshots.keeping import snapshots_for
+from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 
 
 class Desk:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from backscroll.formats.shape import Format
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import (
     Media,
@@ -131,6 +131,6 @@ def from_elsewhere() -> ForeignThread:
         said("user", Text("aside"), hidden=True),
         said("assistant", Opaque("gemini", "thought", "{}")),
         Aside("note", "{}"),
-        CodeChange("made it", "a.py"),
+        ForeignCodeChange("made it", "a.py"),
     ]
     return ForeignThread("elsewhere", "talk", items, title="A talk", project="/home/ann/x")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from backscroll.record.chain import from_bytes, to_bytes
 from backscroll.record.content import encode, original
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Part, Text, ToolResult
 
@@ -34,7 +34,7 @@ def _kept(item: Item, blobs: dict[str, bytes]) -> Item:
         )
     if isinstance(item, Aside):
         return replace(item, at=item.at or LOGGED, line=None)
-    if isinstance(item, CodeChange):
+    if isinstance(item, ForeignCodeChange):
         return replace(item, at=item.at or LOGGED)
     return item
 

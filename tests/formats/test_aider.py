@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from backscroll.errors import FormatError
 from backscroll.formats.aider.reader import FORMAT
 from backscroll.formats.aider.writer import KEY, OUTPUT
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult
 from tests.formats.memory_source import MemorySource
@@ -21,7 +21,7 @@ from tests.formats.stored import stored
 REAL = Path(__file__).parents[2].parent / "shared" / "data" / "transcripts" / "aider"
 FILES = sorted(REAL.glob("*.md")) if REAL.is_dir() else []
 
-#: Two dots stand for the two spaces that editors like to remove.
+#: Two dots represent the two spaces that editors like to remove.
 HISTORY = """
 # aider chat started at 2025-03-02 09:15:00
 
@@ -85,7 +85,7 @@ def said(thread: ForeignThread) -> list[tuple[str, str]]:
 
 
 def test_a_session_is_a_conversation() -> None:
-    """Every header starts one, empty ones included; two of the same second are told apart."""
+    """Every header starts one, empty ones included; two of the same second stay distinct."""
     found = threads(HISTORY, ".aider.chat.history.md", "home/me/shop/.aider.chat.history.md")
     assert [t.source_id for t in found] == [
         "shop:2025-03-02 09:15:00",
@@ -99,7 +99,7 @@ def test_a_session_is_a_conversation() -> None:
 
 
 def test_a_session_without_a_word_still_has_its_header() -> None:
-    """An empty session is no empty list of items: what it says is that it was started."""
+    """An empty session is not an empty list of items: what it says is that it was started."""
     empty = threads(HISTORY)[1]
     assert [item.raw for item in empty.items if isinstance(item, Aside)] == [
         "\n# aider chat started at 2025-03-02 10:00:00\n"
@@ -118,7 +118,7 @@ def test_lines_say_who_speaks() -> None:
 
 
 def test_the_programs_lines_are_kept_aside_and_report_changes() -> None:
-    """Program output is no message; the edits and commits it reports are code changes."""
+    """Program output is not a message; the edits and commits it reports are code changes."""
     items = list(threads(HISTORY)[0].items)
     outputs = [item.raw for item in items if isinstance(item, Aside) and item.kind == OUTPUT]
     assert [raw.strip()[:12] for raw in outputs] == [
@@ -129,9 +129,9 @@ def test_the_programs_lines_are_kept_aside_and_report_changes() -> None:
         "> Commit 1a2",
         "> Removed: 1",
     ]
-    assert [item for item in items if isinstance(item, CodeChange)] == [
-        CodeChange("Applied edit", "util.py"),
-        CodeChange("Commit 1a2b3c4 feat: add save function", ""),
+    assert [item for item in items if isinstance(item, ForeignCodeChange)] == [
+        ForeignCodeChange("Applied edit", "util.py"),
+        ForeignCodeChange("Commit 1a2b3c4 feat: add save function", ""),
     ]
 
 
@@ -230,7 +230,7 @@ def test_real_histories_are_read_whole(file: Path) -> None:
     asked = [item for item in items if isinstance(item, ForeignMessage) and item.role == "user"]
     assert sum(message.content.text.count("\n") + 1 for message in asked) == len(marked)
     edits = [line for line in lines if line.startswith("> Applied edit to ")]
-    assert sum(isinstance(item, CodeChange) for item in items) == len(edits)
+    assert sum(isinstance(item, ForeignCodeChange) for item in items) == len(edits)
     output = sum(
         item.raw.count("\n> ") + item.raw.startswith("> ") for item in items if isinstance(item, Aside)
     )
@@ -259,8 +259,8 @@ def test_a_thread_from_elsewhere_reads_back_and_says_what_it_lost() -> None:
             "assistant", Content((Reasoning("hm"), Text("#### Title  \nok"), ToolCall("1", "ls", {"d": "."})))
         ),
         ForeignMessage("tool", Content((ToolResult("1", (Text("a\nb"),)),))),
-        CodeChange("Applied edit", "a.py"),
-        CodeChange("rename", "b.py"),
+        ForeignCodeChange("Applied edit", "a.py"),
+        ForeignCodeChange("rename", "b.py"),
         Aside("summary", "x"),
     ]
     assert FORMAT.write is not None
@@ -271,7 +271,7 @@ def test_a_thread_from_elsewhere_reads_back_and_says_what_it_lost() -> None:
     (back,) = threads(text)
     assert back.started == "2025-01-01T10:00:00+00:00"
     assert said(back) == [("user", "see\n\nthis"), ("assistant", "#### Title\nok")]
-    assert [c.file_path for c in back.items if isinstance(c, CodeChange)] == ["a.py", "b.py"]
+    assert [c.file_path for c in back.items if isinstance(c, ForeignCodeChange)] == ["a.py", "b.py"]
     reported = Counter(word for p in written.problems for word in
         ("system", "attachment", "pin", "'Kai'", "thinking", "tool call", "tool result", "'rename'", "'summary'") if word in p.what)  # fmt: skip
     assert len(reported) == 9
@@ -281,7 +281,7 @@ def test_a_thread_from_elsewhere_reads_back_and_says_what_it_lost() -> None:
     "content", ["", "\x00\x01", "# A readme\n\n> quoted\n", '{"a": 1}', "#### Heading\n\ntext\n"]
 )
 def test_other_files_are_not_taken_for_histories(content: str) -> None:
-    """Empty, binary and ordinary Markdown files are no histories, and nothing is raised."""
+    """Empty, binary and ordinary Markdown files are not histories, and nothing is raised."""
     assert FORMAT.sniff(MemorySource(content, "README.md")) == 0.0
     assert FORMAT.sniff(MemorySource({"a.md": content}, "folder")) == 0.0
 

@@ -226,7 +226,7 @@ def test_files_without_messages_are_refused_clearly(content: str) -> None:
 
 
 def test_entries_that_are_no_messages_raise_for_programs() -> None:
-    """A program that passes something else is told which entry it was."""
+    """An invalid entry is named in the error."""
     with pytest.raises(FormatError, match="entry 0"):
         messages_from_anthropic([{"role": "tool", "content": "x"}])
 
@@ -266,7 +266,7 @@ def test_a_thread_from_elsewhere_is_valid_and_says_what_it_lost() -> None:
         "pin",
         "signature",
         "nothing is left",
-        "no JSON object",
+        "not a JSON object",
         "text/csv",
         "after the beginning",
         "web_search_call",

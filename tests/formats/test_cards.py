@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
 from backscroll.formats.cards import charx, png
-from backscroll.formats.cards.card import card_of
-from backscroll.formats.cards.importing import FORMAT
+from backscroll.formats.cards.card import CharacterCard, card_of
+from backscroll.formats.cards.conversion import FORMAT
 from backscroll.formats.cards.macros import fill_macros
-from backscroll.formats.cards.reading import card_file
-from backscroll.formats.detect import detect
+from backscroll.formats.cards.reader import card_file
+from backscroll.formats.detection import detect
 from backscroll.vocab.foreign import ForeignMessage, Problem
 from tests.formats.memory_source import MemorySource
 
@@ -107,7 +107,7 @@ def read(data: bytes, name: str) -> tuple[Any, list[ForeignMessage], list[Proble
     ],
 )
 def test_a_card_begins_a_conversation(data: bytes, name: str, called: str) -> None:
-    """What the model is told, then the greeting, signed by the character; names are put in, `{{user}}` waits for its own."""
+    """The system text, then the greeting, signed by the character; names are put in, `{{user}}` waits for its own."""
     thread, (told, greeting), problems = read(data, name)
     assert problems == []
     assert (thread.title, thread.kind, thread.language) == ("Maren", "roleplay", "en")
@@ -124,14 +124,14 @@ def test_a_card_begins_a_conversation(data: bytes, name: str, called: str) -> No
 
 
 def test_greetings_are_swipes_and_the_system_prompt_leads() -> None:
-    """Alternate greetings can be chosen; empty ones are none. `{{original}}` has nothing to stand for."""
+    """Alternate greetings can be chosen; empty ones are none. `{{original}}` has no value."""
     _, (told, greeting), _ = read(json.dumps(V2).encode(), "maren.json")
     assert [c.text for c in greeting.alternatives] == [
         "*The lamp turns.* Come in, {{user}}.",
         "You are late, {{user}}.",
     ]
     assert told.content.text.startswith("Stay in the scene.\n\nMaren keeps")
-    assert "three sentences" not in told.content.text  # stands behind the history: an entry that always wakes
+    assert "three sentences" not in told.content.text  # follows the history: an entry that always wakes
 
 
 def test_a_chinese_card() -> None:
@@ -242,11 +242,15 @@ def test_any_damage_gives_a_card_or_an_error(whole: bytes, data: st.DataObject) 
     last = data.draw(st.integers(first, min(len(whole), first + 40)))
     new = data.draw(st.binary(max_size=12))
     broken = whole[:first] + new + whole[last:]
+    card, refused = None, ""
     try:
-        found = card_file(broken, "x")
-        card_of(found.value)
-    except FormatError:
-        return
+        value = card_file(broken, "x").value
+        card = card_of(value)
+    except FormatError as error:
+        refused = error.message
+    else:
+        assert isinstance(value, dict)
+    assert refused or card is None or isinstance(card, CharacterCard)
 
 
 @given(st.binary(max_size=300))

@@ -206,7 +206,7 @@ def test_other_kinds_of_words(content: dict[str, Any], words: list[str], rest: s
 
 
 def test_unknown_kinds_are_kept_to_the_letter() -> None:
-    """A kind that nobody told us about keeps its JSON, and its words can be found."""
+    """An unknown kind keeps its JSON, and its words can be found."""
     content = {"content_type": "hologram", "parts": ["say it"], "depth": 3}
     said = one(content)
     words, opaque = said.content.parts
@@ -353,7 +353,7 @@ def test_a_truncated_export_gives_its_whole_conversations() -> None:
 
 
 def test_what_is_no_conversation_is_reported() -> None:
-    """Elements without a mapping and nodes that are no objects do not stop the rest, and are not lost."""
+    """Elements without a mapping and nodes that are not objects do not stop the rest, and are not lost."""
     good = conversation(node("u", "root", "user", "hi"), current="u")
     good["mapping"]["odd"] = 7
     (thread,) = threads([{"title": "no mapping"}, good, 3])

@@ -222,7 +222,7 @@ def test_the_tree_of_newer_exports() -> None:
 
 
 def test_what_is_odd_is_kept() -> None:
-    """Messages that are no objects, have no id or the id of another stay in; unknown senders speak as the system."""
+    """Messages that are not objects, have no id or the id of another stay in; unknown senders speak as the system."""
     value = conversation(message("1"), 5, message("1"), message("", "oracle", "boo"))
     (thread,) = threads([value])
     items = list(thread.items)
@@ -233,7 +233,7 @@ def test_what_is_odd_is_kept() -> None:
 
 
 def test_damage_and_other_things() -> None:
-    """Elements that are no conversations are reported; a file of nothing else is an error; a broken end costs the end."""
+    """Elements that are not conversations are reported; a file of nothing else is an error; a broken end costs the end."""
     good = conversation(message("1", "human", "hi"))
     (thread,) = threads([{"uuid": "x"}, good])
     assert [type(item) for item in thread.items] == [ForeignMessage, Problem]

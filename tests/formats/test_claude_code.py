@@ -215,7 +215,7 @@ def test_the_session_is_the_one_that_the_file_is_named_after() -> None:
     ],
 )
 def test_only_what_nobody_said_is_hidden(row: dict[str, Any], hidden: bool) -> None:
-    """Slipped-in instructions, output of local commands and error notices are hidden; what was typed or told is not."""
+    """Slipped-in instructions, output of local commands and error notices are hidden; what was typed or answered is not."""
     (thread,) = read(source(row))
     (message,) = messages(thread.items)
     assert message.hidden is hidden
@@ -468,7 +468,7 @@ def test_files_that_are_no_transcript_are_refused(content: str) -> None:
 
 
 def test_folders_are_not_read() -> None:
-    """A folder is somebody else's business."""
+    """A folder is not handled here."""
     assert FORMAT.sniff(MemorySource({"a.jsonl": "{}"})) == 0.0
     with pytest.raises(FormatError):
         read(MemorySource({"a.jsonl": "{}"}))

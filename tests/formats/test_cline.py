@@ -9,7 +9,7 @@ import pytest
 
 from backscroll.errors import FormatError
 from backscroll.formats.cline import FORMAT, HISTORY, KEY, METADATA, UI
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult
 from tests.formats.memory_source import MemorySource
@@ -258,7 +258,7 @@ def test_a_thread_from_elsewhere_becomes_a_history() -> None:
         ForeignMessage(
             "tool", Content((ToolResult("c1", (Text("a"),)),)), "2025-01-01T00:00:03+00:00", pinned=True
         ),
-        CodeChange("edit", "a.py"),
+        ForeignCodeChange("edit", "a.py"),
         Aside("summary", "{}"),
     ]
     assert FORMAT.write is not None

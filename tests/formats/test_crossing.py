@@ -1,4 +1,4 @@
-"""From one tool's format to another's: valid files, nothing said twice, and what is lost is told."""
+"""From one tool's format to another's: valid files, nothing duplicated, and losses are reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.formats.memory_source import MemorySource
 FORMATS = [openai_chat.FORMAT, anthropic.FORMAT, claude_code.FORMAT, codex.FORMAT]
 REAL = transcripts("claude-code/*.jsonl")
 
-#: Parallel calls and a thought, told in one message per piece, as agents' logs do it.
+#: Parallel calls and a thought, one message per piece, as in agents' logs.
 PIECES: list[Item] = [
     said("user", Text("看看"), at="2026-01-01T00:00:00Z"),
     said("assistant", Reasoning("hm", "proof")),
@@ -49,7 +49,7 @@ def check_openai(text: str) -> None:
 
 
 def check_anthropic(text: str) -> None:
-    """All results of a message's calls stand first in the very next message, which is the user's."""
+    """All results of a message's calls are first in the very next message, which is the user's."""
     wire = json.loads(text)["messages"]
     for before, after in pairwise(wire):
         calls = {b["id"] for b in blocks(before) if b["type"] == "tool_use"}
@@ -63,7 +63,7 @@ def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_pieces_of_a_reply_are_valid_everywhere() -> None:
-    """Calls told one by one come together where the wire wants them together."""
+    """Calls in separate messages are joined where the wire wants them together."""
     thread = ForeignThread("elsewhere", "x", PIECES)
     check_openai(exported(openai_chat.FORMAT, thread)[0])
     check_anthropic(exported(anthropic.FORMAT, thread)[0])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
-from backscroll.formats.detect import detect, format_named, formats
+from backscroll.formats.detection import detect, format_named, formats
 from backscroll.formats.shape import Format
 from tests.formats.memory_source import MemorySource
 
@@ -41,7 +41,7 @@ def test_names_are_unique_and_all_formats_are_there() -> None:
 
 
 def test_formats_are_found_by_name() -> None:
-    """A name is found however it is spelt, and an unknown one gets the list."""
+    """A name is found in any spelling, and an unknown one gets the list."""
     assert format_named("claude-code").name == "claude-code"
     assert format_named(" Claude_Code ").name == "claude-code"
     with pytest.raises(FormatError) as caught:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from backscroll.errors import FormatError, InvalidInput
 from backscroll.formats.dialogue.reader import FORMAT, file_name
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from tests.formats.memory_source import MemorySource
@@ -64,16 +64,18 @@ def test_escaped_letters_are_read_and_written_readably() -> None:
 
 
 def test_code_changes_take_their_place_by_time() -> None:
-    """A change stands between the messages before and after it; a late one at the end."""
+    """A change is between the messages before and after it; a late one at the end."""
     thread, items = read_one(json.dumps(DIALOGUE))
     assert [type(item).__name__ for item in items] == [
         "ForeignMessage",
         "ForeignMessage",
-        "CodeChange",
+        "ForeignCodeChange",
         "ForeignMessage",
-        "CodeChange",
+        "ForeignCodeChange",
     ]
-    assert items[2] == CodeChange("Added save_response function", "util.py", "2024-06-05T15:43:31+00:00")
+    assert items[2] == ForeignCodeChange(
+        "Added save_response function", "util.py", "2024-06-05T15:43:31+00:00"
+    )
     assert (thread.title, thread.language, thread.started) == (
         "给 util.py 加保存函数 😀",
         "zh",
@@ -100,7 +102,7 @@ def test_a_file_is_named_for_its_start(iso: str, name: str) -> None:
 
 
 def test_a_name_needs_a_time() -> None:
-    """What is no time gives a clear error."""
+    """What is not a time gives a clear error."""
     with pytest.raises(InvalidInput):
         file_name("yesterday")
 
@@ -120,7 +122,7 @@ def everything() -> list[Item]:
         ForeignMessage("system", Content((Text("Be brief."),)), "2025-01-01T00:00:00+00:00", hidden=True),
         ForeignMessage("user", Content(parts, "Kai", {"cline": {"a": 1}}), "2025-01-01T00:01:00+00:00", pinned=True),
         ForeignMessage("tool", Content((result,)), "2025-01-01T00:02:00+00:00"),
-        CodeChange("edit", "a.py", "2025-01-01T00:02:30+00:00"),
+        ForeignCodeChange("edit", "a.py", "2025-01-01T00:02:30+00:00"),
         ForeignMessage(
             "assistant", versions[1], "2025-01-01T00:03:00+00:00",
             alternatives=versions, alternative_times=("2025-01-01T00:02:50+00:00", "2025-01-01T00:03:00+00:00"), chosen=1,
@@ -158,7 +160,7 @@ def test_what_the_shape_cannot_say_comes_back_all_the_same() -> None:
     )
     assert thread.metadata["cline"] == {"id": 7}
     for before, after in zip(everything(), items, strict=True):
-        if isinstance(before, CodeChange):
+        if isinstance(before, ForeignCodeChange):
             assert after == before
             continue
         assert isinstance(before, ForeignMessage)
@@ -244,9 +246,9 @@ def test_odd_roles_contents_and_entries_are_kept() -> None:
     ]
     assert [p.what for p in items if isinstance(p, Problem)] == [
         "unknown role 'narrator': read as a user of that name",
-        "no message: kept as it is",
+        "not a message: kept as it is",
         "unknown role None: read as a user of that name",
-        "no code change: kept as it is",
+        "not a code change: kept as it is",
     ]
 
 
@@ -281,7 +283,7 @@ code_changes = st.fixed_dictionaries(
 def test_no_file_however_odd_is_changed_by_a_round_trip(
     messages: list[Any], changes: list[Any], start: Any
 ) -> None:
-    """Whatever stands in the lists, reading and writing give the same values back."""
+    """Whatever is in the lists, reading and writing give the same values back."""
     document = {"start_time": start, "messages": messages, "code_changes": changes}
     (thread,) = FORMAT.read(MemorySource(json.dumps(document)))
     assert json.loads(exported(thread)[0]) == document

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.formats.sources.json_text import Cut, NotJson, dumps, elements, parsed, printable
+from backscroll.formats.sources.json_text import ArrayBreak, NotJson, dumps, elements, printable, try_parse
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -23,7 +23,7 @@ def test_what_is_written_is_read_again(value: Any) -> None:
     """Any value comes back, and its text fits a UTF-8 file."""
     for indent in (None, 2):
         assert json.loads(dumps(value, indent).encode("utf-8")) == value
-    assert parsed(dumps(value)) == value
+    assert try_parse(dumps(value)) == value
 
 
 def test_letters_are_themselves_and_half_ones_are_escaped() -> None:
@@ -38,7 +38,7 @@ def test_letters_are_themselves_and_half_ones_are_escaped() -> None:
 )
 def test_what_is_no_json_is_said_and_not_raised(text: str) -> None:
     """Broken, absurdly nested and absurdly long texts give a reason."""
-    assert isinstance(parsed(text), NotJson)
+    assert isinstance(try_parse(text), NotJson)
 
 
 @given(st.lists(values, max_size=5), st.floats(0, 1), st.sampled_from([None, 1]))
@@ -54,7 +54,7 @@ def test_a_cut_array_gives_exactly_its_whole_elements(
     if cut_at == len(text):
         assert (found, cut) == (array, None)
     else:
-        assert isinstance(cut, Cut)
+        assert isinstance(cut, ArrayBreak)
         assert text[: cut.at] + cut.rest == text[:cut_at]
         assert cut.line == 1 + text.count("\n", 0, cut.at)
 

@@ -1,4 +1,4 @@
-"""The language of a conversation, told from its letters."""
+"""The language of a conversation, detected from its letters."""
 
 from __future__ import annotations
 

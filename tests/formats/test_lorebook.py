@@ -262,7 +262,7 @@ def test_attributes_in_brackets_are_one_entry() -> None:
     [
         ("  \n", "", "empty"),
         ('{"entries": {"0": {"uid": 0, "key": ["a"], "con', "b.json", "line 1"),
-        ('[{"keys": ["a"]},', "", "no JSON"),
+        ('[{"keys": ["a"]},', "", "not valid JSON"),
         ("{}", "", "no entries"),
         ('{"entries": []}', "b.json", "no entries"),
         ("[1, 2]", "", "entry 1"),

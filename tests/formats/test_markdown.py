@@ -1,4 +1,4 @@
-"""Markdown pages: good to read in two languages, and nothing that somebody said can break the page."""
+"""Markdown pages: good to read in two languages, and no message can break the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from backscroll.errors import FormatError
 from backscroll.formats.markdown.writer import FORMAT, write_markdown
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
 from tests.formats.memory_source import MemorySource
@@ -25,7 +25,7 @@ ITEMS: list[Item] = [
         "2025-03-02T08:01:05+00:00",
     ),
     ForeignMessage("tool", Content((ToolResult("c1", (Text("a\n```\nb"),), name="read_file"),)), "2025-03-02T08:01:06+00:00"),
-    CodeChange("fix the loop", "src/`odd`.py", "2025-03-02T08:01:07+00:00"),
+    ForeignCodeChange("fix the loop", "src/`odd`.py", "2025-03-02T08:01:07+00:00"),
     ForeignMessage(
         "assistant",
         Content((Text("Second try."), Media("image/png", url="https://x.test/a b.png", name="plot"))),
@@ -124,7 +124,7 @@ def test_arguments_that_are_text_are_shown_as_json_where_they_are() -> None:
 
 
 def test_what_a_person_typed_looks_as_typed() -> None:
-    """Line breaks stay, and dashes or a hash are no headings; fences and the model's own Markdown are left alone."""
+    """Line breaks stay, and dashes or a hash are not headings; fences and the model's own Markdown are left alone."""
     text, _ = page(
         [ForeignMessage("user", Content((Text("# a comment\nTrace\n-----\n```\n# code\nb\n```"),)))]
     )
@@ -145,12 +145,12 @@ nasty = st.lists(
 @settings(max_examples=200, deadline=None)
 @given(nasty, nasty)
 def test_nothing_that_is_said_breaks_the_page(said: str, other: str) -> None:
-    """Whatever stands in words, names, results and arguments: the page's own structure is still there when it is rendered."""
+    """Whatever is in words, names, results and arguments: the page's own structure is still there when it is rendered."""
     items: list[Item] = [
         ForeignMessage("user", Content((Text(said),), other or None)),
         ForeignMessage("assistant", Content((Reasoning(other), Text(said), ToolCall("1", said or "f", {"a": other}), Opaque(other, said, other)))),
         ForeignMessage("tool", Content((ToolResult("1", (Text(said),), name=other or None),))),
-        CodeChange(said, other),
+        ForeignCodeChange(said, other),
         ForeignMessage("user", Content((Text("the end"), Media("image/png", url=other, name=said)))),
     ]  # fmt: skip
     text, _ = page(items, language="en")

@@ -18,7 +18,7 @@ from backscroll.formats.openai.chat import (
     openai_messages,
 )
 from backscroll.formats.shape import Blobs
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
 from tests.formats.memory_source import MemorySource
@@ -87,7 +87,7 @@ def test_roles_parts_and_names_are_understood() -> None:
 
 
 def test_plain_messages_carry_no_metadata() -> None:
-    """Equal words stay equal whoever sent them: nothing of the vendor is kept where nothing is needed."""
+    """Equal words stay equal for every sender: nothing of the vendor is kept where nothing is needed."""
     for data in ({"role": "user", "content": "hi"}, {"role": "tool", "tool_call_id": "x", "content": "ok"}):
         role, content = message_from_openai(data)
         assert content.metadata == {}
@@ -247,7 +247,7 @@ def test_a_message_a_line_is_one_thread() -> None:
     ]
     source = MemorySource("\n".join(lines), "log.jsonl")
     items = list(only(source).items)
-    assert [(type(i).__name__, i.line) for i in items if not isinstance(i, CodeChange)] == [
+    assert [(type(i).__name__, i.line) for i in items if not isinstance(i, ForeignCodeChange)] == [
         ("ForeignMessage", 1),
         ("Problem", 2),
         ("Aside", 2),
@@ -297,7 +297,7 @@ def test_sniffing_is_modest() -> None:
 
 
 def test_entries_that_are_no_messages_raise_for_programs() -> None:
-    """A program that passes something else is told which entry it was."""
+    """An invalid entry is named in the error."""
     with pytest.raises(FormatError, match="entry 1"):
         messages_from_openai([{"role": "user", "content": "x"}, {"role": "judge"}])
 
@@ -334,7 +334,7 @@ def test_a_thread_from_elsewhere_is_valid_and_says_what_it_lost() -> None:
         plain("assistant", Opaque("anthropic", "redacted_thinking", "{}")),
         Aside("progress", "{}"),
         Aside("progress", "{}"),
-        CodeChange("made it", "a.py"),
+        ForeignCodeChange("made it", "a.py"),
         Problem("was odd", 3),
     ]
     text, problems = exported(ForeignThread("elsewhere", "x", items, title="T"))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
-from backscroll.formats.detect import detect
+from backscroll.formats.detection import detect
 from backscroll.formats.openai.responses import FORMAT, messages_from_responses, messages_to_responses
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.message import Content
@@ -108,7 +108,7 @@ def test_what_is_no_list_of_items_is_refused() -> None:
 
 
 def test_a_thread_from_elsewhere_says_what_it_lost() -> None:
-    """Every message becomes items that the wire has, and what has no place is told."""
+    """Every message becomes items that the wire has, and what has no place is reported."""
     text, problems = exported(FORMAT, from_elsewhere())
     document = json.loads(text)
     assert document["instructions"] == "Be brief."
@@ -176,7 +176,7 @@ DRAWN = st.one_of(
 @settings(max_examples=150, deadline=None)
 @given(st.lists(DRAWN, max_size=4), st.none() | words, st.sampled_from(["input", "output"]))
 def test_anything_comes_back_as_it_was(items: list[Any], instructions: str | None, key: str) -> None:
-    """Whatever stands in the list, the same JSON value is written again."""
+    """Whatever is in the list, the same JSON value is written again."""
     document: dict[str, Any] = {
         "model": "m",
         **({"instructions": instructions} if instructions is not None else {}),

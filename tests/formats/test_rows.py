@@ -11,7 +11,7 @@ from backscroll.formats.sources.media import from_base64, from_data_url, to_data
 from backscroll.formats.sources.rows import (
     as_array,
     as_object,
-    kept,
+    keep_line,
     minted_uuid,
     parse_row,
     same,
@@ -31,7 +31,7 @@ def test_what_is_no_object_is_a_problem_with_its_line(line: str) -> None:
     found = parse_row(7, line)
     assert isinstance(found, Problem)
     assert found.line == 7
-    assert kept(line, 7).raw == line
+    assert keep_line(line, 7).raw == line
 
 
 def test_objects_are_read() -> None:
@@ -51,7 +51,7 @@ def test_objects_are_read() -> None:
     ],
 )
 def test_times_have_a_zone_or_are_none(value: Any, expected: str | None) -> None:
-    """What is a time is kept to the letter, one without a zone is UTC, the rest is no time."""
+    """What is a time is kept to the letter, one without a zone is UTC, the rest is not a time."""
     assert time_of(value) == expected
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.formats.secrets import Finding, find_secrets
+from backscroll.formats.secrets import SecretMatch, find_secrets
 
 REAL = Path(__file__).parents[2].parent / "shared" / "data" / "transcripts"
 
@@ -63,7 +63,7 @@ def test_private_keys_are_found_whole_even_when_escaped_or_cut() -> None:
     head, tail = "-----BEGIN RSA " + "PRIVATE KEY-----", "-----END RSA " + "PRIVATE KEY-----"
     body = "\n".join([LETTERS] * 6)
     whole = f"{head}\n{body}\n{tail}"
-    assert find_secrets(f"see:\n{whole}\nthanks") == [Finding("private-key", 5, 5 + len(whole), "----…")]
+    assert find_secrets(f"see:\n{whole}\nthanks") == [SecretMatch("private-key", 5, 5 + len(whole), "----…")]
     assert kinds(json.dumps({"k": whole})) == ["private-key"]
     assert kinds(f"{head}\n{body}") == ["private-key"]
     assert kinds(f'if line.startswith("{head}"): ...') == []
@@ -158,14 +158,14 @@ def test_nothing_shown_is_usable() -> None:
 
 
 def test_one_secret_is_one_finding() -> None:
-    """A key that is also the value of an assignment, or stands in a header, is found once, as what it is."""
+    """A key that is also the value of an assignment, or is in a header, is found once, as what it is."""
     key = KEYS["anthropic-key"]
     assert kinds(f'api_key = "{key}"') == ["anthropic-key"]
     assert kinds(f"Authorization: Bearer {KEYS['jwt']}") == ["jwt"]
 
 
 def test_findings_come_in_order() -> None:
-    """Several secrets come in the order in which they stand in the text."""
+    """Several secrets come in the order in which they are in the text."""
     text = f"{KEYS['jwt']} then password=Tr0ub4dor&3 then {KEYS['aws-key']}"
     found = find_secrets(text)
     assert [f.kind for f in found] == ["jwt", "password", "aws-key"]

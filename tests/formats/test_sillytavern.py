@@ -13,7 +13,7 @@ from backscroll.errors import FormatError
 from backscroll.formats.sillytavern.message import KEY
 from backscroll.formats.sillytavern.reader import FORMAT
 from backscroll.formats.sillytavern.time import when
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
 from tests.formats.memory_source import MemorySource
@@ -460,7 +460,7 @@ chat_lines = st.fixed_dictionaries(
 @settings(max_examples=200, deadline=None)
 @given(st.lists(chat_lines, min_size=1, max_size=4))
 def test_no_line_however_odd_is_changed_by_a_round_trip(lines: list[dict[str, Any]]) -> None:
-    """Whatever values stand in the known fields, import and export give the same values back."""
+    """Whatever values are in the known fields, import and export give the same values back."""
     (thread,) = FORMAT.read(source_of([HEADER, *lines]))
     back, _ = exported(thread)
     assert same(back, [HEADER, *json.loads(json.dumps(lines))])
@@ -563,7 +563,7 @@ def test_what_a_chat_cannot_say_is_reported() -> None:
         ForeignMessage("tool", Content((ToolResult("nobody", (Text("lost words"),)),))),
         ForeignMessage("assistant", Content((ToolCall("c", "ls", {}),))),
         Aside("summary", "{}"),
-        CodeChange("edit", "a.py"),
+        ForeignCodeChange("edit", "a.py"),
     ]
     back, problems = exported(ForeignThread("x", "y", items))
     said = " | ".join(p.what for p in problems)
@@ -586,7 +586,7 @@ def test_what_a_chat_cannot_say_is_reported() -> None:
     ],
 )
 def test_other_files_are_not_taken_for_chats(content: str | bytes) -> None:
-    """Empty, binary, absurdly nested and foreign files are no SillyTavern chats, and nothing is raised."""
+    """Empty, binary, absurdly nested and foreign files are not SillyTavern chats, and nothing is raised."""
     assert FORMAT.sniff(MemorySource(content)) == 0.0
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import FormatError
-from backscroll.formats.sources.json_stream import Element, Member, pieces
+from backscroll.formats.sources.json_stream import Member, StreamElement, pieces
 from backscroll.vocab.foreign import Problem
 from tests.formats.memory_source import MemorySource
 
@@ -58,7 +58,7 @@ def test_an_object_gives_its_members_and_the_elements_of_one(
     members.pop("conversations", None)
     found = read(json.dumps({**members, "conversations": values}), "conversations", size=size)
     assert {piece.key: piece.value for piece in found if isinstance(piece, Member)} == members
-    assert [piece.value for piece in found if isinstance(piece, Element)] == values
+    assert [piece.value for piece in found if isinstance(piece, StreamElement)] == values
 
 
 @given(st.lists(JSON, min_size=1, max_size=5), st.data())
@@ -68,7 +68,7 @@ def test_a_truncated_array_gives_what_is_whole(values: list[Any], data: st.DataO
     cut = data.draw(st.integers(1, len(text) - 1))
     found = read(text[:cut], size=data.draw(st.integers(1, 20)))
     assert isinstance(found[-1], Problem)
-    whole = [piece.value for piece in found if isinstance(piece, Element)]
+    whole = [piece.value for piece in found if isinstance(piece, StreamElement)]
     # A number that is cut (12 of 123) is still a number; nothing else may differ.
     assert whole[:-1] == values[: len(whole)][:-1]
     ends = [len(json.dumps(values[:n])) - 1 for n in range(1, len(values) + 1)]
@@ -78,7 +78,7 @@ def test_a_truncated_array_gives_what_is_whole(values: list[Any], data: st.DataO
 def test_a_truncated_object_gives_what_is_whole() -> None:
     """The complete conversations of a broken download are saved, with the line where it ends."""
     found = read('{"a": 1,\n"conversations": [{"x": 1},\n{"x": 2},\n{"x": "thr', "conversations")
-    assert found[:3] == [Member("a", 1, 1), Element(1, {"x": 1}, 2), Element(2, {"x": 2}, 3)]
+    assert found[:3] == [Member("a", 1, 1), StreamElement(1, {"x": 1}, 2), StreamElement(2, {"x": 2}, 3)]
     assert found[3].line == 4
     assert "ends in the middle" in found[3].what
     assert len(found) == 4
@@ -89,7 +89,7 @@ def test_an_element_that_is_no_json_is_skipped() -> None:
     text = '[{"a": 1},\n{"a": [1 2], "s": "]}, \\" {"},\nnope,\n{"a": 3},\n{"b": "\\x"}, 5]'
     for size in (1, 5, 1000):
         found = read(text, size=size)
-        assert [piece.value for piece in found if isinstance(piece, Element)] == [{"a": 1}, {"a": 3}, 5]
+        assert [piece.value for piece in found if isinstance(piece, StreamElement)] == [{"a": 1}, {"a": 3}, 5]
         assert [piece.line for piece in found if isinstance(piece, Problem)] == [2, 3, 5]
 
 
@@ -114,7 +114,7 @@ def test_numbers_that_json_does_not_have_stay_what_was_written() -> None:
 def test_absurd_values_are_skipped() -> None:
     """Endless nesting and endless integers are reported, and what follows is read."""
     found = read("[" + "[" * 100_000 + "]" * 100_000 + ', 7, 1e5, "x", ' + "9" * 5000 + ", 8]", size=50_000)
-    assert [piece.value for piece in found if isinstance(piece, Element)] == [7, 1e5, "x", 8]
+    assert [piece.value for piece in found if isinstance(piece, StreamElement)] == [7, 1e5, "x", 8]
     assert len([piece for piece in found if isinstance(piece, Problem)]) == 2
 
 

@@ -21,7 +21,7 @@ ids = st.sampled_from(["call_1", "call_2", "toolu_x", "", "odd id:1"])
 def objects(
     required: dict[str, Any], optional: dict[str, Any] | None = None
 ) -> st.SearchStrategy[dict[str, Any]]:
-    """Objects with fixed keys, with or without the optional ones, and now and then one that nobody knows."""
+    """Objects with fixed keys, with or without the optional ones, and sometimes an unknown one."""
     known = st.fixed_dictionaries(required, optional=optional or {})
     strange = st.dictionaries(
         st.sampled_from(["x_extra", "cache_control", "field", "inner", "json"]), json_values, max_size=1

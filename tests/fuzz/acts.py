@@ -297,7 +297,7 @@ def graph(talk: Talk, name: str) -> None:
         "world": lambda: known.tell_world(
             "lore", "# Bergen\nA town in the rain.\n\n# 老王\n铁匠，住在卑尔根。\n"
         ),
-        "flush": talk.thread(name).window.flush,
+        "flush": talk.thread(name).graph.flush,
     }
     how = dice.choice(list(steps) if nodes else ["add", "world", "flush"])
     named = "" if how in ("add", "world", "flush") else f"{node} {other}"
@@ -367,7 +367,7 @@ def ask(talk: Talk, name: str) -> None:
     thread = talk.thread(name)
     word = talk.dice.choice(sorted(talk.words.known)) if talk.words.known else "fox"
     thread.recall(f"What about {word}?", 500)
-    thread.context_summary()
+    thread.summary()
     thread.operations()
     list(thread.tasks.list())
     list(thread.memory.list())

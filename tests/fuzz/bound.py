@@ -13,10 +13,10 @@ from typing import Any
 
 from backscroll.assemble.wires import render
 from backscroll.assemble.wires.insertion import INSERTION_FORMS, InsertionForm
-from backscroll.llm.scripted import Line, Scenario, speak_anthropic
-from backscroll.llm.scripted.asked import Asked, read_request
-from backscroll.llm.scripted.deciding import Service
-from backscroll.llm.scripted.scenario import Called
+from backscroll.testing import Line, Scenario, speak_anthropic
+from backscroll.testing.decision import ScriptedService
+from backscroll.testing.request import ScriptedRequest, read_request
+from backscroll.testing.scenario import ScriptedCall
 from backscroll.vocab.message import Role
 from backscroll.vocab.part import Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import TAIL, Block, Section
@@ -47,12 +47,12 @@ class Conversation:
         self.manner: InsertionForm = manner
         self.late: list[str] = []  # calls that the user did not wait for
         self.blocks: list[Block] = [said("system", "Be brief.", Section.SYSTEM)]
-        self.service = Service(Scenario())
+        self.service = ScriptedService(Scenario())
         self.service.answering = self._line
 
-    def _line(self, asked: Asked) -> Line:
+    def _line(self, asked: ScriptedRequest) -> Line:
         many = self.chance.choice((0, 0, 1, 2)) if asked.tools else 0
-        calls = tuple(Called("ls", {"n": n}) for n in range(many))
+        calls = tuple(ScriptedCall("ls", {"n": n}) for n in range(many))
         thought = self.chance.choice(("", "I see.", "Let me think. 想一想。"))
         return Line(text=self.chance.choice(("", "Done.")) or f"so {many}", reasoning=thought, calls=calls,
                     redacted=self.chance.random() < 0.2)  # fmt: skip
@@ -72,7 +72,7 @@ class Conversation:
         if chance.random() < 0.1:
             return
         out = render(self.blocks, "anthropic", tools=self.tools, model=self.model, same_model=True,
-                     insertions=self.manner).marked()  # fmt: skip
+                     insertions=self.manner).add_cache_marks()  # fmt: skip
         body = {"model": self.model, "max_tokens": 500, "system": out.system, "messages": out.messages}
         body |= {"tools": out.tools} if out.tools else {}
         decided = self.service.decide(read_request("anthropic", json.loads(json.dumps(body))), {})

@@ -14,15 +14,14 @@ from typing import Any
 
 import backscroll
 from backscroll import Content, Text, ToolCall, ToolResult
-from backscroll.assemble.validity.between import Sent
-from backscroll.assemble.validity.binding import check_growth
-from backscroll.engine.core.means import Means
+from backscroll.assemble.validity.binding import Sent, check_growth
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.prompts.prefixes import DOUBTED
 from backscroll.errors import BackscrollError, BudgetTooSmall, StoreError
-from backscroll.llm.scripted import Line, Scenario, speak_anthropic
-from backscroll.llm.scripted.asked import Asked, read_request
-from backscroll.llm.scripted.deciding import Service
-from backscroll.llm.scripted.scenario import Called
+from backscroll.testing import Line, Scenario, speak_anthropic
+from backscroll.testing.decision import ScriptedService
+from backscroll.testing.request import ScriptedRequest, read_request
+from backscroll.testing.scenario import ScriptedCall
 from tests.fuzz.bound import part_of
 from tests.fuzz.lore import BOOKS, some_book
 from tests.fuzz.talk import Clock
@@ -45,7 +44,7 @@ WORDS = (
 def fuzz(seed: int, folder: Path) -> None:
     """One conversation."""
     with backscroll.open(folder / "store.db", background=False) as store:
-        store.means = Means(Clock(), random.Random(seed + 1).randbytes)
+        store.means = ClockAndIds(Clock(), random.Random(seed + 1).randbytes)
         told = Conversation(random.Random(seed), store)
         try:
             for _ in range(STEPS):
@@ -68,7 +67,7 @@ class Conversation:
         self.calls = 0
         self.before: tuple[str, Sent] | None = None
         self.trail: list[str] = []
-        self.service = Service(Scenario())
+        self.service = ScriptedService(Scenario())
         self.service.answering = self._line
 
     def step(self) -> None:
@@ -183,12 +182,12 @@ class Conversation:
 
     # -- the model -----------------------------------------------------------------------------------------------
 
-    def _line(self, asked: Asked) -> Line:
+    def _line(self, asked: ScriptedRequest) -> Line:
         names = [str(tool["name"]) for tool in asked.tools]
-        calls: list[Called] = []
+        calls: list[ScriptedCall] = []
         for _ in range(self.chance.choice((0, 0, 1, 2)) if names else 0):
             self.calls += 1
-            calls.append(Called(self.chance.choice(names), {"n": self.calls}, f"c{self.calls}"))
+            calls.append(ScriptedCall(self.chance.choice(names), {"n": self.calls}, f"c{self.calls}"))
         thought = self.chance.choice(("", "I see.", "想一想。"))
         return Line(text=f"So {self.calls}.", reasoning=thought, calls=tuple(calls),
                     redacted=self.chance.random() < 0.2)  # fmt: skip

@@ -24,8 +24,8 @@ from backscroll.engine.folder.workroom import Workroom
 from backscroll.engine.prompts.builder import Prompt
 from backscroll.engine.search.recall import recall_across
 from backscroll.errors import BackscrollError
-from backscroll.surfaces.cli.running import run
-from backscroll.surfaces.mcp.memory_tools import Memory
+from backscroll.surfaces.cli.runner import run
+from backscroll.surfaces.mcp.memory_tools import MemoryTools
 from backscroll.vocab.message import ROLES
 
 PIECES = [
@@ -234,7 +234,7 @@ class Talk:
                     lambda: tasks.incomplete(self.text()),
                     lambda: tasks.complete(note=self.text()),
                     lambda: tasks.cancel(self.text()),
-                    lambda: tasks.title(self.text()),
+                    lambda: tasks.rename(self.text()),
                     lambda: tasks.plan_for_later(self.text()),
                 ]
             ),
@@ -324,7 +324,7 @@ class Talk:
                     json.dumps(got.request, ensure_ascii=False).encode()
                     for block in got.blocks:
                         block.text.encode()
-        memory = Memory(self.engine, thread.id)
+        memory = MemoryTools(self.engine, thread.id)
         calls: dict[str, Callable[[], object]] = {
             "recall": lambda: thread.recall(text(), 500),
             "recall across": lambda: recall_across(self.engine, text(), 500),
@@ -332,7 +332,7 @@ class Talk:
             "operations": lambda: thread.operations(9),
             "tool history": lambda: [use.result for use in thread.tool_history()],
             "tool history by words": lambda: thread.tool_history(text=text(2), target=text(2)),
-            "summary": lambda: thread.context_summary(300).encode(),
+            "summary": lambda: thread.summary(300).encode(),
             "nodes": lambda: thread.graph.nodes(text=text(2)),
             "node": lambda: thread.graph.node(text(2)),
             "around": lambda: thread.graph.around(text(2)),
@@ -343,7 +343,7 @@ class Talk:
                 thread.graph.suggestions(),
             ),
             "world": thread.graph.world,
-            "flush": thread.window.flush,
+            "flush": thread.graph.flush,
             "tasks": lambda: [thread.tasks.summary(task) for task in thread.tasks.list(text=text(1))],
             "plans": lambda: [thread.tasks.plan(task) for task in thread.tasks.list()],
             "relevant": lambda: [thread.tasks.relevant_history(task) for task in thread.tasks.list()],

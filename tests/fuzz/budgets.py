@@ -15,8 +15,8 @@ import backscroll
 from backscroll.assemble.validity import check
 from backscroll.engine.thread import Thread
 from backscroll.errors import BackscrollError, BudgetTooSmall
-from backscroll.llm.scripted.asked import read_request
-from backscroll.llm.scripted.refusing import flaw
+from backscroll.testing.refusals import flaw
+from backscroll.testing.request import read_request
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Media, Part, Reasoning, Text, ToolCall, ToolResult

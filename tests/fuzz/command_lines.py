@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
-from backscroll.act.approval.approval import Rules
-from backscroll.act.commands.environment import clean_environment
-from tests.act.approving import HIDING, SECRET, command, git, project, rules_in
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.commands.environment import clean_environment
+from tests.agent.approving import HIDING, SECRET, command, git, project, rules_in
 
 SEEDS = (3,)
 LINES = 60  # of each run

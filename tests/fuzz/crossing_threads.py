@@ -283,7 +283,7 @@ def surfaces(thread: Thread) -> dict[str, str]:
         "questions": repr([thread.tasks.questions(task) for task in tasks if task.feedback]),
         "summaries": repr([thread.tasks.summary(task) for task in tasks]),
         "current": repr(current and thread.tasks.essentials(current)),
-        "account": thread.context_summary(400),
+        "account": thread.summary(400),
         "operations": repr([(d.target, d.summary) for d in thread.operations(50)]),
         "recall": repr([(i.message, i.text) for i in thread.recall("parser deploy", 800).items]),
         "recall in the project": repr(

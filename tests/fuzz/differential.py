@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import backscroll
-from backscroll.engine.core.means import Means
+from backscroll.engine.core.clock import ClockAndIds
 from tests.fuzz import surfaces
 from tests.fuzz.acts import ACTS, act, ask
 from tests.fuzz.second import Second
@@ -61,11 +61,13 @@ def fuzz(seed: int, folder: Path) -> None:
 def told(talk: Talk, name: str, words: list[str]) -> dict[str, Any]:
     """What a thread tells the engine that did everything; time stands still meanwhile."""
     moment = talk.clock.moment
-    talk.engine.means = Means(lambda: moment.isoformat(timespec="microseconds"), talk.engine.means.random)
+    talk.engine.means = ClockAndIds(
+        lambda: moment.isoformat(timespec="microseconds"), talk.engine.means.random
+    )
     try:
         return surfaces.everything(talk.engine, name, words)
     finally:
-        talk.engine.means = Means(talk.clock, talk.engine.means.random)
+        talk.engine.means = ClockAndIds(talk.clock, talk.engine.means.random)
 
 
 def some_words(talk: Talk) -> list[str]:
@@ -93,7 +95,7 @@ def assert_copies(talk: Talk, folder: Path) -> None:
     for place, what in ((rebuilt, "a rebuild"), (copied, "a native copy")):
         with backscroll.open(place, **talk.settings) as engine:
             now = talk.clock.moment.isoformat(timespec="microseconds")
-            engine.means = Means(lambda now=now: now, talk.engine.means.random)
+            engine.means = ClockAndIds(lambda now=now: now, talk.engine.means.random)
             if place == copied:
                 engine.import_path(native)
             for name, told_here in here.items():

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backscroll.assemble.validity import check
-from backscroll.assemble.wires import Rendered, render
+from backscroll.assemble.wires import RenderedPrompt, render
 from backscroll.assemble.wires.insertion import INSERTION_FORMS, InsertionForm
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Role
@@ -153,13 +153,13 @@ def promise(
 ) -> None:
     """Every prompt on the way is valid, and is the beginning of the next one where a request could be sent."""
 
-    def rendered(count: int) -> Rendered:
+    def rendered(count: int) -> RenderedPrompt:
         return render(blocks[:count], wire, tools=tools, model=model, same_model=proven, blobs={"h": PNG}.get)
 
     prompts = [rendered(count) for count in range(1, len(blocks) + 1)]
     for count, prompt in enumerate(prompts, 1):
         facts = f"{wire}, {model}, tools {tools}, proven {proven}: {blocks[:count]}"
-        for form in (prompt, prompt.marked()):
+        for form in (prompt, prompt.add_cache_marks()):
             flaws = check(form.messages, wire, system=form.system, tools=form.tools, model=model)
             assert flaws == [], f"{flaws[:2]} in {facts}"
         judge(spoken(prompt), wire, prompt.system)
@@ -173,7 +173,7 @@ def promise(
             )
 
 
-def spoken(prompt: Rendered) -> list[dict[str, Any]]:
+def spoken(prompt: RenderedPrompt) -> list[dict[str, Any]]:
     """The messages as the judge knows them: on Anthropic's wire, system messages in the middle are newer than it."""
     return [m for m in prompt.messages if prompt.wire != "anthropic" or m["role"] != "system"]
 

@@ -10,12 +10,12 @@ PROGRAM = Path(__file__).parents[1] / "act" / "hostile_server.py"
 
 def fuzz(seed: int, folder: Path) -> None:
     """Connect to one garbled server and call everything it offers."""
-    from backscroll.act.mcp.client import connect
-    from backscroll.act.mcp.servers import Server
-    from backscroll.act.toolbox import Toolbox
-    from tests.act.workbench import bench
+    from backscroll.agent.mcp.client import connect
+    from backscroll.agent.mcp.servers import McpServer
+    from backscroll.agent.toolbox import Toolbox
+    from tests.agent.workbench import bench
 
-    garbled = Server("odd", sys.executable, (str(PROGRAM), "garbled", str(seed)), seconds=2.0)
+    garbled = McpServer("odd", sys.executable, (str(PROGRAM), "garbled", str(seed)), seconds=2.0)
     with connect(folder, [garbled], 30) as found, bench(folder) as at:
         assert not found.starting, f"seed {seed}: still starting"
         for problem in found.problems:

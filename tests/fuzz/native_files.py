@@ -19,8 +19,8 @@ from typing import Any
 
 import backscroll
 from backscroll import Media, Text, ToolCall, ToolResult
-from backscroll.record.chain import commitment, genesis, linked, to_bytes
-from backscroll.record.derived import Reply
+from backscroll.record.chain import commitment, genesis, hash_link, to_bytes
+from backscroll.record.derived import RecipeReply
 
 AT = "2026-11-15T12:00:00+00:00"
 DEEP: Any = [[]]
@@ -79,7 +79,7 @@ def sample(folder: Path) -> Path:
         said = other.append("user", [Text("words of a bystander"), Media("image/png", data=b"other bytes")])
         other.append("assistant", "an answer to the bystander")
         for key, home, source in ((b"k1", thread, messages[3]), (b"k2", other, said)):
-            reply = Reply(key, "gist", home.id, "m", b'{"a":1}', (source.revision,), AT)
+            reply = RecipeReply(key, "gist", home.id, "m", b'{"a":1}', (source.revision,), AT)
             engine.store.write(lambda tx, one=reply: tx.keep_reply(one))
         engine.export(None, "native", str(target))
     return target
@@ -241,7 +241,7 @@ def _sealed(row: dict[str, Any], previous: bytes) -> bytes:
         if body is not None:
             row["seal"] = commitment(salt, body).hex()
         line = f"{row.get('event')}\n{row.get('kind')}\n{row.get('at')}\n{row.get('target') or ''}\n{row.get('actor')}\n"
-        made = linked(previous, line, bytes.fromhex(row.get("seal", "")), to_bytes(row.get("head")))
+        made = hash_link(previous, line, bytes.fromhex(row.get("seal", "")), to_bytes(row.get("head")))
     except (ValueError, TypeError, backscroll.BackscrollError):
         made = hashlib.sha256(previous).digest()
     row["hash"] = made.hex()
@@ -307,8 +307,8 @@ def _use(engine: backscroll.Engine, what: str, folder: Path) -> None:
             lambda t=thread: [list(t.at(n)) for n in range(t.head + 1)][-1:],
             lambda t=thread: t.tasks.list(),
             lambda t=thread: t.memory.list(),
-            lambda t=thread: (t.graph.view, t.graph.overrides(), t.graph.world()),
-            lambda t=thread: t.context_summary(),
+            lambda t=thread: (t.graph.current(), t.graph.overrides(), t.graph.world()),
+            lambda t=thread: t.summary(),
             lambda t=thread: t.append("user", "one more about the harbour"),
         ]
     for number, step in enumerate(steps):

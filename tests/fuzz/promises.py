@@ -7,8 +7,8 @@ from typing import Any
 
 import backscroll
 from backscroll import Media, Wire
+from backscroll.engine.budget.counts import kept_bytes
 from backscroll.engine.knowledge.lore.books import TELLS, entry_id
-from backscroll.engine.prompts.counts import kept_bytes
 from backscroll.errors import BudgetTooSmall
 from backscroll.llm.tokens.overhead import message_tokens
 from backscroll.llm.tokens.tokens import tokenizer_for

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 import backscroll
-from backscroll.engine.core.means import Means
+from backscroll.engine.core.clock import ClockAndIds
 from tests.fuzz import surfaces
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +62,7 @@ def main() -> None:
         for line in sys.stdin:
             asked = json.loads(line)
             now = asked["now"]
-            engine.means = Means(lambda now=now: now)
+            engine.means = ClockAndIds(lambda now=now: now)
             try:
                 told = surfaces.everything(engine, asked["thread"], asked["words"])
             except Exception:  # noqa: BLE001  # whatever it is, the first process reports it

@@ -144,7 +144,7 @@ class Hunt:
 
     def flush(self, talk: Talk, name: str) -> None:
         """Everything so far is analysed."""
-        talk.tried(f"flush {name[:8]}", talk.thread(name).window.flush)
+        talk.tried(f"flush {name[:8]}", talk.thread(name).graph.flush)
 
     def forget(self, talk: Talk, name: str) -> None:
         """Messages are erased, with all that they ever said."""

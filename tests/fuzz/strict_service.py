@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from backscroll import Content, Opaque, Reasoning, Text, ToolCall, ToolResult
-from backscroll.assemble.validity.between import Sent
-from backscroll.assemble.validity.binding import check_growth
+from backscroll.assemble.validity.binding import Sent, check_growth
 from backscroll.errors import BudgetTooSmall
-from backscroll.llm.scripted import Scenario, speak_anthropic
-from backscroll.llm.scripted.asked import Asked, read_request
-from backscroll.llm.scripted.deciding import Service
-from backscroll.llm.scripted.scenario import Called
-from backscroll.llm.scripted.scenario import Line as Answer
+from backscroll.testing import Scenario, speak_anthropic
+from backscroll.testing.decision import ScriptedService
+from backscroll.testing.request import ScriptedRequest, read_request
+from backscroll.testing.scenario import Line as Answer
+from backscroll.testing.scenario import ScriptedCall
 from backscroll.vocab.prompt import Wire
 from tests.fuzz import acts, promises
 from tests.fuzz.acts import Act
@@ -94,7 +93,7 @@ class _Model:
 
     def __init__(self, talk: Talk) -> None:
         self.talk, self.requests = talk, 0
-        self.service = Service(Scenario())
+        self.service = ScriptedService(Scenario())
         self.service.answering = self._answer
         self.way: dict[str, tuple[Wire, str, int]] = {}  # of a thread: its wire, model and budget
 
@@ -155,10 +154,12 @@ class _Model:
         self._take(name, model, wire, decided.said)
         return (made, sent) if meanwhile >= 0.1 else None
 
-    def _answer(self, asked: Asked) -> Answer:
+    def _answer(self, asked: ScriptedRequest) -> Answer:
         dice = self.talk.dice
         many = dice.choice((0, 0, 1, 1, 2)) if asked.tools else 0
-        calls = tuple(Called(dice.choice(("Read", "Bash")), {"path": f"src/{n}.py"}) for n in range(many))
+        calls = tuple(
+            ScriptedCall(dice.choice(("Read", "Bash")), {"path": f"src/{n}.py"}) for n in range(many)
+        )
         return Answer(
             text=dice.choice(("", "Done.", "好的。")) or f"{many} calls",
             reasoning=dice.choice(THOUGHTS),

@@ -41,7 +41,7 @@ def everything(
         "preferences": lambda: [_plain(p) for p in thread.memory.preferences()],
         "boundaries": lambda: [_plain(b) for b in thread.tasks.boundaries()],
         "operations": lambda: [_plain(digest) for digest in thread.operations()],
-        "summary": thread.context_summary,
+        "summary": thread.summary,
         **{f"search {word}": lambda word=word: _hits(engine, name, word) for word in words},
         **_prompts(thread, wires, budgets),
     }

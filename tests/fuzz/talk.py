@@ -17,7 +17,7 @@ from typing import Any
 
 import backscroll
 from backscroll import Content, Media, Reasoning, Role, Text, ToolCall, ToolResult
-from backscroll.engine.core.means import Means
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.errors import BackscrollError, StoreError
 from tests.fuzz.words import BLANK, Words
 
@@ -76,7 +76,7 @@ class Talk:
         self.place = place
         self.settings = {"background": False, **settings}
         self.engine = backscroll.open(place, **self.settings)
-        self.engine.means = Means(self.clock, random.Random(seed + 1).randbytes)
+        self.engine.means = ClockAndIds(self.clock, random.Random(seed + 1).randbytes)
         self.lines: dict[str, list[Line]] = {}
         self.said: dict[str, Line] = {}  # by revision
         self.calls = 0

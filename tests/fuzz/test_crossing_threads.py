@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 import backscroll
 from backscroll import Thread
+from tests import programs
 from tests.fuzz.crossing_threads import fuzz, surfaces
 from tests.house import tree
 
@@ -61,7 +61,7 @@ def test_another_process_takes_the_words_away(change: str, tmp_path: Path) -> No
             assert SECRET in surfaces(plans)["prompt"]
         for line in LINES[change]:
             words = [word.format(teaches.id) for word in line]
-            subprocess.run(
+            programs.run(
                 [sys.executable, "-m", "backscroll", *words],
                 env=environment,
                 check=True,

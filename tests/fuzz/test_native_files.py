@@ -13,7 +13,7 @@ import pytest
 
 import backscroll
 from backscroll import Media, Text
-from backscroll.record.derived import Lesson, Reply
+from backscroll.record.derived import Lesson, RecipeReply
 from tests.fuzz.native_files import AT, BAD, fuzz, lines_of, logs_of, reseal
 
 #: Each damaged the store, raised something raw or silently lost words in the program before; some of each way to change a file.
@@ -45,7 +45,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         said = thread.append("user", [Text("words"), Media("image/png", data=b"bytes")])
         fork = thread.fork(said.id, title="fork")
         fork.append("user", "in the fork")
-        reply = Reply(b"k1", "gist", thread.id, "m", b'{"a":1}', (said.revision,), AT)
+        reply = RecipeReply(b"k1", "gist", thread.id, "m", b'{"a":1}', (said.revision,), AT)
         lesson = Lesson(AT, thread.id, "tool:read", 0.5)
         engine.store.write(lambda tx: (tx.keep_reply(reply), tx.learn(lesson)))
         engine.export(None, target=str(place / "small.jsonl"))

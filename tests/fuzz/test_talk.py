@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backscroll.engine.prompts.compaction.crops import crops
+from backscroll.engine.crops.crops import crops
 from tests.fuzz.talk import Talk
 
 

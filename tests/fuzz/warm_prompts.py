@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from backscroll import Wire
-from backscroll.engine.core.means import Means
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.engine import Engine
 from backscroll.errors import BudgetTooSmall
 from backscroll.stores.sqlite.store import SqliteStore
@@ -82,7 +82,7 @@ def assert_same(talk: Talk, second: Engine, name: str, budget: int, wire: Wire) 
     with another(talk) as fresh:
         told: dict[str, Any] = {}
         for who, engine in (("new", fresh), ("first", talk.engine), ("second", second)):
-            engine.means = Means(lambda: moment, random.Random(0).randbytes)
+            engine.means = ClockAndIds(lambda: moment, random.Random(0).randbytes)
             told[who] = _told(engine, name, budget, wire)
     talk.engine.means = usual
     for who in ("first", "second"):

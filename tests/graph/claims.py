@@ -79,7 +79,7 @@ def told(graph: Graph) -> dict[str, Any]:
         "suggestions": graph.suggestions(),
         "questions": graph.questions(),
         "unsettled": graph.unsettled,
-        "mentioned": graph.mentioned("Ellie and Tom Hill saw 艾莉, 小王, 王小明 near Oak"),
+        "mentioned": graph.find_mentioned_nodes("Ellie and Tom Hill saw 艾莉, 小王, 王小明 near Oak"),
     }
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from backscroll.derive.extract.ontology import types
 from backscroll.formats.lorebooks.reader import LoreEntry, read_lorebook
-from backscroll.graph.complete import NOWHERE, completed, seed_shape
+from backscroll.graph.completion import NOWHERE, complete_node, seed_shape
 from backscroll.graph.fold import Graph
 from backscroll.graph.reading.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
 from backscroll.graph.world.description import world_entries
@@ -55,7 +55,7 @@ def number(turn: Ref) -> int:
 
 def test_ellie_the_forest_elf_is_complete() -> None:
     """A world that speaks of forest elves gives home, temper, knowledge, faction and threat to the elf whom the text only names."""
-    made = completed(ellie(said("race", "Forest Elf")), world(WORLD_EN), Options())
+    made = complete_node(ellie(said("race", "Forest Elf")), world(WORLD_EN), Options())
     assert seed_shape(made, number) == {
         "node_id": "ellie",
         "type": "character",
@@ -88,7 +88,7 @@ def test_a_chinese_elf_is_complete() -> None:
         TURN,
         TURN,
     )
-    made = completed(node, world(WORLD_ZH), Options(language="zh"))
+    made = complete_node(node, world(WORLD_ZH), Options(language="zh"))
     shape = seed_shape(made, number)
     assert shape["base_attributes"] == {
         "name": "艾莉",
@@ -113,13 +113,13 @@ def test_through_the_fold() -> None:
 
 def test_every_inferred_fact_says_from_where() -> None:
     """The entry, or the type, by name; the nearest kind speaks before the wider one (all elves are proud)."""
-    made = completed(ellie(said("race", "Forest Elf")), world(WORLD_EN), Options())
+    made = complete_node(ellie(said("race", "Forest Elf")), world(WORLD_EN), Options())
     notes = {
         f.predicate: f.evidence[0].note for f in (*made.attributes, *made.relations) if f.rank is Rank.WORLD
     }
     assert notes["disposition"] == "world: world: Forest elves (Forest Elf)"
     assert made.attribute("disposition") == "helpful but cautious"
-    plain = completed(ellie(), (), Options())
+    plain = complete_node(ellie(), (), Options())
     assert {f.evidence[0].note for f in plain.attributes} == {"default of type person"}
     assert all(f.rank is Rank.DEFAULT and f.sure < 0.5 for f in plain.attributes)
 
@@ -127,7 +127,7 @@ def test_every_inferred_fact_says_from_where() -> None:
 def test_the_entry_about_the_node_comes_first() -> None:
     """What is stated about Ellie herself beats what is stated about elves, and tells her kind."""
     told = world(WORLD_EN + "\n## Ellie\nEllie is a forest elf. She is reckless.\n")
-    made = completed(ellie(), told, Options())
+    made = complete_node(ellie(), told, Options())
     assert made.attribute("race") == "forest elf"
     assert made.attribute("disposition") == "reckless"
     assert made.attribute("faction") == "neutral"
@@ -141,7 +141,7 @@ def test_mentions_in_passing_count() -> None:
         )
     )
     node = NodeView("ellie green", "ellie_green", "Ellie Green", "person", first=TURN)
-    assert completed(node, told, Options()).attribute("race") == "forest elf"
+    assert complete_node(node, told, Options()).attribute("race") == "forest elf"
 
 
 def test_somebody_is_no_kind() -> None:
@@ -154,10 +154,10 @@ def test_somebody_is_no_kind() -> None:
             ]
         )
     )
-    king = completed(ellie(said("occupation", "king")), told, Options())
+    king = complete_node(ellie(said("occupation", "king")), told, Options())
     assert king.attribute("disposition") == "neutral"
     assert not king.relations
-    knight = completed(ellie(said("occupation", "knight")), told, Options())
+    knight = complete_node(ellie(said("occupation", "knight")), told, Options())
     assert knight.attribute("disposition") == "loyal"
 
 
@@ -167,7 +167,7 @@ def test_place_and_group_hand_on_a_little() -> None:
         "# W\n\n## Mistwood\nMistwood is a dark forest. Language: Elvish\nFaction: Dawn\nLanguage: Elvish\n"
     )
     home = Fact("ellie", "lives_in", "Mistwood", "mistwood", Rank.SAID, TURN)
-    made = completed(ellie(relations=(home,)), told, Options())
+    made = complete_node(ellie(relations=(home,)), told, Options())
     assert made.attribute("language") == "Elvish"
     assert made.attribute("faction") == "Dawn"
     assert made.attribute("kind") == ""
@@ -178,14 +178,14 @@ def test_what_was_said_is_never_overruled(rank: Rank) -> None:
     """Neither single values nor homes nor manifold attributes of the text are touched."""
     home = Fact("ellie", "lives_in", "", "harbour", rank, TURN)
     facts = (said("race", "Forest Elf"), said("disposition", "cruel", rank), said("faction", "Dawn", rank))
-    made = completed(ellie(*facts, relations=(home,)), world(WORLD_EN), Options())
+    made = complete_node(ellie(*facts, relations=(home,)), world(WORLD_EN), Options())
     assert made.attributes[: len(facts)] == facts
     assert [f for f in made.attributes if f.predicate in {"disposition", "faction"}] == list(facts[1:])
     assert [f for f in made.relations if f.predicate == "lives_in"] == [home]
 
 
 def test_what_a_person_forbade_is_not_inferred() -> None:
-    made = completed(
+    made = complete_node(
         ellie(said("race", "Forest Elf")),
         world(WORLD_EN),
         Options(),
@@ -198,12 +198,12 @@ def test_what_a_person_forbade_is_not_inferred() -> None:
 def test_switches() -> None:
     """Nothing is added where that was turned off; without the world only the type speaks; entries that are off say nothing."""
     node, told = ellie(said("race", "Forest Elf")), world(WORLD_EN)
-    assert completed(node, told, Options(auto_infer=False)) is node
-    assert completed(node, told, Options(min_attributes=0)) is node
-    alone = completed(node, told, Options(use_world=False))
+    assert complete_node(node, told, Options(auto_infer=False)) is node
+    assert complete_node(node, told, Options(min_attributes=0)) is node
+    alone = complete_node(node, told, Options(use_world=False))
     assert {f.rank for f in alone.attributes} == {Rank.SAID, Rank.DEFAULT}
     off = tuple(world_entries([LoreEntry("Forest elves", text="They are shy.", enabled=False)]))
-    assert Rank.WORLD not in {f.rank for f in completed(node, off, Options()).attributes}
+    assert Rank.WORLD not in {f.rank for f in complete_node(node, off, Options()).attributes}
 
 
 @given(
@@ -216,11 +216,11 @@ def test_at_least_so_many_attributes(kind: str, least: int, known: list[str], us
     """Whatever the type: the minimum is reached by values that say something, nothing twice, and completing again adds nothing."""
     node = ellie(*(said(name, "v") for name in known), type=kind)
     options = Options(min_attributes=least, use_world=use_world)
-    made = completed(node, world(WORLD_EN), options)
+    made = complete_node(node, world(WORLD_EN), options)
     names = [f.predicate for f in made.attributes if f.predicate != "name"]
     assert len(set(names)) >= least
     assert len(names) == len(set(names))
-    assert completed(made, world(WORLD_EN), options) == made
+    assert complete_node(made, world(WORLD_EN), options) == made
     assumed = [f for f in made.attributes if f.rank is Rank.DEFAULT]
     assert {f.value for f in assumed}.isdisjoint({"unknown", "mentioned", "未知", "被提及", kind})
 
@@ -228,12 +228,12 @@ def test_at_least_so_many_attributes(kind: str, least: int, known: list[str], us
 def test_what_nothing_is_known_of_is_not_padded() -> None:
     """A node without a type gets no defaults: "status: mentioned" says nothing."""
     for kind in ("", "spaceship"):
-        assert completed(ellie(type=kind), (), Options(min_attributes=12)).attributes == ()
+        assert complete_node(ellie(type=kind), (), Options(min_attributes=12)).attributes == ()
 
 
 @given(st.sampled_from([*types(), "", "spaceship"]), st.integers(1, 12))
 def test_asking_for_more_than_there_is_gives_what_there_is(kind: str, least: int) -> None:
-    made = completed(ellie(type=kind), (), Options(min_attributes=least))
+    made = complete_node(ellie(type=kind), (), Options(min_attributes=least))
     assert len(made.attributes) <= least
     assert "unknown" not in {f.value for f in made.attributes}
 
@@ -241,7 +241,7 @@ def test_asking_for_more_than_there_is_gives_what_there_is(kind: str, least: int
 def test_a_node_of_nobodys_turn() -> None:
     """What only a person or the world speaks of is completed too, and has no history."""
     node = NodeView("ellie", "ellie", "Ellie", "person")
-    made = completed(node, world(WORLD_EN), Options())
+    made = complete_node(node, world(WORLD_EN), Options())
     assert made.attributes[0].evidence[0].opening == NOWHERE
     assert seed_shape(made, number)["world_context_attributes"]["interaction_history"] == []
 

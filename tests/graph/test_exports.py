@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from backscroll.errors import InvalidInput
 from backscroll.formats.lorebooks.reader import read_lorebook
 from backscroll.formats.sources.json_text import dumps
-from backscroll.graph.reading.exports import FORMATS, to_graphml, to_json, to_lorebook, to_mermaid, written
+from backscroll.graph.reading.exports import (
+    FORMATS,
+    render_graph,
+    to_graphml,
+    to_json,
+    to_lorebook,
+    to_mermaid,
+)
 from backscroll.graph.reading.page import MOST_NODES, page_data
 from backscroll.graph.reading.view import Fact, NodeView
 from backscroll.graph.world.description import world_entries
@@ -75,12 +82,12 @@ def test_hostile_words_stay_words(words: str) -> None:
     """XML parses, JSON parses, a drawing keeps its lines, a lorebook reads back; all can be written as UTF-8."""
     nodes, relations = graph(words)
     for shape in FORMATS:
-        written(shape, nodes, relations, number).encode()
+        render_graph(shape, nodes, relations, number).encode()
     root = ET.fromstring(to_graphml(nodes, relations, number))
     assert {child.tag for child in root.iter()} <= {
         f"{XML}{tag}" for tag in ("graphml", "key", "graph", "node", "edge", "data")
     }
-    json.loads(written("json", nodes, relations, number))
+    json.loads(render_graph("json", nodes, relations, number))
     drawing = to_mermaid(nodes, relations, number).splitlines()
     node = re.compile(r'  n\d+\["[^"\[\]{}|`<>]*(?:<br/><small>[^"\[\]{}|`<>]*</small>)?"\]')
     edge = re.compile(r'  n\d+ (?:-->|-\.->)\|"[^"\[\]{}|`<>]*"\| n\d+')
@@ -134,14 +141,14 @@ def test_a_corrected_graph_goes_back_as_a_lorebook() -> None:
 
 def test_an_unknown_shape_is_refused() -> None:
     with pytest.raises(InvalidInput, match="dot") as caught:
-        written("dot", [], [], number)
+        render_graph("dot", [], [], number)
     assert "mermaid" in caught.value.hint
 
 
 @pytest.mark.parametrize("shape", FORMATS)
 def test_nothing_is_a_graph_too(shape: str) -> None:
-    assert written(shape, [], [], number)
-    assert written(shape, *graph(), number) == written(shape, *graph(), number)
+    assert render_graph(shape, [], [], number)
+    assert render_graph(shape, *graph(), number) == render_graph(shape, *graph(), number)
 
 
 def test_data_of_the_page() -> None:

@@ -193,15 +193,14 @@ def test_around_a_node_the_nearest_first_and_what_was_left_out() -> None:
     assert ([view.id for view in few.nodes], few.left_out) == (["ann", "rome"], 2)
 
 
-def test_what_a_turn_introduces_and_which_turns_it_affects() -> None:
+def test_a_turn_affects_later_turns_that_use_what_it_introduces() -> None:
     graph = Graph(
         [turn(1, person("Ann")), turn(2, is_("Ann", "likes", "Rome")), turn(3, is_("Tom", "likes", "Rome"))]
     )
-    assert graph.introduced(ref(2)) == ["rome"]
-    assert graph.affected(ref(2)) == [ref(3)]
-    assert graph.affected(ref(1)) == [ref(2)]
-    assert graph.affected(ref(3)) == []
-    assert graph.affected(ref(99)) == graph.introduced(ref(99)) == []
+    assert graph.find_affected_turns(ref(2)) == [ref(3)]
+    assert graph.find_affected_turns(ref(1)) == [ref(2)]
+    assert graph.find_affected_turns(ref(3)) == []
+    assert graph.find_affected_turns(ref(99)) == []
 
 
 def test_nodes_by_type_and_text() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.fold import Graph
-from backscroll.graph.naming.identity import Links, Tie
+from backscroll.graph.naming.identity import NameLinks, NameTie
 from tests.graph.claims import alias, has, is_, node, now, override, person, ref, turn
 
 
@@ -161,12 +161,12 @@ def test_a_person_keeps_two_names_apart_whatever_leads_round() -> None:
 
 def test_ties_count() -> None:
     """A tie that two turns state stays when one of them goes."""
-    links = Links()
-    links.tie("a", "b", Tie.STATED, 1)
-    links.tie("a", "b", Tie.STATED, 1)
-    links.tie("a", "b", Tie.STATED, -1)
+    links = NameLinks()
+    links.tie("a", "b", NameTie.STATED, 1)
+    links.tie("a", "b", NameTie.STATED, 1)
+    links.tie("a", "b", NameTie.STATED, -1)
     assert links.group("a") == ("a", "b")
-    links.tie("b", "a", Tie.STATED, -1)
+    links.tie("b", "a", NameTie.STATED, -1)
     assert links.group("a") == ("a",)
 
 

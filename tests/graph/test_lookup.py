@@ -39,13 +39,13 @@ GRAPH = Graph(
     ],
 )
 def test_names_in_a_text(text: str, found: list[str]) -> None:
-    assert GRAPH.mentioned(text) == found
+    assert GRAPH.find_mentioned_nodes(text) == found
 
 
 def test_names_come_and_go_with_their_turns() -> None:
     graph = Graph([turn(1, person("Ann"))])
-    assert graph.mentioned("Ann met Bo") == ["ann"]
+    assert graph.find_mentioned_nodes("Ann met Bo") == ["ann"]
     graph.put(turn(2, person("Bo")))
-    assert graph.mentioned("Bo met Ann") == ["bo", "ann"]
+    assert graph.find_mentioned_nodes("Bo met Ann") == ["bo", "ann"]
     graph.drop(ref(1))
-    assert graph.mentioned("Bo met Ann") == ["bo"]
+    assert graph.find_mentioned_nodes("Bo met Ann") == ["bo"]

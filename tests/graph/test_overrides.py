@@ -159,7 +159,7 @@ def test_delete_takes_a_node_out_of_every_view_until_it_is_added_again() -> None
     graph = Graph(SAID, [gone])
     assert graph.find("Tom") is None
     assert now(graph, "Bow", "owned_by") == []
-    assert graph.mentioned("Tom and Ellie") == ["ellie"]
+    assert graph.find_mentioned_nodes("Tom and Ellie") == ["ellie"]
     graph.set_overrides([gone, override("add", "tom")])
     assert now(graph, "Bow", "owned_by") == ["tom"]
 

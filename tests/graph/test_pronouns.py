@@ -110,7 +110,7 @@ def test_odd_claims_are_no_trouble() -> None:
         ]
     )
     assert now(graph, "A", "related_to") == ["b"]
-    assert graph.mentioned("\ud800 a b") is not None
+    assert graph.find_mentioned_nodes("\ud800 a b") is not None
 
 
 def test_a_change_is_carried_forward_as_far_as_it_reaches() -> None:

@@ -15,7 +15,7 @@ def test_one_doubtful_look_makes_a_candidate() -> None:
     graph = Graph([turn(1, person("余光", sure=0.4), person("Ellie"))])
     assert shown(graph) == ["Ellie"]
     assert shown(graph, candidates=True) == ["余光", "Ellie"]
-    assert graph.mentioned("余光 and Ellie") == ["ellie"]
+    assert graph.find_mentioned_nodes("余光 and Ellie") == ["ellie"]
     assert graph.node("余光").name == "余光"  # who asks by name finds it
 
 

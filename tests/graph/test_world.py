@@ -343,7 +343,8 @@ def test_long_input_takes_no_long_time() -> None:
         "他的" * 20_000,
         '("' * 20_000,
     ):
-        world_entries([LoreEntry("Ellie", text=text)])
+        (entry,) = world_entries([LoreEntry("Ellie", text=text)])
+        assert entry.name == "Ellie"
 
 
 @pytest.mark.parametrize(

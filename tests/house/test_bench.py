@@ -12,7 +12,7 @@ from tests.house.tree import ROOT
 BENCH = ROOT / "bench"
 #: What a user imports: the package itself, its nouns and errors, and the scripted service that stands in for a model.
 PUBLIC = re.compile(
-    r"backscroll(\.(vocab(\..*)?|errors|config|llm\.(scripted(\..*)?|providers|tokens)|act\.agent))?"
+    r"backscroll(\.(vocab(\..*)?|errors|config|testing(\..*)?|llm\.(providers|tokens)|agent\.agent))?"
 )
 TITLE = "## Parts, not product"
 

@@ -54,7 +54,8 @@ def test_the_wheel_carries_every_file_of_the_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "extras"), [("run", "openai,anthropic"), ("setup", "dev"), ("format", "dev")]
+    ("target", "extras"),
+    [("run", "openai,anthropic"), ("setup", "dev"), ("format", "dev"), ("test", "dev"), ("docs", "dev,docs")],
 )
 def test_a_target_installs_what_it_needs(target: str, extras: str, tmp_path: Path) -> None:
     """`make run` sets up what the chat needs, and nothing once either state is there."""

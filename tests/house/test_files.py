@@ -47,6 +47,15 @@ def test_the_map_for_newcomers_is_short() -> None:
     assert len((tree.ROOT / "AGENTS.md").read_text(encoding="utf-8").splitlines()) < 60
 
 
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_the_read_me_is_short(name: str) -> None:
+    """Everything that does not fit is a page in docs/."""
+    page = tree.ROOT / name
+    assert page.stat().st_size < 8_000
+    tables = re.findall(r"(?m)^\|(?! ---)", page.read_text(encoding="utf-8"))
+    assert len(tables) <= 9, "a comparison of at most eight rows"
+
+
 def test_continuous_integration_runs_the_tests_and_nothing_else() -> None:
     script = tree.ROOT / ".ci" / "run"
     commands = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]

@@ -12,10 +12,10 @@ import pytest
 from openai import OpenAI
 
 import backscroll
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called, Fault
 from backscroll.logs import Room
-from tests.act.scripted_agent import stage
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault, ScriptedCall
+from tests.agent.scripted_agent import stage
 from tests.house import tree
 
 SECRETS = ("sk-planted-7f3a", "the-planted-words", "planted-file", "planted_argument")
@@ -25,7 +25,7 @@ def test_records_of_every_room_hold_nothing_secret(tmp_path: Path, caplog: pytes
     caplog.set_level(logging.DEBUG, "backscroll")
     answers = (
         Line(fault=Fault(status=503, message="the-planted-words"), times=1),
-        Called("write_file", {"path": "planted-file.txt", "content": "planted_argument"}),
+        ScriptedCall("write_file", {"path": "planted-file.txt", "content": "planted_argument"}),
         "the-planted-words, done",
     )
     with stage(tmp_path, *answers, settings={"agent_approval": "all"}) as on:

@@ -68,4 +68,6 @@ class TestLife:
 
 
 def test_stopping_what_never_started(tmp_path: Path) -> None:
+    """Nothing is waited for, and nothing is made."""
     postgres_server.stop_server(tmp_path / "nothing")
+    assert list(tmp_path.iterdir()) == []

@@ -25,7 +25,7 @@ PATHS = {
     "langchain": ("backscroll.surfaces.adapters.langchain", "BackscrollMiddleware"),
     "openai_agents": ("backscroll.surfaces.adapters.openai_agents", "BackscrollSession"),
     "pydantic_ai": ("backscroll.surfaces.adapters.pydantic_ai", "BackscrollMemory"),
-    "tool": ("backscroll.act.toolbox", "Toolbox"),
+    "tool": ("backscroll.agent.toolbox", "Toolbox"),
 }
 #: A program with mistakes; every line that ends in `# wrong` has to be refused by the type checker, and no other.
 MISTAKEN = """\

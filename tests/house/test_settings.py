@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.config import config_file, dotted, explained, flat, load
+from backscroll.config import config_file, explain_settings, flat, format_setting_name, load
 from backscroll.errors import InvalidInput
 
 YAML = """
@@ -62,7 +62,7 @@ def test_tables_are_read_from_both_languages(config: Path, name: str, text: str)
     assert settings.node_creation_min_attributes == 4
     assert settings.conflict_resolution_preserve_user_edits is False
     assert settings.language == "zh"
-    assert {s.name: s.source for s in explained()}["sliding_window_size"] == "file"
+    assert {s.name: s.source for s in explain_settings()}["sliding_window_size"] == "file"
 
 
 def test_toml_comes_first_where_both_are_there(config: Path) -> None:
@@ -112,6 +112,6 @@ def test_bad_files_are_refused_with_the_name_of_the_setting(config: Path, text: 
 
 def test_names_for_people_and_for_programs() -> None:
     """Both directions."""
-    assert dotted("sliding_window_call_retries") == "sliding_window.call_retries"
+    assert format_setting_name("sliding_window_call_retries") == "sliding_window.call_retries"
     assert flat("sliding_window.call_retries") == "sliding_window_call_retries"
-    assert (dotted("actor"), flat("actor")) == ("actor", "actor")
+    assert (format_setting_name("actor"), flat("actor")) == ("actor", "actor")

@@ -10,12 +10,27 @@ import pytest
 
 from tests.house import tree
 
-HEAVY = ["psycopg", "rich", "watchfiles", "Stemmer"]
-REPORT = f"import json; print('\\n' + json.dumps([name for name in {HEAVY} if name in sys.modules]))"
+#: What takes long to load: services and their SDKs, arrays, drawing, databases.
+MODELS = ["anthropic", "httpx", "mcp", "numpy", "openai", "pydantic"]
+HEAVY = [*MODELS, "prompt_toolkit", "psycopg", "rich", "watchfiles", "Stemmer"]
+#: What the help page of the whole program does without, because each takes as long as the page itself.
+BESIDE_HELP = [
+    "ast",
+    "bz2",
+    "click",
+    "dataclasses",
+    "inspect",
+    "json",
+    "shutil",
+    "sqlite3",
+    "backscroll.config",
+    "backscroll.engine",
+]
 
 
-def heavy_after(statements: str) -> list[str]:
-    program = f"import sys\n{statements}\n{REPORT}"
+def heavy_after(statements: str, names: list[str] = HEAVY) -> list[str]:
+    report = f"import json; print('\\n' + json.dumps(sorted(set({names}) & loaded)))"
+    program = f"import sys\n{statements}\nloaded = set(sys.modules)\n{report}"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tree.ROOT, capture_output=True, text=True, check=False
     )
@@ -40,4 +55,45 @@ try:
 except SystemExit as end:
     assert not end.code, end.code
 """
-    assert heavy_after(ask) == []
+    assert heavy_after(ask, [*HEAVY, *BESIDE_HELP]) == []
+
+
+def test_a_chat_is_ready_before_a_model_is_loaded() -> None:
+    """The store is open, the agent made and the input line loaded: the SDK of the service is not."""
+    ready = """
+import backscroll, backscroll.surfaces.chat.app, backscroll.surfaces.chat.input.line, os, pathlib, tempfile
+from backscroll.agent.agent import Agent
+folder = pathlib.Path(tempfile.mkdtemp())
+(folder / "config.toml").write_text('[providers.here]\\nbase_url = "http://127.0.0.1:9/v1"\\nmodel = "m"\\n')
+os.environ["BACKSCROLL_CONFIG"] = str(folder / "config.toml")
+with backscroll.open(folder / "store.db") as store:
+    agent = Agent(store.create("A chat"), root=folder)
+    assert agent.model == "m"
+"""
+    assert heavy_after(ready, MODELS) == []
+
+
+def test_a_prompt_that_asks_for_nothing_loads_no_arrays() -> None:
+    """What is shown already, or asks for nothing of the past, is not looked up."""
+    build = """
+import backscroll, pathlib, tempfile
+with backscroll.open(pathlib.Path(tempfile.mkdtemp()) / "store.db", background=False) as store:
+    thread = store.create("Short")
+    thread.append("user", "Hello.")
+    thread.append("assistant", "Good day.")
+    thread.append("user", "Which colour is the gate?")
+    assert thread.prompt(budget=4000).messages
+"""
+    assert heavy_after(build, MODELS) == []
+
+
+def test_the_memory_is_offered_before_a_model_is_loaded() -> None:
+    """MCP tools and their schemas need neither a service nor arrays."""
+    offered = """
+import backscroll, pathlib, tempfile
+from backscroll.surfaces.mcp.memory_tools import MemoryTools
+from backscroll.surfaces.mcp.server import offers
+with backscroll.open(pathlib.Path(tempfile.mkdtemp()) / "store.db") as store:
+    assert offers(MemoryTools(store))
+"""
+    assert heavy_after(offered, HEAVY) == []

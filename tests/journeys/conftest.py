@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 import backscroll
+from tests import programs
 from tests.house import tree
 
 SAMPLES = tree.PACKAGE / "samples"
@@ -64,7 +64,7 @@ class Cli:
 
     def __call__(self, *arguments: str | Path, text: str | bytes = "", **environment: str) -> Done:
         """Run one command line to its end."""
-        done = subprocess.run(
+        done = programs.run(
             self.command(*arguments),
             input=text.encode() if isinstance(text, str) else text,
             capture_output=True,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.models.costs import record_asked, record_call
+from backscroll.engine.budget.costs import record_asked, record_call
 from backscroll.surfaces.cli.screen.cells import width
 from tests.journeys.conftest import Cli
 
@@ -58,7 +58,7 @@ def test_before_anything_was_spent(cli: Cli) -> None:
     cli.ok("new", "Talk")
     assert "No model calls yet" in cli.ok("cost").out
     assert "还没有模型调用" in cli.ok("cost", "--lang", "zh").out
-    assert "No model calls that fit" in cli.ok("cost", "last").out
+    assert "No matching model calls" in cli.ok("cost", "last").out
 
 
 def test_by_model_with_bars_and_the_unpriced_said(spent: Cli) -> None:
@@ -77,7 +77,7 @@ def test_by_model_with_bars_and_the_unpriced_said(spent: Cli) -> None:
     assert lines[3].rstrip().endswith("?")
     assert "3 calls" in shown
     assert "$0.128+" in shown or "$0.127+" in shown
-    assert "1 call has no price and is not in the sum (a-model-of-my-own)" in " ".join(shown.split())
+    assert "1 call has no known price and is not in the total (a-model-of-my-own)" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("by", ["model", "thread", "day", "purpose", "turn", "task"])
@@ -104,7 +104,8 @@ def test_a_call_without_an_answer_is_told_as_such(spent: Cli) -> None:
         record_asked(engine, model="gpt-5", counted=1234, reserve=1000)
     shown = " ".join(spent.ok("cost").out.split())
     assert (
-        "1 call without an answer (cut off, or still under way), about 1,234 tokens, at most $0.012" in shown
+        "1 call without an answer (interrupted, or still running), about 1,234 tokens, at most $0.012"
+        in shown
     )
     assert "without an answer" in spent.ok("cost", "--by", "purpose").out
     assert "有 1 次调用没有得到回答" in spent.ok("cost", "--lang", "zh").out
@@ -132,7 +133,7 @@ def test_between_two_times(spent: Cli) -> None:
     found = spent.ok("cost", "--since", "2026-11-02", "--until", "2026-11-04", "--json").json
     assert found["total"]["calls"] == 2
     assert spent.ok("cost", "--until", "2026-11-01", "--json").json["total"]["calls"] == 1
-    assert "No model calls that fit" in spent.ok("cost", "--until", "2020-01-01").out
+    assert "No matching model calls" in spent.ok("cost", "--until", "2020-01-01").out
 
 
 def test_as_json(spent: Cli) -> None:

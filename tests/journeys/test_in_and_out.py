@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.house import tree
 from tests.journeys.conftest import SAMPLES, Cli
 
@@ -26,7 +27,7 @@ def test_import_says_what_came_in(cli: Cli) -> None:
     assert "28 new" in first.out
     again = cli.ok("import", AGENT, "--json").json["reports"][0]
     assert (again["new"], again["counts"]) == (False, {"unchanged": 28})
-    assert len(cli.ok("threads", "--json").lines) == 2
+    assert len(cli.ok("threads", "--json").json) == 2
 
 
 def test_a_dry_run_changes_nothing(cli: Cli) -> None:
@@ -34,11 +35,11 @@ def test_a_dry_run_changes_nothing(cli: Cli) -> None:
     planned = cli.ok("import", ROLEPLAY, "--dry-run", "--json").json
     assert planned["dry_run"]
     assert planned["reports"][0]["counts"]["added"] == 14
-    assert "nothing was changed" in cli.ok("import", ROLEPLAY, "--dry-run").out
+    assert "nothing was imported" in cli.ok("import", ROLEPLAY, "--dry-run").out
     assert not cli.store.exists()
     cli.ok("new", "x")
     cli.ok("import", ROLEPLAY, "--dry-run")
-    assert len(cli.ok("threads", "--json").lines) == 1
+    assert len(cli.ok("threads", "--json").json) == 1
 
 
 def test_a_file_that_grew(cli: Cli, tmp_path: Path) -> None:
@@ -47,12 +48,12 @@ def test_a_file_that_grew(cli: Cli, tmp_path: Path) -> None:
     lines = ROLEPLAY.read_text(encoding="utf-8").splitlines(keepends=True)
     file.write_text("".join(lines[:8]), encoding="utf-8")
     name = cli.ok("import", file, "--project", "书店", "--json").json["reports"][0]["thread"]
-    assert cli.ok("threads", "--json").lines[0]["project"] == "书店"
+    assert cli.ok("threads", "--json").json[0]["project"] == "书店"
     cli.ok("edit", name, "2", "changed here")
     file.write_text("".join(lines), encoding="utf-8")
     report = cli.ok("import", file, "--json").json["reports"][0]
     assert (report["thread"], report["counts"]["added"]) == (name, 7)
-    assert cli.ok("show", name, "--json").lines[1]["text"] == "changed here"
+    assert cli.ok("show", name, "--json").json[1]["text"] == "changed here"
 
 
 def test_folders(cli: Cli, tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_secrets_are_pointed_out_masked(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "chat.json"
     file.write_text(json.dumps([message, {"role": "assistant", "content": "ok"}]))
     done = cli.ok("import", file)
-    assert "looks like a secret" in done.err
+    assert "possible secret" in done.err
     assert "anthropic-key" in done.err
     assert key not in done.out + done.err
     assert key not in cli.ok("import", file, "--again", "--json", "--store", str(tmp_path / "b.db")).out
@@ -171,8 +172,8 @@ def test_watching_a_file(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "chat.jsonl"
     lines = ROLEPLAY.read_text(encoding="utf-8").splitlines(keepends=True)
     file.write_text("".join(lines[:5]), encoding="utf-8")
-    watching = subprocess.Popen(
-        cli.command("import", "--watch", file, "--json"),
+    watching = programs.start(
+        cli.command("import", "--watch", file, "--jsonl"),
         env=cli.environment,
         cwd=cli.folder,
         stdout=subprocess.PIPE,
@@ -190,7 +191,7 @@ def test_watching_a_file(cli: Cli, tmp_path: Path) -> None:
         watching.send_signal(signal.SIGINT)
         _, error = watching.communicate(timeout=60)
     assert watching.returncode == 0, error
-    assert cli.ok("show", first["thread"], "--json").lines[-1]["number"] == 14
+    assert cli.ok("show", first["thread"], "--json").json[-1]["number"] == 14
 
 
 def test_watching_what_is_not_there(cli: Cli) -> None:
@@ -200,7 +201,7 @@ def test_watching_what_is_not_there(cli: Cli) -> None:
 
 def test_export_to_standard_output(stocked: Cli) -> None:
     """A thread on standard output is a file that can be read again; remarks stay apart."""
-    roleplay = stocked.ok("threads", "--kind", "roleplay", "--json").lines[0]["id"]
+    roleplay = stocked.ok("threads", "--kind", "roleplay", "--json").json[0]["id"]
     out = stocked.ok("export", roleplay, "--format", "sillytavern").out
     ours = [json.loads(line) for line in out.splitlines()]
     assert ours == [json.loads(line) for line in ROLEPLAY.read_text(encoding="utf-8").splitlines()]
@@ -210,11 +211,11 @@ def test_export_to_standard_output(stocked: Cli) -> None:
 
 def test_export_says_what_it_cannot_say(stocked: Cli, tmp_path: Path) -> None:
     """What a format has no place for is listed."""
-    roleplay = stocked.ok("threads", "--kind", "roleplay", "--json").lines[0]["id"]
+    roleplay = stocked.ok("threads", "--kind", "roleplay", "--json").json[0]["id"]
     target = tmp_path / "out.json"
     done = stocked.ok("export", roleplay, "--format", "openai", "-o", target)
     assert str(target) in done.out
-    assert "cannot say" in done.err
+    assert "cannot represent" in done.err
     assert json.loads(target.read_text(encoding="utf-8"))
     report = stocked.ok("export", roleplay, "--format", "openai", "--json").json
     assert report["problems"]
@@ -223,7 +224,7 @@ def test_export_says_what_it_cannot_say(stocked: Cli, tmp_path: Path) -> None:
 
 def test_everything_out_and_in_again(stocked: Cli, tmp_path: Path) -> None:
     """The native format keeps everything: another store made from it says the same."""
-    roleplay = stocked.ok("threads", "--kind", "roleplay", "--json").lines[0]["id"]
+    roleplay = stocked.ok("threads", "--kind", "roleplay", "--json").json[0]["id"]
     stocked.ok("edit", roleplay, "2", "edited before the move")
     file = tmp_path / "everything.jsonl"
     stocked.ok("export", "--all", "-o", file)
@@ -270,13 +271,13 @@ def test_backup_and_restore(stocked: Cli, tmp_path: Path) -> None:
     assert "--yes" in refused.err
     restored = stocked.ok("restore-backup", file, "--yes", "--json").json
     assert Path(restored["kept"]).exists()
-    assert len(stocked.ok("threads", "--json").lines) == 2
-    assert len(stocked.ok("threads", "--json", "--store", restored["kept"]).lines) == 3
+    assert len(stocked.ok("threads", "--json").json) == 2
+    assert len(stocked.ok("threads", "--json", "--store", restored["kept"]).json) == 3
     assert stocked("restore-backup", tmp_path / "missing.db", "--yes").code == 4
     broken = tmp_path / "broken.db"
     broken.write_bytes(b"not a store at all" * 100)
     assert stocked("restore-backup", broken, "--yes").code == 8
-    assert len(stocked.ok("threads", "--json").lines) == 2
+    assert len(stocked.ok("threads", "--json").json) == 2
 
 
 def test_restore_into_nothing(stocked: Cli, tmp_path: Path) -> None:
@@ -285,7 +286,7 @@ def test_restore_into_nothing(stocked: Cli, tmp_path: Path) -> None:
     stocked.ok("backup", file)
     fresh = str(tmp_path / "fresh.db")
     assert stocked.ok("restore-backup", file, "--store", fresh, "--json").json["kept"] is None
-    assert len(stocked.ok("threads", "--json", "--store", fresh).lines) == 2
+    assert len(stocked.ok("threads", "--json", "--store", fresh).json) == 2
 
 
 def test_verify_finds_a_changed_byte(stocked: Cli) -> None:
@@ -301,7 +302,7 @@ def test_verify_finds_a_changed_byte(stocked: Cli) -> None:
     connection.close()
     done = stocked("verify")
     assert done.code == 8
-    assert "wrong" in done.out
+    assert "problems found" in done.out
     found = json.loads(stocked("verify", "--json").out)
     assert not found["ok"]
     assert all(flaw["what"] for flaw in found["flaws"])
@@ -321,7 +322,7 @@ def test_real_files_of_other_tools(cli: Cli) -> None:
 
 def test_interrupted_in_the_middle(cli: Cli) -> None:
     """Ctrl-C during a command ends it with 130 and no traceback."""
-    running = subprocess.Popen(
+    running = programs.start(
         cli.command("check", "-"),
         env=cli.environment,
         cwd=cli.folder,

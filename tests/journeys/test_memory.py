@@ -104,7 +104,7 @@ def test_what_matters_for_a_task(cli: Cli, thread: str) -> None:
     text = cli.ok("memory", "relevant", "last", "pytest tests/test_login.py KeyError again", "--text").out
     assert f"[bs:{thread[:8]}." in text
     assert (
-        "Nothing from earlier work"
+        "No relevant memories"
         in cli.ok("memory", "relevant", "last", "paint the fence", "--scope", "thread").out
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
 from tests.journeys.conftest import Cli
 
 KEY = "sk-planted-journey-1"
@@ -51,7 +51,7 @@ def test_what_there_is_without_anything(cli: Cli) -> None:
     shown = cli.ok("models").out
     assert "minilm" in shown
     assert "not installed" in shown
-    assert "made by rules" in shown
+    assert "rules write gists" in shown
     assert "未安装" in cli.ok("--lang", "zh", "models").out
     listed = cli.ok("models", "--json").json
     assert [m["name"] for m in listed["models"]] == ["minilm", "smollm2"]
@@ -70,7 +70,7 @@ def test_a_wheel_that_is_not_the_right_one(cli: Cli, tmp_path: Path) -> None:
     assert refused.code == 3
     assert "SHA-256" in refused.err
     assert not cli.ok("models", "show", "minilm", "--json").json["installed"]
-    assert "was not installed" in cli.ok("models", "remove", "minilm").out
+    assert "is not installed" in cli.ok("models", "remove", "minilm").out
     assert cli("models", "install", "huge").code == 4
     assert cli("models", "show", "nobody").code == 4
     assert cli("models", "install").code == 2

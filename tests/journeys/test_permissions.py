@@ -11,7 +11,7 @@ from tests.journeys.conftest import Cli
 
 def test_rules_are_listed_added_and_taken_out(cli: Cli) -> None:
     """Everywhere and for a folder; the file says the same, and can be written by hand."""
-    assert "no rules" in cli.ok("permissions").out
+    assert "No rules" in cli.ok("permissions").out
     cli.ok("permissions", "allow", "run_command(git status *)")
     cli.ok("permissions", "deny", "write_file(密钥/**)", "--project", ".")
     cli.ok("permissions", "ask", "read_file", "--project", "/elsewhere")

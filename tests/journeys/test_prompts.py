@@ -14,6 +14,7 @@ import pytest
 import backscroll
 from backscroll.surfaces.cli.screen.cells import width
 from backscroll.vocab.part import Text, ToolCall, ToolResult
+from tests import programs
 from tests.journeys.conftest import SAMPLES, Cli
 
 HOSTILE = "</pre><script>alert(1)</script>"
@@ -53,11 +54,11 @@ def test_the_picture_fits_the_terminal(cli: Cli, long: str, language: str, budge
 
 def test_looking_writes_nothing(cli: Cli, long: str) -> None:
     """However small the budget, a picture leaves the log as it was."""
-    before = cli.ok("log", long, "--json", "-n", "1").lines
+    before = cli.ok("log", long, "--json", "-n", "1").json
     cli.ok("context", long, "--budget", "3000")
     cli.ok("context", long, "--budget", "3000", "--diff", "--brief")
     cli.ok("prompt", long, "--budget", "3000", "--dry-run")
-    assert cli.ok("log", long, "--json", "-n", "1").lines == before
+    assert cli.ok("log", long, "--json", "-n", "1").json == before
 
 
 def test_the_receipt_for_programs(cli: Cli, long: str) -> None:
@@ -81,7 +82,7 @@ def test_brief_is_only_the_figures(cli: Cli, long: str) -> None:
 def test_what_changed_since_the_last_prompt(cli: Cli, long: str) -> None:
     """Before the first prompt there is nothing to compare with; afterwards what is cached is marked and what is new named."""
     first = cli.ok("context", long, "--budget", "9000", "--diff")
-    assert "no previous prompt" in first.out
+    assert "No previous prompt" in first.out
     cli.ok("prompt", long, "--budget", "9000")
     cli.ok("append", long, "user", "And now the last one, please.")
     after = cli.ok("context", long, "--budget", "9000", "--diff").out
@@ -99,9 +100,9 @@ def test_as_of_an_earlier_event(cli: Cli, long: str) -> None:
     early = cli.ok("context", long, "--as-of", "3", "--json").json
     assert (early["event"], early["messages"], early["left_out"]) == (3, 2, 0)
     nothing = cli.ok("context", long, "--as-of", "1").out
-    assert "nothing to send" in nothing
+    assert "Nothing to send" in nothing
     missing = cli("context", long, "--as-of", "99999")
-    assert (missing.code, "no event 99999" in missing.err) == (4, True)
+    assert (missing.code, "event 99999 not found" in missing.err) == (4, True)
     assert cli("context", long, "--as-of", "yesterday").code == 2
 
 
@@ -199,7 +200,7 @@ def test_a_compaction_is_logged_and_undone(cli: Cli, long: str) -> None:
     """What a prompt condensed stands in the log with what it saved; one asked for by hand is taken back by undo."""
     told = cli.ok("compact", long, "--budget", "9000", "--dry-run").out
     assert told.startswith("Would compact:")
-    assert "a call: pays after" in told
+    assert "per call: pays off after" in told
     assert " 0 steps" not in told
     assert "将会压缩" in cli.ok("compact", long, "--budget", "9000", "--dry-run", "--lang", "zh").out
     done = cli.ok("compact", long, "--budget", "9000", "--json").json
@@ -216,7 +217,7 @@ def test_a_compaction_of_a_prompt_is_taken_back(cli: Cli, long: str, language: s
     cli.ok("prompt", long, "--budget", "6000")
     assert cli("undo", long).code == 4
     told = cli.ok("compact", long, "--undo", *lang).out
-    assert {"en": "prompts show the past", "zh": "已撤销"}[language] in told
+    assert {"en": "prompts show the history", "zh": "已撤销"}[language] in told
     assert cli("compact", long, "--undo", *lang).code == 4
     cli.ok("redo", long)
     assert cli.ok("compact", long, "--undo", "--json").json["kind"] == "undone"
@@ -225,7 +226,7 @@ def test_a_compaction_of_a_prompt_is_taken_back(cli: Cli, long: str, language: s
 
 
 def test_a_short_conversation_has_nothing_to_gain(cli: Cli) -> None:
-    assert "Nothing to gain" in cli.ok("compact", cli.conversation("hello", "hi")).out
+    assert "Nothing to compact" in cli.ok("compact", cli.conversation("hello", "hi")).out
 
 
 # -- crop, uncrop, expand ----------------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ def test_a_crop_and_the_way_back(cli: Cli, long: str) -> None:
     """Cropped messages leave the prompt at once, the picture names the crop, and uncrop brings back every byte."""
     before = texts(cli, long)
     would = cli.ok("crop", long, "top", "8", "--dry-run")
-    assert "would leave" in would.out
+    assert "Would crop" in would.out
     assert texts(cli, long) == before
     done = cli.ok("crop", long, "top", "8", "--summary", "The first two are mended.", "--yes", "--json").json
     assert done["messages"] == 8
@@ -249,9 +250,9 @@ def test_a_crop_and_the_way_back(cli: Cli, long: str) -> None:
     picture = cli.ok("context", long, "--budget", "60000").out
     assert f"cropped: 8 messages, {done['handle']}" in picture
     assert "已裁剪" in cli.ok("context", long, "--budget", "60000", "--lang", "zh").out
-    shown = cli.ok("show", long, "--json").lines
+    shown = cli.ok("show", long, "--json").json
     assert len(shown) == 49
-    originals = cli.ok("expand", long, done["handle"], "--json").lines
+    originals = cli.ok("expand", long, done["handle"], "--json").json
     assert [m["id"] for m in originals] == [m["id"] for m in shown[1:9]]
     assert "8 messages are back" in cli.ok("uncrop", long, done["handle"]).out
     assert texts(cli, long) == before
@@ -314,7 +315,7 @@ def test_crops_that_cannot_be(cli: Cli, long: str, arguments: tuple[str, ...], w
     refused = cli("crop", long, *arguments)
     assert (refused.code, "Traceback" in refused.err) == (2, False)
     assert words in refused.err
-    assert cli.ok("log", long, "-n", "1", "--json").lines[0]["kind"] == "appended"
+    assert cli.ok("log", long, "-n", "1", "--json").json[0]["kind"] == "appended"
 
 
 def test_an_amount_between_two_units_names_its_neighbours(cli: Cli, long: str) -> None:
@@ -335,11 +336,11 @@ def test_handles_that_lead_nowhere(cli: Cli, long: str, handle: str, code: int) 
 
 def test_what_is_behind_a_handle(cli: Cli, long: str) -> None:
     """In full, as people read it and as JSON; the brackets may be left out."""
-    handle = cli.ok("show", long, "--json").lines[3]["id"].rpartition(".")[2]
+    handle = cli.ok("show", long, "--json").json[3]["id"].rpartition(".")[2]
     for spelt in (f"[bs:{handle}]", f"bs:{handle}", handle):
         done = cli.ok("expand", long, spelt)
         assert "def helper_0_59(): return 59" in done.out
-    assert cli.ok("expand", long, handle, "--json").json["role"] == "tool"
+    assert cli.ok("expand", long, handle, "--json").json[0]["role"] == "tool"
 
 
 # -- work --------------------------------------------------------------------------------------------------------
@@ -356,7 +357,7 @@ def test_work_ahead(stocked: Cli) -> None:
 
 def test_work_goes_on_until_interrupted(stocked: Cli) -> None:
     """`--follow` takes up what is written meanwhile, and an interrupt ends it cleanly."""
-    running = subprocess.Popen(
+    running = programs.start(
         stocked.command("work", "--follow"),
         env=stocked.environment,
         stdout=subprocess.PIPE,
@@ -378,7 +379,7 @@ def test_work_goes_on_until_interrupted(stocked: Cli) -> None:
 
 
 def _up_to_date(store: str) -> bool:
-    from backscroll.engine.models.background import JOB
+    from backscroll.engine.background.worker import JOB
 
     with backscroll.open(store, background=False) as engine:
         return not engine.store.read(lambda reader: reader.behind(JOB, 1))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
 from tests.journeys.conftest import Cli
 
 KEY = "sk-planted-journey-2"
@@ -39,7 +39,7 @@ def test_from_nothing_to_an_answer(cli: Cli, file: Path, keyring: Path) -> None:
     """Added by flags, the key stored from a pipe, tried, chosen, removed; the key stands nowhere but in the keyring."""
     file.write_text("# mine\n", encoding="utf-8")
     with ScriptedServer(Scenario((Line(text="ready"),), key=KEY)) as server:
-        assert "No service" in cli.ok("config", "provider").out
+        assert "No model service" in cli.ok("config", "provider").out
         added = cli.ok(
             *(
                 "config",

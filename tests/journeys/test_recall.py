@@ -35,7 +35,7 @@ def test_a_question_to_everything(cli: Cli) -> None:
     found = cli.ok("recall", "--all", "which port does staging use?", "--json").json
     assert found["items"][0]["handle"] == f"[bs:{thread[:8]}.2]"
     nothing = cli.ok("recall", "--project", "nowhere", "which port does staging use?")
-    assert "Nothing in the past" in nothing.out
+    assert "No answer found" in nothing.out
 
 
 def test_questions_that_cannot_be_asked(cli: Cli) -> None:

@@ -17,8 +17,9 @@ import pytest
 
 import backscroll
 from backscroll.engine.calls.run_end import how_ended
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called, Fault
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault, ScriptedCall
+from tests import programs
 from tests.journeys.conftest import Cli, Done
 
 PATIENCE = 120.0
@@ -54,7 +55,7 @@ class Model:
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """The same, left running."""
-        return subprocess.Popen(
+        return programs.start(
             self.cli.command("run", "--root", self.root, *arguments),
             env=self.cli.environment,
             cwd=self.cli.folder,
@@ -87,7 +88,7 @@ def model(cli: Cli) -> Any:
 
 
 def call(name: str, **arguments: Any) -> Line:
-    return Line(calls=(Called(name, arguments),))
+    return Line(calls=(ScriptedCall(name, arguments),))
 
 
 def wait_for(what: Callable[[], bool]) -> None:
@@ -104,7 +105,7 @@ def test_the_answer_goes_to_standard_output_and_nothing_else(model: Model) -> No
     """What was said and done on the way stands on standard error, with what it cost."""
     (model.root / "a.txt").write_text("tide\n", encoding="utf-8")
     model.plays(
-        Line(text="Let me look.", calls=(Called("read_file", {"path": "a.txt"}),)),
+        Line(text="Let me look.", calls=(ScriptedCall("read_file", {"path": "a.txt"}),)),
         Line(text="It says tide. 就这些。"),
     )
     done = model.run("what is in a.txt?")
@@ -120,7 +121,7 @@ def test_a_new_thread_belongs_to_the_folder(model: Model) -> None:
     model.plays(Line(text="one"), Line(text="two", anywhere=("first words", "one")))
     model.run("first words\nand more")
     assert model.run("--continue", "go on").out == "two\n"
-    threads = model.cli.ok("threads", "--json").lines
+    threads = model.cli.ok("threads", "--json").json
     assert len(threads) == 1
     assert threads[0]["title"] == "first words"
     assert threads[0]["project"] == str(model.root)
@@ -133,12 +134,12 @@ def test_json_tells_everything_that_happens(model: Model) -> None:
     model.plays(
         Line(
             text="I write.",
-            calls=(Called("write_file", {"path": "b.txt", "content": "x\n"}),),
+            calls=(ScriptedCall("write_file", {"path": "b.txt", "content": "x\n"}),),
             usage={"input": 900, "output": 40},
         ),
         Line(text="Written.", usage={"input": 1000, "output": 5}),
     )
-    done = model.run("--json", "--approve", "edits", "write b")
+    done = model.run("--jsonl", "--approve", "edits", "write b")
     assert done.code == 0
     lines = done.lines
     kinds = [line["type"] for line in lines]
@@ -201,7 +202,7 @@ def test_flags_allow_and_forbid(model: Model) -> None:
         "--deny",
         "write_file(*.sql)",
     )
-    done = model.run("--json", *allowed, "go")
+    done = model.run("--jsonl", *allowed, "go")
     called = [line for line in done.lines if line["type"] == "called"]
     assert ["refused" in line for line in called] == [True, False, True, False, True]
     assert sorted(p.relative_to(model.root).as_posix() for p in model.root.rglob("*") if p.is_file()) == [
@@ -227,7 +228,7 @@ def test_kept_permissions_hold_and_a_broken_file_allows_nothing(model: Model) ->
     model.cli.ok("permissions", "allow", "run_command(echo *)", "--project", model.root)
     assert [
         line["is_error"]
-        for line in model.run("--json", "go").lines
+        for line in model.run("--jsonl", "go").lines
         if line["type"] == "called" and "is_error" in line
     ] == []
     kept = Path(model.cli.ok("permissions", "--json").json["file"])
@@ -255,7 +256,7 @@ def test_a_terminal_is_asked(model: Model) -> None:
 
 @pytest.mark.parametrize(
     ("language", "through", "protected"),
-    [("en", "any/folder", "This is asked every time."), ("zh", "any/folder", "每次都会询问。")],
+    [("en", "any/folder", "Approval is required every time."), ("zh", "any/folder", "每次都会询问。")],
 )
 def test_wider_is_a_choice_at_a_plain_terminal_too(
     model: Model, language: str, through: str, protected: str
@@ -288,7 +289,7 @@ _QUESTIONS = (b"):", "）：".encode(), b"read it)", "会读到）".encode(), b"
 def talk_at_a_terminal(model: Model, *arguments: str, answers: list[str]) -> tuple[str, str]:
     """Run with a terminal for input and questions, and type an answer whenever one is wanted."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
+    process = programs.start(
         model.cli.command(*arguments),
         env=model.cli.environment,
         cwd=model.cli.folder,
@@ -363,9 +364,9 @@ def test_a_model_that_says_nothing_has_a_code_of_its_own(model: Model) -> None:
     model.plays(nothing, nothing, Line(text="Here I am.", times=1))
     done = model.run("hello")
     assert (done.code, done.out.strip()) == (23, "")
-    assert "asking once more" in done.err
-    assert "said nothing" in done.err
-    last = json.loads(model.run("--resume", "--json").out.splitlines()[-1])
+    assert "retrying" in done.err
+    assert "empty reply" in done.err
+    last = json.loads(model.run("--resume", "--jsonl").out.splitlines()[-1])
     assert (last["type"], last["end"], last["counted"]["unanswered"]) == ("finished", "silent", 0)
     assert model.run("--resume").out == "Here I am.\n"
 
@@ -381,11 +382,12 @@ def test_an_answer_at_the_output_limit_is_one_answer_in_a_pipe(model: Model) -> 
     assert done.out.startswith("word0 word1")
     assert done.out.endswith(" the end.\n")
     assert done.out.count("\n") == 1
-    assert "stopped at the output limit (400 tokens); continuing" in done.err
+    assert "output limit reached (400 tokens); continuing" in done.err
 
 
 @pytest.mark.parametrize(
-    ("language", "told"), [("en", "Stopped at the output limit"), ("zh", "输出上限处停下")]
+    ("language", "told"),
+    [("en", "Stopped: the reply hit the model's output limit"), ("zh", "输出上限处停下")],
 )
 def test_the_output_limit_has_a_code_of_its_own(model: Model, language: str, told: str) -> None:
     model.plays(*[Line(text=LONG)] * 12, max_output=100)
@@ -393,7 +395,7 @@ def test_the_output_limit_has_a_code_of_its_own(model: Model, language: str, tol
     assert done.code == 24
     assert done.out.startswith("word0 word1")
     assert told in done.err
-    lines = [json.loads(line) for line in model.run("--resume", "--json").out.splitlines()]
+    lines = [json.loads(line) for line in model.run("--resume", "--jsonl").out.splitlines()]
     assert lines[-1]["end"] == "cut"
     assert [line["cut"] for line in lines if line["type"] == "step"] == [True] * 5
     assert [line["kind"] for line in lines if line["type"] == "noted"].count("continued") == 4
@@ -420,7 +422,7 @@ def test_a_limit_stops_and_resume_goes_on(model: Model) -> None:
     assert [role for role, _ in model.thread() if role == "user"] == ["user"]
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "Error:"), ("zh", "错误")])
+@pytest.mark.parametrize(("language", "told"), [("en", "error:"), ("zh", "错误")])
 def test_a_failure_has_the_code_of_its_error(model: Model, language: str, told: str) -> None:
     """What was said is on record; JSON has the error in its last line."""
     model.plays(
@@ -431,7 +433,7 @@ def test_a_failure_has_the_code_of_its_error(model: Model, language: str, told: 
     assert (done.code, done.out) == (12, "")
     assert told in done.err
     assert ("user", "hello") in model.thread()
-    last = model.run("--json", "hello").lines[-1]
+    last = model.run("--jsonl", "hello").lines[-1]
     assert (last["end"], last["exit_code"]) == ("failed", 12)
     assert last["error"]
 
@@ -490,7 +492,7 @@ def test_a_closed_pipe_ends_quietly(model: Model) -> None:
         Line(text="word " * 400, chunk=5, wait_for_file=str(never), wait_after=3, touch=str(begun)),
         Line(text="and on"),
     )
-    process = model.start("--json", "talk")
+    process = model.start("--jsonl", "talk")
     assert process.stdout is not None
     assert process.stderr is not None
     try:
@@ -563,4 +565,4 @@ def test_what_cannot_begin_leaves_no_conversation(cli: Cli) -> None:
     """A service that there is not, or a person who cannot be asked, is told before a conversation is made for it."""
     assert cli("run", "hello", "--provider", "nobody").code == 4
     assert cli("run", "hello", "--ask").code == 2
-    assert cli.ok("threads", "--json").out.strip() == ""
+    assert cli.ok("threads", "--json").json == []

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from backscroll.act.person import Preview, Proposal
-from backscroll.llm.scripted import Line
+from backscroll.agent.person import Preview, Proposal
 from backscroll.surfaces import i18n
 from backscroll.surfaces.chat.person import proposal_lines
-from backscroll.surfaces.i18n.said import say
-from tests.act.sandboxes import needs_landlock
+from backscroll.surfaces.i18n.translation import say
+from backscroll.testing import Line
+from tests.agent.sandboxes import needs_landlock
 from tests.journeys.conftest import Cli
 from tests.journeys.test_run import Model, call
 
@@ -34,7 +34,7 @@ def test_a_flag_holds_the_commands_of_a_run(model: Model) -> None:
         call("run_command", command="touch out", outside_sandbox=True, folder="home"),
         Line(text="done"),
     )
-    done = model.run("--json", "--sandbox", "read-only", "--approve", "all", "go", HOME=str(home))
+    done = model.run("--jsonl", "--sandbox", "read-only", "--approve", "all", "go", HOME=str(home))
     called = [each for each in done.lines if each["type"] == "called"]
     assert done.code == 0, done.err
     assert not (model.root / "inside.txt").exists()

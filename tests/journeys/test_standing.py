@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import backscroll
-from backscroll.engine.prompts.compaction.lessons import note
+from backscroll.engine.inputs.lessons import note
 from backscroll.surfaces.cli.screen.cells import width
 from tests.journeys.conftest import Cli
 
@@ -46,7 +46,7 @@ def test_a_budget_that_is_too_small_is_refused(talk: Cli) -> None:
 
 
 def test_what_was_learned_is_shown_and_dropped(talk: Cli) -> None:
-    assert "Nothing was learned yet" in talk.ok("learned").out
+    assert "Nothing learned yet" in talk.ok("learned").out
     with backscroll.open(talk.store) as engine:
         thread = engine.thread(next(engine.threads()).id)
         note(engine, thread.id, thread.message(0))
@@ -55,6 +55,6 @@ def test_what_was_learned_is_shown_and_dropped(talk: Cli) -> None:
     assert "×1." in shown
     rows = talk.ok("learned", "last", "--json").json
     assert {row["feature"] for row in rows} >= {"role:user", "content:constraint"}
-    assert "lessons were dropped" in talk.ok("learned", "--reset", "--all").out
+    assert "Dropped " in talk.ok("learned", "--reset", "--all").out
     assert talk.ok("learned", "--json").json == []
     assert "清除了 0 条记录" in talk.ok("learned", "--reset", "--all", "--lang", "zh").out

@@ -30,13 +30,13 @@ def talk(cli: Cli, thread: str, name: str, turns: int = 3) -> None:
 
 def test_a_task_from_start_to_verdict(cli: Cli, work: str, tmp_path: Path) -> None:
     """Every step says what it did, and the state can be seen at every moment."""
-    assert "No task is being worked on" in cli.ok("task", "status", work).out
+    assert "No current task" in cli.ok("task", "status", work).out
     begun = cli.ok("task", "start", work, "Paint the shed", "--json").json
     task = begun["task"]["id"]
     assert begun["act"] == "start"
     assert begun["task"]["state"] == "in_progress"
     talk(cli, work, "paint", 5)
-    assert "waits for a verdict" not in cli.ok("task", "show", work).out
+    assert "waiting for review" not in cli.ok("task", "show", work).out
     said = cli.ok("task", "attempt", work, "-", "--actor", "agent:painter", text="Painted, twice.\n").out
     assert "task complete" in said
     page = cli.ok("task", "show", work).out
@@ -49,7 +49,7 @@ def test_a_task_from_start_to_verdict(cli: Cli, work: str, tmp_path: Path) -> No
     assert "left the prompt" in back.out
     status = cli.ok("task", "status", work).out
     assert "The door is still green" in status
-    assert "1 picture came with it" in status
+    assert "1 image attached" in status
     cli.ok("task", "attempt", work, "The door is red.")
     done = cli.ok("task", "complete", work, "--note", "fine", "--json").json
     assert done["task"]["decided_as"] == "person"
@@ -70,7 +70,7 @@ def test_lists_links_and_comparisons(cli: Cli, work: str) -> None:
     other = second["task"]["id"]
     talk(cli, work, "crane", 2)
     later = cli.ok("task", "start", work, "Write the docs", "--later").out
-    assert "Noted for later" in later
+    assert "Planned task" in later
     listed = cli.ok("task", "list", work).out
     assert [("▸" in line) for line in listed.splitlines()[1:]] == [False, True, False]
     assert [t["title"] for t in cli.ok("task", "list", work, "--state", "not_started", "--json").json] == [
@@ -83,7 +83,7 @@ def test_lists_links_and_comparisons(cli: Cli, work: str) -> None:
     shape = cli.ok("task", "compare", work, first, other, "--json").json
     assert shape["common"]["tools"] == ["Edit"]
     assert shape["linked"] == "related"
-    cli.ok("task", "title", work, "Repaint the shed", "--task", first)
+    cli.ok("task", "rename", work, "Repaint the shed", "--task", first)
     assert "Repaint the shed" in cli.ok("task", "resume", work, first).out
     assert "crane content 1" not in cli.ok("prompt", work, "--dry-run").out
 
@@ -111,7 +111,7 @@ def test_what_is_refused_says_what_to_do(cli: Cli, work: str) -> None:
     assert again.code == 5
     assert "the shed burned down" in again.err
     assert "取消" in again.err
-    assert "Much like it" in cli.ok("task", "start", work, "paint the shed", "--again").out
+    assert "Similar to task" in cli.ok("task", "start", work, "paint the shed", "--again").out
     missing = cli("task", "incomplete", work, "look", "--image", "nowhere.png")
     assert missing.code == 4
     assert cli("task", "attempt", work, "x", "--ask").code == 2
@@ -145,10 +145,10 @@ def test_boundaries_are_shown_with_reasons(cli: Cli, work: str) -> None:
         "Great, that is done. Now let's start a new task: write the invoice for the mayor.",
     )
     found = cli.ok("task", "boundaries", work, "--json").json
-    assert found[-1]["number"] == len(cli.ok("show", work, "--json").lines)
+    assert found[-1]["number"] == len(cli.ok("show", work, "--json").json)
     assert found[-1]["reasons"]
     assert "invoice" in cli.ok("task", "boundaries", work).out
     assert "begin another task" in cli.ok("task", "status", work).out
     assert cli.ok("task", "boundaries", work, BACKSCROLL_TASK_BOUNDARIES="off", text="").out.startswith(
-        "Nowhere"
+        "No task boundaries found"
     )

@@ -7,47 +7,47 @@ from tests.journeys.conftest import Cli
 
 
 def agent(cli: Cli) -> str:
-    return cli.ok("threads", "--kind", "agent", "--json").lines[0]["id"]
+    return cli.ok("threads", "--kind", "agent", "--json").json[0]["id"]
 
 
 def test_what_tools_did_line_by_line(stocked: Cli) -> None:
     """Handle, turn, tool, target and outcome of each use, the newest first; as a table, as JSON, in Chinese."""
     thread = agent(stocked)
-    shown = stocked.ok("tools", thread).out
+    shown = stocked.ok("operations", thread).out
     assert shown.splitlines()[0].split() == ["handle", "turn", "when", "tool", "target", "outcome"]
     assert "Bash" in shown
-    uses = stocked.ok("tools", thread, "--json").json
+    uses = stocked.ok("operations", thread, "--json").json
     assert [use["handle"] for use in uses] == sorted((u["handle"] for u in uses), key=lambda h: -int(h[4:-1]))
     assert "result" not in uses[0]
-    assert "句柄" in stocked.ok("tools", thread, "--lang", "zh").out
+    assert "句柄" in stocked.ok("operations", thread, "--lang", "zh").out
 
 
 def test_narrowing_it_down(stocked: Cli) -> None:
     """By tool, target, turn and words; the full result on request."""
     thread = agent(stocked)
-    uses = stocked.ok("tools", thread, "--tool", "bash", "--json", "--full").json
+    uses = stocked.ok("operations", thread, "--tool", "bash", "--json", "--full").json
     assert {use["tool"] for use in uses} == {"Bash"}
     assert all(use["result"] for use in uses)
-    assert "AssertionError" in stocked.ok("tools", thread, "--text", "AssertionError", "--full").out
-    assert stocked.ok("tools", thread, "--tool", "nobody").out.strip() == "No tool was used like that."
-    assert stocked("tools", thread, "--turn", "999").code == 4
-    one = stocked.ok("tools", thread, "-n", "1")
+    assert "AssertionError" in stocked.ok("operations", thread, "--text", "AssertionError", "--full").out
+    assert stocked.ok("operations", thread, "--tool", "nobody").out.strip() == "No matching tool calls."
+    assert stocked("operations", thread, "--turn", "999").code == 4
+    one = stocked.ok("operations", thread, "-n", "1")
     assert len(one.out.splitlines()) == 2
     assert "-n 0" in one.err
 
 
 def test_the_list_as_prompts_have_it(stocked: Cli) -> None:
     """Recent operations, oldest first, with a header."""
-    shown = stocked.ok("tools", agent(stocked), "--recent").out
+    shown = stocked.ok("operations", agent(stocked), "--recent").out
     assert shown.startswith("Recent operations")
     assert "[bs:" in shown
-    assert stocked.ok("tools", agent(stocked), "--recent", "--json").json[0]["kind"]
+    assert stocked.ok("operations", agent(stocked), "--recent", "--json").json[0]["kind"]
 
 
 def test_a_thread_without_tools(cli: Cli) -> None:
     thread = cli.conversation("hello", "hi")
-    assert cli.ok("tools", thread).out.strip() == "No tool was used like that."
-    assert cli.ok("tools", thread, "--recent").out.strip() == "No tool was used like that."
+    assert cli.ok("operations", thread).out.strip() == "No matching tool calls."
+    assert cli.ok("operations", thread, "--recent").out.strip() == "No matching tool calls."
 
 
 def test_escape_codes_in_results_are_shown_not_obeyed(cli: Cli) -> None:
@@ -56,4 +56,4 @@ def test_escape_codes_in_results_are_shown_not_obeyed(cli: Cli) -> None:
         thread.append("assistant", [backscroll.ToolCall("1", "Bash\x1b[2J", {"command": "x"})])
         thread.append("tool", [backscroll.ToolResult("1", (backscroll.Text("red \x1b[31mwords"),))])
     for arguments in ((), ("--full",), ("--recent",), ("--json", "--full")):
-        assert "\x1b" not in cli.ok("tools", thread.id, *arguments).out
+        assert "\x1b" not in cli.ok("operations", thread.id, *arguments).out

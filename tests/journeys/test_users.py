@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import backscroll
-from backscroll.surfaces.mcp.memory_tools import Memory
+from backscroll.surfaces.mcp.memory_tools import MemoryTools
 from tests.journeys.conftest import SAMPLES, Cli
 
 
@@ -42,7 +42,7 @@ def test_another_agent_is_served_the_threads_of_one_user(tmp_path: Path) -> None
         ann, bo = store.create("ann", user="ann"), store.create("bo", user="bo")
         ann.append("user", "The gate code is 4711.")
         said = bo.append("user", "The gate code is 8822.")
-        memory = Memory(store, user="ann")
+        memory = MemoryTools(store, user="ann")
         answers = [memory.recall("What is the gate code?"), memory.search("gate"), memory.threads()]
         assert [("4711" in a or ann.id[:8] in a) for a in answers] == [True] * 3
         assert not any("8822" in a or bo.id[:8] in a for a in answers)

@@ -52,7 +52,7 @@ def test_what_the_agent_did(agent: Agent) -> None:
     only = agent.cli.ok("changes", "--turn", "1", "--diff").out
     assert "+    return 'hello'" in only
     assert "turn 2" not in only
-    rows = agent.cli.ok("changes", agent.thread[:8], "--file", "hello.py", "--json").lines
+    rows = agent.cli.ok("changes", agent.thread[:8], "--file", "hello.py", "--json").json
     assert [(r["turn"], r["by"], r["tool"]) for r in rows] == [
         (2, "tool", "write_file"),
         (1, "tool", "write_file"),
@@ -77,7 +77,7 @@ def test_elsewhere_a_thread_has_to_be_named(agent: Agent, tmp_path: Path) -> Non
     agent.cli.folder = tmp_path / "elsewhere"
     refused = agent.cli("changes")
     assert refused.code == 4
-    assert "no conversation works in" in refused.err
+    assert "no conversation in" in refused.err
     assert "没有对话" in agent.cli("changes", "--lang", "zh").err
     assert "turn 2" in agent.cli.ok("changes", agent.thread).out
 
@@ -88,12 +88,12 @@ def test_who_wrote_this_line(agent: Agent) -> None:
     assert "asked: Say hello" in out
     assert "asked: 用中文问候" in out
     assert "why: I write hello.py" in out
-    (line,) = agent.cli.ok("blame", "hello.py:2", "--json").lines
+    (line,) = agent.cli.ok("blame", "hello.py:2", "--json").json
     assert (line["turn"], line["asked"], line["by"]) == (2, "用中文问候", "tool")
     assert "before the first snapshot" in agent.cli.ok("blame", "old.txt").out
     assert "第一次快照之前" in agent.cli.ok("blame", "old.txt", "--lang", "zh").out
     (agent.root / "hello.py").write_text("mine\n")
-    assert "by hand" in agent.cli.ok("blame", "hello.py").out
+    assert "manual edit" in agent.cli.ok("blame", "hello.py").out
     for wrong, code in (("none.py", 4), ("hello.py:99", 2), (".git/config", 2)):
         done = agent.cli("blame", wrong)
         assert done.code == code
@@ -111,7 +111,7 @@ def test_back_and_forth(agent: Agent) -> None:
     done = agent.cli.ok("rewind", "2", "--yes").out
     assert "Rewound to before turn 2: 1 file, 4 messages." in done
     assert (agent.root / "hello.py").read_text() == "def hello():\n    return 'hello'\n"
-    assert len(agent.cli.ok("show", agent.thread, "--json").lines) == 4
+    assert len(agent.cli.ok("show", agent.thread, "--json").json) == 4
     assert "rewound" in agent.cli.ok("log", agent.thread).out
     assert "回退" in agent.cli.ok("log", agent.thread, "--lang", "zh").out
     back = agent.cli.ok("rewind", "--redo", "--yes", "--json").json
@@ -125,19 +125,19 @@ def test_halves(agent: Agent) -> None:
     """Files alone, the conversation alone, and plain undo for the words."""
     agent.cli.ok("rewind", agent.thread[:8], "1", "--files", "--yes")
     assert not (agent.root / "hello.py").exists()
-    assert len(agent.cli.ok("show", agent.thread, "--json").lines) == 8
+    assert len(agent.cli.ok("show", agent.thread, "--json").json) == 8
     agent.cli.ok("rewind", "--redo", "-y")
     agent.cli.ok("rewind", "1", "--conversation", "--yes")
     assert (agent.root / "hello.py").exists()
-    assert agent.cli.ok("show", agent.thread, "--json").out == ""
+    assert agent.cli.ok("show", agent.thread, "--json").json == []
     assert "undo" not in agent.cli.ok("undo", agent.thread).err
-    assert len(agent.cli.ok("show", agent.thread, "--json").lines) == 8
+    assert len(agent.cli.ok("show", agent.thread, "--json").json) == 8
 
 
 def test_what_is_not_the_conversations_own_is_refused(agent: Agent) -> None:
     """Changes by hand stop it with exit code 5 and the name of the file; --force goes on and loses nothing."""
     (agent.root / "hello.py").write_text("mine\n")
-    assert "not this conversation's own" in agent.cli.ok("rewind", "1", "--dry-run").out
+    assert "outside this conversation" in agent.cli.ok("rewind", "1", "--dry-run").out
     refused = agent.cli("rewind", "1", "--yes")
     assert (refused.code, "hello.py" in refused.err) == (5, True)
     assert "不属于这个对话" in agent.cli("rewind", "1", "--yes", "--lang", "zh").err
@@ -219,8 +219,8 @@ def test_an_interrupted_rewind_is_told(agent: Agent) -> None:
         with pytest.raises(KeyboardInterrupt):
             Workroom(engine.thread(agent.thread), agent.root).rewind(2)
     done = agent.cli.ok("blame", "hello.py")
-    assert "had been interrupted; it is finished now" in done.err
-    assert len(agent.cli.ok("show", agent.thread, "--json").lines) == 4
+    assert "Finished an interrupted rewind" in done.err
+    assert len(agent.cli.ok("show", agent.thread, "--json").json) == 4
 
 
 def test_snapshots_can_be_dropped(agent: Agent) -> None:

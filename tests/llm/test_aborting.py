@@ -13,7 +13,7 @@ import pytest
 from backscroll.errors import ContextOverflow, CutShort, InvalidInput, KeyRefused, ModelBusy, Unreachable
 from backscroll.llm.clients.client import Again, Client, Done, Reply, Request, StreamEvent, TextDelta
 from backscroll.llm.clients.retries import Patience, stream_with_retries
-from tests.llm.scripted_talk import KINDS, Kind, Line, ScriptedServer, ask, client_at
+from tests.testing.scripted_talk import KINDS, Kind, Line, ScriptedServer, ask, client_at
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 _CHUNKS: dict[Kind, str] = {
@@ -267,14 +267,14 @@ def test_an_abort_while_the_connection_is_being_made(kind: Kind, monkeypatch: py
     from backscroll.llm.clients.connections import Connections
 
     with hanging(None) as server, client_at(server.url, kind, timeout=20.0) as client:
-        hear = Connections._heard
+        hear = Connections._track_socket
 
         def heard(self: Connections, name: str, info: dict[str, object]) -> None:
             if name.endswith("connect_tcp.started"):
                 client.abort()
             hear(self, name, info)
 
-        monkeypatch.setattr(Connections, "_heard", heard)
+        monkeypatch.setattr(Connections, "_track_socket", heard)
         with pytest.raises(CutShort, match="was stopped"):
             list(client.stream(ask()))
     assert server.asked == 0

@@ -11,7 +11,7 @@ import pytest
 from backscroll.errors import CutShort, InvalidInput, MissingExtra, ModelBusy
 from backscroll.llm.clients.client import CallDelta, ReasoningDelta, Reply, Tally, TextDelta
 from backscroll.llm.providers import Provider, client_for
-from tests.llm.scripted_talk import (
+from tests.testing.scripted_talk import (
     KINDS,
     Line,
     Scenario,

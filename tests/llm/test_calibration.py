@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.tokens.calibration import LEAST, MOST, SMALL, Calibration, calibrated, key_of, restored
+from backscroll.llm.tokens.calibration import (
+    LEAST,
+    MOST,
+    SMALL,
+    Calibration,
+    key_of,
+    restore_calibration,
+    update_calibration,
+)
 
 REPORTS = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7)), max_size=30)
 
@@ -15,7 +23,7 @@ REPORTS = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7)), max_
 def after(*reports: tuple[int, int]) -> Calibration:
     now = Calibration()
     for counted, reported in reports:
-        now = calibrated(now, counted=counted, reported=reported)
+        now = update_calibration(now, counted=counted, reported=reported)
     return now
 
 
@@ -39,7 +47,7 @@ def test_old_reports_fade() -> None:
     before = after(*[(200_000, 200_000)] * 20)
     later = before
     for _ in range(60):
-        later = calibrated(later, counted=200_000, reported=280_000)
+        later = update_calibration(later, counted=200_000, reported=280_000)
     assert before.ratio == 1.0
     assert later.ratio >= 1.38
 
@@ -53,7 +61,7 @@ def test_small_prompts_and_absurd_reports_teach_nothing() -> None:
 @pytest.mark.parametrize(("counted", "reported"), [(-1, 5), (5, -1)])
 def test_negative_tokens_are_refused(counted: int, reported: int) -> None:
     with pytest.raises(InvalidInput, match="cannot have -1 tokens"):
-        calibrated(Calibration(), counted=counted, reported=reported)
+        update_calibration(Calibration(), counted=counted, reported=reported)
 
 
 @given(REPORTS)
@@ -62,7 +70,7 @@ def test_the_ratio_is_bounded_and_the_same_reports_give_the_same_bytes(
 ) -> None:
     now = after(*reports)
     assert LEAST <= now.ratio <= MOST
-    assert restored(now.to_json()) == now
+    assert restore_calibration(now.to_json()) == now
     assert after(*reports).to_json() == now.to_json()
 
 
@@ -71,7 +79,7 @@ def test_the_ratio_is_bounded_and_the_same_reports_give_the_same_bytes(
              '{"counted": -5, "reported": 1, "calls": 1}', '{"counted": 1e999, "reported": 1, "calls": 1}', "null"]
 )  # fmt: skip
 def test_what_cannot_be_read_begins_anew(text: str | None) -> None:
-    assert restored(text) == Calibration()
+    assert restore_calibration(text) == Calibration()
 
 
 @given(st.text())

@@ -17,8 +17,8 @@ from backscroll.errors import (
     Unreachable,
 )
 from backscroll.llm.clients.client import CallDelta, ReasoningDelta, TextDelta
-from backscroll.llm.scripted.scenario import Called, Fault
-from tests.llm.scripted_talk import (
+from backscroll.testing.scenario import Fault, ScriptedCall
+from tests.testing.scripted_talk import (
     KEY,
     KINDS,
     TOOLS,
@@ -57,7 +57,10 @@ def test_a_stream_says_the_same_as_a_whole_answer(kind: Kind) -> None:
     line = Line(
         text="Let me look.",
         reasoning="They want 潮汐.",
-        calls=(Called("read", {"path": "潮汐.txt", "lines": [1, 2]}, "c1"), Called("read", {}, "c2")),
+        calls=(
+            ScriptedCall("read", {"path": "潮汐.txt", "lines": [1, 2]}, "c1"),
+            ScriptedCall("read", {}, "c2"),
+        ),
         chunk=3,
     )
     with ScriptedServer(None, line) as server, client_at(server.url, kind) as client:

@@ -19,11 +19,11 @@ from backscroll.errors import (
     ModelUnknown,
 )
 from backscroll.llm.clients.client import CallDelta, Reply
-from backscroll.llm.clients.dialects import adapted, complaint
-from backscroll.llm.clients.faults import in_stream, refused
+from backscroll.llm.clients.dialects import adapt_request, complaint
+from backscroll.llm.clients.faults import build_response_error, in_stream
 from backscroll.llm.clients.server_sent import events_of, lines_of
-from backscroll.llm.scripted.scenario import Fault
-from tests.llm.scripted_talk import TOOLS, Line, Scenario, ScriptedServer, ask, client_at, streamed
+from backscroll.testing.scenario import Fault
+from tests.testing.scripted_talk import TOOLS, Line, Scenario, ScriptedServer, ask, client_at, streamed
 
 DONE = "data: [DONE]\n\n"
 
@@ -298,8 +298,8 @@ def test_adapting_keeps_everything_else() -> None:
         "max_tokens": 5,
         "tools": [TOOLS["openai"]],
     }
-    assert adapted(body, frozenset()) == body
-    assert adapted(body, frozenset({"stream_options", "reasoning_content"})) == body
+    assert adapt_request(body, frozenset()) == body
+    assert adapt_request(body, frozenset({"stream_options", "reasoning_content"})) == body
     assert complaint("max_tokens is too large", body, frozenset()) == ""
     assert complaint("use max_completion_tokens", body, frozenset({"max_completion_tokens"})) == ""
 
@@ -338,7 +338,7 @@ def test_adapting_keeps_everything_else() -> None:
 )
 def test_prompts_that_are_too_long(status: int, said: str, window: int | None) -> None:
     """In every vendor's words, with the size of the window where it is told."""
-    error = refused(status, {"error": {"message": said}}, {}, provider="p", model="m")
+    error = build_response_error(status, {"error": {"message": said}}, {}, provider="p", model="m")
     assert isinstance(error, ContextOverflow)
     assert error.facts["window"] == window
 
@@ -371,13 +371,16 @@ def test_prompts_that_are_too_long(status: int, said: str, window: int | None) -
 )
 def test_other_refusals(status: int, body: Any, kind: type[Exception]) -> None:
     """Each in its class, so that only what passes is tried again."""
-    assert type(refused(status, body, {}, provider="p", model="m")) is kind
+    assert type(build_response_error(status, body, {}, provider="p", model="m")) is kind
 
 
 def test_a_filter_is_told_as_such() -> None:
     """Also in the middle of a stream."""
     body = {"error": {"code": "content_filter", "message": "flagged"}}
-    for error in (refused(400, body, {}, provider="p", model="m"), in_stream(body, provider="p", model="m")):
+    for error in (
+        build_response_error(400, body, {}, provider="p", model="m"),
+        in_stream(body, provider="p", model="m"),
+    ):
         assert error.facts["filtered"] is True
         assert "filter" in error.message
 

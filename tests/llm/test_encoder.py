@@ -16,7 +16,7 @@ from backscroll.llm.encoders.encoder import (
     register_encoder,
     why_no_encoder,
 )
-from backscroll.llm.encoders.gloss import gloss, glossed
+from backscroll.llm.encoders.gloss import gloss, gloss_text
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +54,8 @@ def test_a_vector_does_not_depend_on_its_company(base: Encoder, texts: list[str]
 def test_words_are_glossed() -> None:
     """A word has some English; a particle has none; what is not Chinese stays."""
     assert "doctor" in gloss("医生")
-    assert glossed("see 医生 now").startswith("see ")
-    assert "医生" not in glossed("医生")
+    assert gloss_text("see 医生 now").startswith("see ")
+    assert "医生" not in gloss_text("医生")
     assert gloss("𠀀𠀁") == ""
 
 
@@ -79,4 +79,4 @@ def test_a_missing_package_is_a_reason_not_an_error(monkeypatch: pytest.MonkeyPa
     register_encoder("gone", missing)
     assert encoder_of("gone") is None
     assert "not installed" in why_no_encoder("gone")
-    encoders._made.cache_clear()
+    encoders._load_encoder.cache_clear()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from backscroll.llm.tokens import encodings
 from backscroll.llm.tokens.encodings import VOCABULARIES, available, coder, pieces, read_table, well_formed
-from backscroll.llm.tokens.rank_table import RankTable, ShortCounter, packed
+from backscroll.llm.tokens.rank_table import RankTable, ShortCounter, pack_ranks
 from tests.house import tree
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def test_long_runs_count_the_same_without_the_vocabulary(
 def test_a_table_comes_back_as_it_was(ranks: dict[bytes, int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "x.ranks"
-        file.write_bytes(packed(ranks))
+        file.write_bytes(pack_ranks(ranks))
         table = RankTable(file)
         assert table.ranks() == ranks
         assert all(table.find(token) == rank for token, rank in ranks.items())
@@ -140,7 +140,7 @@ def test_a_table_comes_back_as_it_was(ranks: dict[bytes, int]) -> None:
 def test_much_is_counted_by_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few texts do not load it, many do; the counts are the same."""
     monkeypatch.setattr(encodings, "SHORTLY", 10)
-    counter = encodings._Ranked(VOCABULARIES["o200k"])
+    counter = encodings._RankCoder(VOCABULARIES["o200k"])
     first = counter.count("Hello, world!")
     assert counter._encoding is None
     for _ in range(10):
@@ -195,7 +195,7 @@ def test_a_vocabulary_that_is_not_installed_is_not_available() -> None:
 def test_importing_the_package_does_not_load_a_tokenizer() -> None:
     """The tables take a third of a second: only counting pays for them."""
     program = (
-        "import sys, backscroll, backscroll.llm.tokens.tokens, backscroll.engine.models.costs\n"
+        "import sys, backscroll, backscroll.llm.tokens.tokens, backscroll.engine.budget.costs\n"
         "backscroll.llm.tokens.tokens.tokenizer_for('gpt-5')\n"
         "heavy = {'tiktoken', 'tokenizers', 'genai_prices', 'numpy', 'openai'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"

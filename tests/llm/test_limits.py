@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BudgetExceeded, InvalidInput
-from backscroll.llm.prices.limits import NANO, Limit, dollars, in_nano, judged
+from backscroll.llm.prices.limits import NANO, Limit, dollars, in_nano, judge_limits
 
 DAY = Limit("day", 10 * NANO, 0)
 
@@ -26,30 +26,30 @@ DAY = Limit("day", 10 * NANO, 0)
 )
 def test_warn_before_stop(spent: float, expected: float, state: str) -> None:
     limit = Limit("day", 10 * NANO, in_nano(spent))
-    assert judged([limit], in_nano(expected), 0.8).state == state
+    assert judge_limits([limit], in_nano(expected), 0.8).state == state
 
 
 def test_without_limits_everything_may_be_spent() -> None:
-    verdict = judged([], 10**15, 0.8)
+    verdict = judge_limits([], 10**15, 0.8)
     assert verdict.state == "ok"
-    assert verdict.enforced() is verdict
+    assert verdict.enforce() is verdict
 
 
 def test_the_strictest_limit_decides() -> None:
     thread, day = Limit("thread", NANO, NANO), Limit("day", 100 * NANO, 90 * NANO)
-    verdict = judged([day, thread], 0, 0.8)
+    verdict = judge_limits([day, thread], 0, 0.8)
     assert (verdict.state, verdict.reached) == ("stop", thread)
 
 
 def test_a_call_of_unknown_price_is_stopped_only_by_what_is_spent() -> None:
-    assert judged([DAY], None, 0.8).state == "ok"
-    assert judged([Limit("day", NANO, NANO)], None, 0.8).state == "stop"
+    assert judge_limits([DAY], None, 0.8).state == "ok"
+    assert judge_limits([Limit("day", NANO, NANO)], None, 0.8).state == "stop"
 
 
 def test_an_error_says_what_was_spent_and_what_to_do() -> None:
-    verdict = judged([Limit("thread", 2 * NANO, in_nano(1.5))], in_nano(0.75), 0.8)
+    verdict = judge_limits([Limit("thread", 2 * NANO, in_nano(1.5))], in_nano(0.75), 0.8)
     with pytest.raises(BudgetExceeded) as error:
-        verdict.enforced()
+        verdict.enforce()
     assert (
         error.value.message == "this thread has cost $1.50 of $2.00, and the next call would cost about $0.75"
     )
@@ -59,17 +59,17 @@ def test_an_error_says_what_was_spent_and_what_to_do() -> None:
 
 def test_the_limit_of_a_day_says_so() -> None:
     with pytest.raises(BudgetExceeded, match="today's calls have cost"):
-        judged([Limit("day", NANO, 2 * NANO)], 0, 0.8).enforced()
+        judge_limits([Limit("day", NANO, 2 * NANO)], 0, 0.8).enforce()
 
 
 def test_less_than_nothing_is_refused() -> None:
     with pytest.raises(InvalidInput):
-        judged([DAY], -1, 0.8)
+        judge_limits([DAY], -1, 0.8)
 
 
 @given(st.integers(1, 10**12), st.integers(0, 10**12), st.integers(0, 10**12))
 def test_what_is_not_stopped_stays_within_the_limit(allowed: int, spent: int, expected: int) -> None:
-    verdict = judged([Limit("day", allowed, spent)], expected, 0.8)
+    verdict = judge_limits([Limit("day", allowed, spent)], expected, 0.8)
     assert (verdict.state == "stop") == (spent >= allowed or spent + expected > allowed)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from backscroll.errors import FormatError, NotFound, StoreError, Unreachable
 from backscroll.llm.encoders import model_files
-from backscroll.llm.encoders.model_files import ModelPackage, Wanted
+from backscroll.llm.encoders.model_files import ModelFile, ModelPackage
 
 CONTENT = {"model.safetensors": b"weights" * 1000, "tokenizer.json": b"{}"}
 
@@ -21,7 +21,9 @@ CONTENT = {"model.safetensors": b"weights" * 1000, "tokenizer.json": b"{}"}
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch: pytest.MonkeyPatch) -> ModelPackage:
     """A model of some kilobytes in place of the real one."""
-    wanted = tuple(Wanted(n, f"tiny/{n}", hashlib.sha256(d).hexdigest(), len(d)) for n, d in CONTENT.items())
+    wanted = tuple(
+        ModelFile(n, f"tiny/{n}", hashlib.sha256(d).hexdigest(), len(d)) for n, d in CONTENT.items()
+    )
     package = ModelPackage("tiny", "tiny", {"en": "", "zh": ""}, "tiny-model", "1.0", "MIT", 7, wanted)
     monkeypatch.setattr(model_files, "known_models", lambda: {"tiny": package})
     return package

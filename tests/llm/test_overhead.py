@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
 from backscroll.llm.tokens.media import image_size, is_text, page_count, picture_tokens
-from backscroll.llm.tokens.overhead import frame_tokens, message_tokens, request_tokens, spelled, tools_tokens
+from backscroll.llm.tokens.overhead import (
+    frame_tokens,
+    message_tokens,
+    render_json,
+    request_tokens,
+    tools_tokens,
+)
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
@@ -71,7 +77,7 @@ def test_more_parts_never_take_less(wire: str, parts: list[Part], more: Part) ->
 @pytest.mark.parametrize("wire", WIRES)
 def test_tools_are_counted_above_their_description(wire: str) -> None:
     one = tools_tokens([TOOL], COUNTER, wire)
-    assert one > COUNTER.count(spelled(TOOL))
+    assert one > COUNTER.count(render_json(TOOL))
     assert tools_tokens([TOOL, TOOL], COUNTER, wire) > one
     assert tools_tokens([], COUNTER, wire) == tools_tokens(None, COUNTER, wire) == 0
 
@@ -89,7 +95,7 @@ def test_an_unknown_wire_is_refused() -> None:
 def test_arguments_count_alike_as_text_and_as_value() -> None:
     value = {"path": "docs/潮汐.md", "limit": 20}
     as_value = message_tokens([ToolCall("c", "read", value)], "assistant", COUNTER, "anthropic")
-    as_text = message_tokens([ToolCall("c", "read", spelled(value))], "assistant", COUNTER, "anthropic")
+    as_text = message_tokens([ToolCall("c", "read", render_json(value))], "assistant", COUNTER, "anthropic")
     assert as_value == as_text
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from backscroll.config import load, mcp_table, providers_table
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, NotFound
-from backscroll.llm.profiles_writing import add_provider, presets, remove_provider
+from backscroll.llm.provider_file import add_provider, presets, remove_provider
 from backscroll.llm.providers import providers
 
 ENTRY = {"kind": "openai", "base_url": "http://127.0.0.1:1/v1", "model": "m"}

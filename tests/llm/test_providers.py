@@ -9,7 +9,7 @@ import pytest
 
 from backscroll.config import load, providers_table
 from backscroll.errors import InvalidInput, KeyRefused, NotFound
-from backscroll.llm.providers import KINDS, Provider, chosen, client_for, providers
+from backscroll.llm.providers import KINDS, Provider, choose_provider, client_for, providers
 
 MINE = {"model": "m"}
 
@@ -24,7 +24,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_without_a_file_there_is_none(file: Path) -> None:
     """Everything is rule-based by default."""
     assert providers() == {}
-    assert chosen() is None
+    assert choose_provider() is None
     assert providers_table() == {}
 
 
@@ -41,13 +41,13 @@ def test_tables_stand_beside_settings(file: Path) -> None:
     assert (found["a"].wire, found["a"].writer, found["a"].structured) == ("openai-chat", "x", True)
     assert (found["b"].wire, found["b"].writer, found["b"].structured) == ("anthropic", "z", False)
     assert found["b"].timeout == 5.0
-    first, second = chosen(), chosen("b")
+    first, second = choose_provider(), choose_provider("b")
     assert first is not None
     assert second is not None
     assert (first.name, second.name) == ("a", "b")
-    assert chosen("none") is None
+    assert choose_provider("none") is None
     with pytest.raises(NotFound) as caught:
-        chosen("c")
+        choose_provider("c")
     assert "a, b" in caught.value.hint
 
 

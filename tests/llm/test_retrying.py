@@ -17,7 +17,7 @@ from backscroll.errors import (
     ModelUnknown,
     Unreachable,
 )
-from backscroll.llm.clients.faults import in_stream, refused, retry_after
+from backscroll.llm.clients.faults import build_response_error, in_stream, retry_after
 from backscroll.llm.clients.retries import Patience, with_retries
 
 NOW = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
@@ -101,13 +101,15 @@ def test_how_services_ask_for_a_pause(headers: dict[str, str], seconds: float | 
 )
 def test_any_refusal_becomes_an_error(status: int, body: object) -> None:
     """Whatever a service sends: an error with words, never a crash."""
-    assert refused(status, body, {}, provider="p", model="m").message
+    assert build_response_error(status, body, {}, provider="p", model="m").message
     assert in_stream(body, provider="p", model="m").message
 
 
 def test_keys_in_a_vendors_words_are_blacked_out() -> None:
     """Services repeat parts of a wrong key; we do not."""
-    error = refused(500, {"error": {"message": "bad sk-abc123def456 here"}}, {}, provider="p", model="m")
+    error = build_response_error(
+        500, {"error": {"message": "bad sk-abc123def456 here"}}, {}, provider="p", model="m"
+    )
     assert "abc123" not in str(error)
 
 
@@ -123,5 +125,5 @@ def test_keys_in_a_vendors_words_are_blacked_out() -> None:
 def test_overflows_are_recognised_by_their_words(said: str) -> None:
     """Vendors without a code for it are understood too."""
     assert isinstance(
-        refused(400, {"error": {"message": said}}, {}, provider="p", model="m"), ContextOverflow
+        build_response_error(400, {"error": {"message": said}}, {}, provider="p", model="m"), ContextOverflow
     )

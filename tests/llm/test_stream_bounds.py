@@ -15,14 +15,14 @@ from backscroll.llm.clients import server_sent
 from backscroll.llm.clients.anthropic_events import usage_of
 from backscroll.llm.clients.client import Client, Done, Reply, Request, Usage, broken_calls
 from backscroll.llm.clients.fault_words import output_limit_in
-from backscroll.llm.clients.faults import refused
+from backscroll.llm.clients.faults import build_response_error
 from backscroll.llm.clients.retries import Patience
 from backscroll.llm.clients.server_sent import lines_of
 from backscroll.llm.clients.stream_bounds import REFUSAL
 from backscroll.llm.prices.ledger import Tokens, heard_tokens, tokens_of
 from backscroll.llm.providers import Provider, client_for
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Fault
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault
 from backscroll.vocab.part import ToolCall
 
 KINDS = ("openai", "openai-responses", "anthropic")
@@ -158,7 +158,7 @@ def test_every_beginning_of_arguments_is_known_as_such(
 )  # fmt: skip
 def test_services_say_in_their_own_words_how_long_an_answer_may_be(said: str, most: int | None) -> None:
     assert output_limit_in(said) == most
-    error = refused(400, {"error": {"message": said}}, {}, provider="p", model="m")
+    error = build_response_error(400, {"error": {"message": said}}, {}, provider="p", model="m")
     assert error.facts.get("output_limit") == most
 
 
@@ -213,16 +213,16 @@ def test_the_scripted_service_refuses_longer_answers_than_the_model_gives(kind: 
 def test_no_scripted_answer_is_longer_than_it_was_asked_for(
     kind: str, limit: int, text: str, thinks: bool
 ) -> None:
-    from backscroll.llm.scripted.asked import read_request
-    from backscroll.llm.scripted.cache import Counted, rough_count
-    from backscroll.llm.scripted.scenario import Called
-    from backscroll.llm.scripted.spoken import speak
+    from backscroll.testing.answer import speak
+    from backscroll.testing.cache import CacheTokens, rough_count
+    from backscroll.testing.request import read_request
+    from backscroll.testing.scenario import ScriptedCall
 
     wire = {"openai": "openai-chat", "anthropic": "anthropic"}.get(kind, kind)
     name = "max_output_tokens" if kind == "openai-responses" else "max_tokens"
     asked = read_request(wire, {"model": "m", name: limit, "messages": [{"role": "user", "content": "x"}]})  # type: ignore[arg-type]
-    line = Line(text=text, reasoning="hm" if thinks else "", calls=(Called("t", {"a": text, "b": 2}),))
-    said = speak(line, asked, Counted(1), 1, 1, rough_count)
+    line = Line(text=text, reasoning="hm" if thinks else "", calls=(ScriptedCall("t", {"a": text, "b": 2}),))
+    said = speak(line, asked, CacheTokens(1), 1, 1, rough_count)
     assert said.output <= limit + 1
     assert (said.finish == "length") == (
         said.half is not None or (said.reasoning, said.text, len(said.calls)) != (line.reasoning, text, 1)

@@ -97,7 +97,7 @@ def test_an_unknown_name_of_a_tokenizer_is_refused() -> None:
 def test_any_text_can_be_counted_and_counts_the_same_again(text: str, model: str) -> None:
     counter = tokenizer_for(model)
     first = counter.count(text)
-    assert first == counter.count(text) == counter._counted(text)
+    assert first == counter.count(text) == counter._count_tokens(text)
     assert (first == 0) == (text == "")
 
 

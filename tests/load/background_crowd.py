@@ -15,7 +15,7 @@ from contextlib import closing
 import backscroll
 from backscroll import Wire
 from backscroll.assemble.validity import check
-from backscroll.engine.models.background import Worker
+from backscroll.engine.background.worker import Worker
 from backscroll.vocab.prompt import WIRES
 
 BUDGET = 2500

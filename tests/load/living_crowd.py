@@ -13,8 +13,8 @@ from contextlib import closing
 from typing import Any
 
 import backscroll
+from backscroll.engine.background.worker import Worker
 from backscroll.engine.knowledge.analysis import catch_up
-from backscroll.engine.models.background import Worker
 from tests.properties.living import Tales
 
 OPS = (
@@ -39,7 +39,7 @@ def step(thread: backscroll.Thread, op: str, chance: random.Random, words: Tales
         "override": lambda: graph.set(chance.choice(graph.nodes()).id, "mood", f"mood {words.count}"),
         "lift": lambda: graph.lift(chance.choice(graph.overrides()).id or 0),
         "task": chance.choice(task),
-        "flush": thread.window.flush,
+        "flush": thread.graph.flush,
         "look": lambda: (graph.nodes(), graph.questions()),
         "states": thread.window.states,
         "prompt": lambda: thread.prompt(2500, reserve=0),

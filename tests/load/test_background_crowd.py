@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.engine.models.background import Worker, bring_up_to_date
-from backscroll.engine.prompts.tree.tree import rebuild
-from tests import proof
+from backscroll.engine.background.worker import Worker, bring_up_to_date
+from backscroll.engine.tree.tree import rebuild
+from tests import programs, proof, soak
 from tests.properties.memory import tree_of
 
 ROOT = Path(backscroll.__file__).parents[1]
 PROCESSES = 3
 SECONDS = os.environ.get(
-    "BACKSCROLL_LOAD_SECONDS", "12"
+    "BACKSCROLL_LOAD_SECONDS", str(soak.last(12, 5))
 )  # read when loaded: tests run without the user's settings
 OWN = re.compile(r"qz\d+_\d+zq")
 
@@ -35,7 +35,7 @@ def crowd(address: str) -> tuple[list[str], list[dict[str, Any]]]:
         for number in range(PROCESSES)
     ]
     running = [
-        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        programs.start(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for command in commands
     ]
     said = [process.communicate(timeout=float(SECONDS) + 900) for process in running]

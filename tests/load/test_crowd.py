@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 import backscroll
+from tests import programs, soak
 from tests.load.crowd import LEAST
 
 ROOT = Path(backscroll.__file__).parents[1]
 PROCESSES = 8
 SECONDS = os.environ.get(
-    "BACKSCROLL_LOAD_SECONDS", "20"
+    "BACKSCROLL_LOAD_SECONDS", str(soak.last(20, 6))
 )  # read when loaded: tests run without the user's settings
 
 
@@ -30,7 +31,7 @@ def crowd(address: str) -> list[dict[str, int]]:
         for number in range(PROCESSES)
     ]
     running = [
-        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        programs.start(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for command in commands
     ]
     said = [process.communicate(timeout=float(SECONDS) + 900) for process in running]

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import backscroll
+from backscroll.engine.background.worker import bring_up_to_date
 from backscroll.engine.knowledge.analysis import rebuild
-from backscroll.engine.models.background import bring_up_to_date
-from tests import proof
+from tests import programs, proof
 from tests.properties.living import living, marked, reference
 
 ROOT = Path(backscroll.__file__).parents[1]
@@ -28,7 +28,7 @@ def look(address: str) -> None:
         for number in range(PROCESSES)
     ]
     running = [
-        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        programs.start(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for command in commands
     ]
     said = [process.communicate(timeout=1200) for process in running]

@@ -12,7 +12,7 @@ from tests.stores.at_once import together
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 
-from backscroll.stores.postgres.pool import Pool  # noqa: E402 - only where the extra is there
+from backscroll.stores.postgres.pool import ConnectionPool  # noqa: E402 - only where the extra is there
 
 _SESSIONS = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -26,9 +26,9 @@ class Overtaking:
         self.most = 0
         self._given = 0
         self._asked: dict[int, int] = {}
-        call_next = Pool._call_next
+        call_next = ConnectionPool._call_next
 
-        def counted(pool: Pool) -> None:  # under the lock of the pool
+        def counted(pool: ConnectionPool) -> None:  # under the lock of the pool
             before = list(pool._queue)
             for ticket in before:
                 self._asked.setdefault(id(ticket), self._given)
@@ -39,7 +39,7 @@ class Overtaking:
                     self.most = max(self.most, waited)
                     self._given += 1
 
-        monkeypatch.setattr(Pool, "_call_next", counted)
+        monkeypatch.setattr(ConnectionPool, "_call_next", counted)
 
 
 @pytest.mark.load

@@ -150,7 +150,7 @@ def _said_in(view: View, thread: str, opening: Ref) -> dict[Ref, Entry]:
         if entry.role == "user":
             current = entry.message
         if current == opening and entry.role != "system" and not entry.flags & HIDDEN:
-            spoken = view.reader.spoken([entry.revision])[entry.revision]
+            spoken = view.reader.read_spoken([entry.revision])[entry.revision]
             if spoken.body is not None:
                 out[entry.message] = entry
     return out
@@ -169,7 +169,7 @@ def marked(thread: backscroll.Thread) -> dict[Ref, tuple[Any, ...]]:
 def graph_dump(thread: backscroll.Thread) -> dict[str, Any]:
     """Everything that the graph of a thread tells."""
     catch_up(thread.engine, thread.id)
-    graph = thread.graph.view
+    graph = thread.graph.current()
     nodes = graph.nodes()
     return {
         "nodes": [asdict(node) for node in nodes],

@@ -20,7 +20,7 @@ _NAMING = {Change.MERGE, Change.SPLIT, Change.DELETE, Change.RENAME}
 def standing(thread: backscroll.Thread) -> None:
     """Every change in force that nothing later can have touched is what the graph says."""
     overrides = thread.graph.overrides()
-    graph = thread.graph.view
+    graph = thread.graph.current()
     one = _joined(overrides)
     for at, override in enumerate(overrides):
         later = [o for o in overrides[at + 1 :] if _keys(o, one) & _keys(override, one)]

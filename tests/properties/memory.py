@@ -17,13 +17,13 @@ from typing import Any
 
 import backscroll
 from backscroll.config import Settings
+from backscroll.engine.background.worker import bring_up_to_date
+from backscroll.engine.budget.counts import counts_for, flush_counts
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.core.lineage import View
-from backscroll.engine.core.means import Means
 from backscroll.engine.engine import Engine
-from backscroll.engine.models.background import bring_up_to_date
-from backscroll.engine.prompts.counts import counts_for, flush_counts
-from backscroll.engine.prompts.tree.texts import Texts
 from backscroll.engine.search.recall_pool import encoder_for
+from backscroll.engine.tree.texts import Texts
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.stores.sqlite.store import SqliteStore
 
@@ -78,7 +78,7 @@ def marks_in(value: Any) -> set[str]:
 def opened(place: Path, clock: Clock, seed: int = 0, **more: Any) -> Engine:
     """An engine of one's own on a file: nothing in its memory yet."""
     given = replace(Settings(background=False, compress_above=1 << 40), **more)
-    return Engine(SqliteStore(place), given, Means(clock, random.Random(seed).randbytes))
+    return Engine(SqliteStore(place), given, ClockAndIds(clock, random.Random(seed).randbytes))
 
 
 def allowed(thread: backscroll.Thread) -> set[str]:
@@ -128,7 +128,7 @@ def derived(engine: Engine, thread: backscroll.Thread, questions: list[str]) -> 
         "vectors": vectors_of(engine, thread),
         "sizes": sizes_of(engine, thread),
         "operations": thread.operations(),
-        "summary": thread.context_summary(),
+        "summary": thread.summary(),
         "recall": [thread.recall(q, 400).items for q in questions],
     }
 

@@ -20,12 +20,12 @@ from backscroll import Wire
 from backscroll.assemble.validity import check
 from backscroll.assemble.view.units import units_of
 from backscroll.config import Settings
-from backscroll.engine.core.means import Means
+from backscroll.engine.background.worker import bring_up_to_date
+from backscroll.engine.core.clock import ClockAndIds
+from backscroll.engine.crops.crops import crops
 from backscroll.engine.engine import Engine
 from backscroll.engine.folder.rewind import rewind_words
-from backscroll.engine.models.background import bring_up_to_date
 from backscroll.engine.prompts.builder import Prompt
-from backscroll.engine.prompts.compaction.crops import crops
 from backscroll.engine.thread import Thread
 from backscroll.errors import BackscrollError, BudgetTooSmall
 from backscroll.stores.sqlite.store import SqliteStore
@@ -73,7 +73,7 @@ class World:
 
     def opened(self, place: Path) -> Engine:
         """Another engine on a file, with the same clock."""
-        return Engine(SqliteStore(place), self.settings, Means(self._now, self.rolls.randbytes))
+        return Engine(SqliteStore(place), self.settings, ClockAndIds(self._now, self.rolls.randbytes))
 
     def _now(self) -> str:
         return self.moment.isoformat()

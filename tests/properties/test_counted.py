@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.assemble.wires import Rendered, anthropic, openai_chat, openai_responses, render
-from backscroll.assemble.wires.shape import Speller
-from backscroll.engine.prompts.builder import counted
+from backscroll.assemble.wires import RenderedPrompt, anthropic, openai_chat, openai_responses, render
+from backscroll.assemble.wires.shape import WireContext
+from backscroll.engine.prompts.builder import count_tokens
 from backscroll.formats.sources.media import no_blobs, to_data_url
 from backscroll.llm.tokens.overhead import message_tokens
 from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for
@@ -22,9 +22,9 @@ from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall
 from backscroll.vocab.prompt import Block, Section
 
 SPELLERS = {
-    "openai-chat": openai_chat.spelled,
-    "openai-responses": openai_responses.spelled,
-    "anthropic": anthropic.spelled,
+    "openai-chat": openai_chat.render_block,
+    "openai-responses": openai_responses.render_block,
+    "anthropic": anthropic.render_block,
 }
 WIRES = tuple(SPELLERS)
 THREAD = "0" * 32
@@ -146,9 +146,9 @@ def assert_bounded(said: Sequence[tuple[Role, tuple[Part, ...]]], wire: str, too
     offered = (
         None if tools is None else [{"name": "Read", "input_schema": {"type": "object"}}] if tools else []
     )
-    rendered: Rendered = render(blocks, wire, tools=offered)
+    rendered: RenderedPrompt = render(blocks, wire, tools=offered)
     real = sent(rendered.messages, counter) + sent(rendered.system, counter)
-    bound = counted(blocks, rendered)
+    bound = count_tokens(blocks, rendered)
     assert real <= bound, f"{wire}: {real} tokens are sent, {bound} are counted: {rendered.messages}"
 
 
@@ -172,7 +172,7 @@ def test_no_message_is_spelled_in_more_than_it_is_counted(
     """One message by itself, before anything is mended: nothing is put on top of its own count."""
     counter = tokenizer_for("")
     [block] = blocks_of([said], wire, counter)
-    real = sent(SPELLERS[wire](block, Speller(no_blobs, None, proven, tools)), counter)
+    real = sent(SPELLERS[wire](block, WireContext(no_blobs, None, proven, tools)), counter)
     assert real <= block.tokens, f"{wire}: {real} tokens are sent, {block.tokens} are counted"
 
 

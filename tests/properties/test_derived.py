@@ -28,9 +28,9 @@ from hypothesis.stateful import (
 import backscroll
 from backscroll import Role, Wire
 from backscroll.assemble.validity import check
-from backscroll.engine.models.background import Worker, bring_up_to_date
-from backscroll.engine.prompts.compaction.crops import crops
-from backscroll.engine.prompts.compaction.lessons import reset
+from backscroll.engine.background.worker import Worker, bring_up_to_date
+from backscroll.engine.crops.crops import crops
+from backscroll.engine.inputs.lessons import reset
 from backscroll.errors import BackscrollError, BudgetTooSmall
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
@@ -261,8 +261,8 @@ class Memory(RuleBasedStateMachine):
     @rule(which=places, limit=st.integers(1, 40))
     def work_a_little(self, which: int, limit: int) -> None:
         """Background work that is stopped after a few events."""
-        from backscroll.engine.prompts.tree.tree import catch_up
         from backscroll.engine.search.embedding import embed_pending
+        from backscroll.engine.tree.tree import catch_up
 
         thread = self.thread(which)
         catch_up(self.engine, thread.id, limit)
@@ -317,7 +317,7 @@ class Memory(RuleBasedStateMachine):
             assert check(made.messages, wire, system=made.system) == []
             assert made.receipt.total <= made.receipt.budget
             self.told(thread, spelled(made))
-        self.told(thread, thread.context_summary(), str(thread.operations()))
+        self.told(thread, thread.summary(), str(thread.operations()))
         for question in QUESTIONS:
             self.told(thread, thread.recall(question, 600).text)
         for mark in crops(thread):

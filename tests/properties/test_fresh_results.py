@@ -11,7 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll.assemble.compaction.fade import water_level
+from backscroll.assemble.compaction.retention import water_level
 from backscroll.assemble.validity import check
 from backscroll.assemble.view.excerpt import MOST, size_of
 from backscroll.engine.prompts.builder import Prompt

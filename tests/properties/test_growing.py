@@ -13,7 +13,7 @@ import pytest
 import backscroll
 from backscroll.assemble.validity import check
 from backscroll.config import Settings
-from backscroll.engine.core.means import Means
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.engine import Engine
 from backscroll.stores.sqlite.store import SqliteStore
 from backscroll.vocab.event import Kind
@@ -171,7 +171,7 @@ def test_two_who_compact_at_once(tmp_path: Path) -> None:
             return clock()
 
         meddled: list[int] = []
-        own = Engine(SqliteStore(place), Settings(background=False), Means(meddling))
+        own = Engine(SqliteStore(place), Settings(background=False), ClockAndIds(meddling))
         with own:
             # The clock is asked for in the middle of making a prompt: after reading, before writing.
             own.thread(thread.id).prompt(3000, reserve=0)

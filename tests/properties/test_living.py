@@ -28,8 +28,8 @@ from hypothesis.stateful import (
 
 import backscroll
 from backscroll import Role
+from backscroll.engine.background.worker import bring_up_to_date
 from backscroll.engine.knowledge.analysis import catch_up, rebuild
-from backscroll.engine.models.background import bring_up_to_date
 from backscroll.errors import BackscrollError
 from backscroll.graph.reading.view import Rank
 from backscroll.record.chain import from_bytes
@@ -264,7 +264,7 @@ class Living(RuleBasedStateMachine):
 
     @rule(which=places)
     def flush(self, which: int) -> None:
-        self.thread(which).window.flush()
+        self.thread(which).graph.flush()
 
     @rule(which=places)
     def look(self, which: int) -> None:

@@ -17,11 +17,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from backscroll.engine.background.worker import Worker, bring_up_to_date
 from backscroll.engine.engine import Engine
-from backscroll.engine.models.background import Worker, bring_up_to_date
-from backscroll.engine.models.turns import read_pending
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.asked import Asked
+from backscroll.engine.knowledge.model_turns import read_pending
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.request import ScriptedRequest
 from tests.only_provider import configure_only_provider
 from tests.properties.living import living
 from tests.properties.memory import opened, without_derived
@@ -32,7 +32,7 @@ _MESSAGE = re.compile(r"^\[(\d+)\] [^\n]*:\n(.*?)(?=\n\n\[|\n</)", re.MULTILINE 
 SAYING = "modelled"
 
 
-def read_by_model(asked: Asked) -> Line:
+def read_by_model(asked: ScriptedRequest) -> Line:
     """What the model answers: a statement about every mark; other requests get a word."""
     if '"assertions"' not in asked.system:
         return Line(text="Read.")

@@ -20,11 +20,11 @@ from hypothesis.stateful import precondition, rule
 
 import backscroll
 from backscroll.config import Settings
-from backscroll.engine.core.means import Means
+from backscroll.engine.background.worker import Worker, bring_up_to_date
+from backscroll.engine.core.clock import ClockAndIds
+from backscroll.engine.crops.crops import crops
 from backscroll.engine.engine import Engine
 from backscroll.engine.knowledge.analysis import rebuild
-from backscroll.engine.models.background import Worker, bring_up_to_date
-from backscroll.engine.prompts.compaction.crops import crops
 from backscroll.stores.postgres.store import PostgresStore
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 from tests import proof
@@ -141,7 +141,7 @@ class Busier(Living):
             one, other = known[at % len(known)], known[(at + 1) % len(known)]
             acts: dict[str, Callable[[], Any]] = {
                 "link": lambda: tasks.link(one, other, "follows"),
-                "title": lambda: tasks.title(f"title {at}", one),
+                "title": lambda: tasks.rename(f"title {at}", one),
                 "plan": lambda: tasks.plan(one),
                 "questions": lambda: tasks.questions(one),
             }
@@ -197,7 +197,9 @@ class OnAServer(Busier):
 
     def opened(self, seed: int) -> backscroll.Engine:
         given = replace(Settings(background=False, compress_above=1 << 40), **self.how)
-        return Engine(PostgresStore(self.address), given, Means(self.clock, random.Random(seed).randbytes))
+        return Engine(
+            PostgresStore(self.address), given, ClockAndIds(self.clock, random.Random(seed).randbytes)
+        )
 
     def equals_a_rebuild(self, held: dict[str, Any]) -> None:
         with self.opened(5) as fresh:

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
-from backscroll.recall.choose import spread
 from backscroll.recall.clues import measure
 from backscroll.recall.index.candidate import Candidate, addressed_in, is_idle, prepare
-from backscroll.recall.index.index import Index
-from backscroll.recall.question.understanding import needs_past, understand
+from backscroll.recall.index.index import RecallIndex
+from backscroll.recall.question.analysis import needs_past, understand
+from backscroll.recall.selection import spread
 
 TODAY = date(2026, 11, 16)
 ENGLISH = (
@@ -166,7 +166,7 @@ def test_a_word_that_the_dictionary_lacks_is_not_like_all_others() -> None:
 
 def test_a_name_by_which_the_other_one_calls_them() -> None:
     """ "Thanks, Mel!" twice, and a question about Mel means what Melanie said."""
-    index = Index()
+    index = RecallIndex()
     talk = [
         ("Caroline", "Hey Mel, how was the race?"),
         ("Melanie", "I ran it in two hours."),

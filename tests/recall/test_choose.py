@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from backscroll.recall.choose import in_order, same
+from backscroll.recall.selection import in_order, same
 
 
 def test_of_two_equally_likely_texts_the_shorter_is_first() -> None:

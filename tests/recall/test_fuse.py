@@ -13,8 +13,8 @@ from backscroll.llm.encoders.encoder import encoder_of
 from backscroll.recall.clues import measure, measure_best
 from backscroll.recall.fuse import MOST_LEAVES, fusion, laid_out
 from backscroll.recall.index.candidate import Candidate, prepare
-from backscroll.recall.index.index import Index
-from backscroll.recall.question.understanding import understand
+from backscroll.recall.index.index import RecallIndex
+from backscroll.recall.question.analysis import understand
 
 CLUES = ("a", "b", "c")
 VALUES = st.floats(-4, 4, width=32)
@@ -95,7 +95,7 @@ def test_the_sum_stands_beside_the_trees(
 
 def test_of_very_many_texts_the_plausible_are_weighed() -> None:
     """Those that some order puts among its best, with the clues that they have among all."""
-    index = Index()
+    index = RecallIndex()
     index.extend([prepare(Candidate(n, f"roses and tulips number {n}")) for n in range(2_000)])
     index.extend([prepare(Candidate("answer", "the staging port is 8443"))])
     asked = understand("which port does staging use?")
@@ -112,7 +112,7 @@ def test_of_very_many_texts_the_plausible_are_weighed() -> None:
 def test_of_a_few_texts_the_one_with_the_words_is_the_best(vectors: bool) -> None:
     """Habits of long conversations (what is asked for was said by the user) do not outweigh them."""
     encoder = encoder_of("wordllama" if vectors else "none")
-    index = Index(None if encoder is None else encoder.encode)
+    index = RecallIndex(None if encoder is None else encoder.encode)
     talk = [
         "The tide table is wrong around midnight: it lists the high water of 00:00 twice, once for today and once for tomorrow.",
         "Looking at tides.py. The day is cut at midnight UTC minus a fixed hour. I'll cut the day in the harbour's own zone.",
@@ -127,7 +127,7 @@ def test_of_a_few_texts_the_one_with_the_words_is_the_best(vectors: bool) -> Non
 @pytest.mark.parametrize("vectors", [True, False])
 def test_the_weighing_in_use_asks_only_for_clues_that_are_measured(vectors: bool) -> None:
     """Data file and code belong together."""
-    index = Index()
+    index = RecallIndex()
     index.extend([prepare(Candidate(1, "the port is 8443")), prepare(Candidate(2, "roses are red"))])
     clues = measure(index, understand("which port?"))
     made = fusion(vectors=vectors)

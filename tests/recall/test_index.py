@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 from backscroll.recall.clues import measure
 from backscroll.recall.fuse import fusion
 from backscroll.recall.index.candidate import Candidate, pieces_of, prepare, price_of
-from backscroll.recall.index.index import Index
+from backscroll.recall.index.index import RecallIndex
 from backscroll.recall.index.lexical import Postings, match, match_softly
-from backscroll.recall.index.space import settled
+from backscroll.recall.index.space import round_sample_size
 from backscroll.recall.index.vectors import (
     beside,
     products,
     ranks,
     share,
-    smoothed,
+    smooth_rows,
     standard,
     themes_of,
 )
-from backscroll.recall.question.understanding import understand
+from backscroll.recall.question.analysis import understand
 from backscroll.recall.reasons import reason_of
 from backscroll.recall.text.terms import terms_of
 
@@ -49,9 +49,9 @@ TEXTS = (
 )
 
 
-def built(texts: Sequence[Candidate] = TEXTS, *, vectors: bool = True) -> Index:
+def built(texts: Sequence[Candidate] = TEXTS, *, vectors: bool = True) -> RecallIndex:
     """An index that took everything at once."""
-    index = Index(encode if vectors else None)
+    index = RecallIndex(encode if vectors else None)
     index.extend([prepare(text) for text in texts])
     return index
 
@@ -113,7 +113,7 @@ def test_neighbours_stay_in_their_session() -> None:
 def test_smoothing_keeps_the_mean_of_equal_values() -> None:
     """Nothing is made higher or lower by what is the same as itself, also across sessions."""
     rows = np.asarray([[3.0, 3.0, 3.0, 7.0, 7.0]])
-    assert np.allclose(smoothed(rows, np.asarray([0, 0, 0, 3, 3]), np.asarray([3, 3, 3, 5, 5]), 5), rows)
+    assert np.allclose(smooth_rows(rows, np.asarray([0, 0, 0, 3, 3]), np.asarray([3, 3, 3, 5, 5]), 5), rows)
 
 
 def test_shares_ranks_and_deviations() -> None:
@@ -136,7 +136,7 @@ def test_products_in_blocks_are_products() -> None:
 def test_kin_is_remembered_while_a_vocabulary_grows() -> None:
     """As if all words had been there from the beginning."""
     texts = [Candidate(n, f"{word} harbour") for n, word in enumerate(("port", "ports", "tide", "portal"))]
-    grown = Index(encode)
+    grown = RecallIndex(encode)
     for text in texts:
         grown.extend([prepare(text)])
         assert grown.space is not None
@@ -149,7 +149,15 @@ def test_kin_is_remembered_while_a_vocabulary_grows() -> None:
 
 def test_what_all_texts_have_in_common_is_read_off_the_first() -> None:
     """So that one more text changes nothing for the others."""
-    assert [settled(n) for n in (0, 1, 511, 512, 1_023, 1_024, 5_000)] == [0, 1, 511, 512, 512, 1_024, 4_096]
+    assert [round_sample_size(n) for n in (0, 1, 511, 512, 1_023, 1_024, 5_000)] == [
+        0,
+        1,
+        511,
+        512,
+        512,
+        1_024,
+        4_096,
+    ]
 
 
 # -- the index ---------------------------------------------------------------------------------------------------
@@ -166,7 +174,7 @@ def test_an_index_that_grew_equals_one_built_at_once(
     texts: list[Candidate], cut: int, question: str, vectors: bool
 ) -> None:
     """Bit for bit, in every clue."""
-    grown = Index(encode if vectors else None)
+    grown = RecallIndex(encode if vectors else None)
     grown.extend([prepare(text) for text in texts[:cut]])
     if cut and texts[:cut]:
         measure(grown, understand(question))

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.formats.lorebooks.rule import WakeRule, decorated, rule_from_json, rule_of
-from backscroll.recall.lore.matching import ScannedText, matches, why_unusable
+from backscroll.formats.lorebooks.rule import WakeRule, apply_decorators, rule_from_json, rule_of
+from backscroll.recall.lore.activation import LoreActivation, LoreLine, LoreMessage, roll, wake
+from backscroll.recall.lore.keys import ScannedText, matches, why_unusable
 from backscroll.recall.lore.patterns import key_pattern
-from backscroll.recall.lore.waking import LoreLine, LoreMessage, Waking, roll, wake
 from backscroll.vocab.ids import Ref
 
 THREAD = "ab" * 16
@@ -244,7 +244,7 @@ def test_chance_follows_from_the_message() -> None:
     """The same message decides the same; over many messages, about as often as the entry says."""
     entry = line("x", "x", probability=30)
 
-    def lucky(mark: str) -> Waking:
+    def lucky(mark: str) -> LoreActivation:
         return wake([entry], [LoreMessage(Ref(THREAD, 1), mark, ScannedText.of("x"))], depth=2, count=1)
 
     marks = [f"{n}:abc" for n in range(2000)]
@@ -309,16 +309,16 @@ def test_the_fields_of_a_card_and_its_book() -> None:
 
 def test_decorators() -> None:
     """Lines at the top of an entry of version 3."""
-    rule = decorated(
+    rule = apply_decorators(
         WakeRule(("a",)),
         "@@scan_depth 9\n@@activate_only_after 4\n@@additional_keys b, c\n@@unknown x\nText.",
     )
     assert (rule.scan_depth, rule.delay, rule.secondary, rule.logic) == (9, 4, ("b", "c"), "and_any")
-    assert decorated(WakeRule(), "@@activate\nText").constant
-    assert decorated(WakeRule(), "@@dont_activate\nText").never
-    assert decorated(WakeRule(), "@@exclude_keys x\n").logic == "not_any"
-    assert decorated(WakeRule(), "@@depth 2\n").position == "depth"
-    assert decorated(WakeRule(), "Text with @@activate in it") == WakeRule()
+    assert apply_decorators(WakeRule(), "@@activate\nText").constant
+    assert apply_decorators(WakeRule(), "@@dont_activate\nText").never
+    assert apply_decorators(WakeRule(), "@@exclude_keys x\n").logic == "not_any"
+    assert apply_decorators(WakeRule(), "@@depth 2\n").position == "depth"
+    assert apply_decorators(WakeRule(), "Text with @@activate in it") == WakeRule()
 
 
 ANY = (

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.recall.index.candidate import Candidate, prepare
-from backscroll.recall.index.index import Index
-from backscroll.recall.question.understanding import understand
+from backscroll.recall.index.index import RecallIndex
+from backscroll.recall.question.analysis import understand
 from backscroll.recall.text.passages import (
     counterpart_terms,
     find_passages,
@@ -24,8 +24,8 @@ NOISE = [f"line {n} of a long listing about nothing in particular" for n in rang
 ZH_NOISE = [f"第 {n} 条：按一般规定办理，无需说明" for n in range(30)]
 
 
-def built(texts: list[str]) -> Index:
-    index = Index()
+def built(texts: list[str]) -> RecallIndex:
+    index = RecallIndex()
     index.extend([prepare(Candidate(n, text, assistant=True)) for n, text in enumerate(texts)])
     return index
 

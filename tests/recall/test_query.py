@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.recall.question.query import MOST_TERMS, Phrase, parse_query
-from backscroll.recall.text.words import FTS5_TOKENIZER, index_words, normalized, runs_of
+from backscroll.recall.question.query import MOST_TERMS, QueryPhrase, parse_query
+from backscroll.recall.text.words import FTS5_TOKENIZER, index_words, normalize_text, runs_of
 
 
 class Table:
@@ -142,20 +142,20 @@ def test_the_shape_of_an_expression() -> None:
 
 def test_unspaced_script_at_the_end_of_a_phrase_drops_the_last_character_alone() -> None:
     """Inside a phrase the single character is kept, since the index has it; at the end the run may go on."""
-    assert parse_query("小猫咪").terms[0].phrases == (Phrase(("小猫", "猫咪")),)
-    assert parse_query("猫").terms[0].phrases == (Phrase(("猫",), prefix=True),)
-    assert parse_query('"小猫 cat"').terms[0].phrases == (Phrase(("小猫", "猫", "cat")),)
+    assert parse_query("小猫咪").terms[0].phrases == (QueryPhrase(("小猫", "猫咪")),)
+    assert parse_query("猫").terms[0].phrases == (QueryPhrase(("猫",), prefix=True),)
+    assert parse_query('"小猫 cat"').terms[0].phrases == (QueryPhrase(("小猫", "猫", "cat")),)
 
 
 def test_relaxed_is_any_of_the_terms(table: Table) -> None:
     """A relaxed query finds a text with one of the terms, and still honours exclusions."""
     strict = parse_query("dogs 今天天气 -snow")
-    relaxed = strict.relaxed()
+    relaxed = strict.relax()
     assert not table.finds("a dog", strict.to_fts5())
     assert table.finds("a dog", relaxed.to_fts5())
     assert table.finds("天气很好", relaxed.to_fts5())
     assert not table.finds("a dog in the snow", relaxed.to_fts5())
-    assert relaxed.relaxed().to_fts5() == relaxed.to_fts5()
+    assert relaxed.relax().to_fts5() == relaxed.to_fts5()
 
 
 def test_a_pasted_page_is_a_query(table: Table) -> None:
@@ -164,7 +164,7 @@ def test_a_pasted_page_is_a_query(table: Table) -> None:
     query = parse_query(page)
     assert len(query.terms) == MOST_TERMS
     assert table.finds(page, query.to_fts5())
-    assert table.finds("word7", query.relaxed().to_fts5())
+    assert table.finds("word7", query.relax().to_fts5())
     long_or = parse_query(" OR ".join(page.split()))
     assert table.finds("word7", long_or.to_fts5())
     assert table.finds("x", parse_query("x " + " ".join(f"-a{n}" for n in range(5000))).to_fts5())
@@ -180,7 +180,7 @@ def test_no_input_is_a_syntax_error(text: str) -> None:
         query = parse_query(text)
     except InvalidInput:
         return
-    for each in (query, query.relaxed()):
+    for each in (query, query.relax()):
         table.finds("some text 小猫", each.to_fts5())
         assert not re.search(r"['\\]", re.sub(r"'[^'\\ ]+'", "", each.to_tsquery()))
     table.db.close()
@@ -209,7 +209,7 @@ def test_any_two_characters_in_a_row_are_found(
 @example("getUserName XMLHttpRequest İstanbul ﬁne Straße ǅ ½", None)
 def test_any_word_is_found(text: str, data: st.DataObject | None) -> None:
     """Each word of a text, as it stands there, finds the text; so does its beginning."""
-    words = runs_of(normalized(text))
+    words = runs_of(normalize_text(text))
     table = Table()
     for word in words if data is None else [data.draw(st.sampled_from(words))] if words else []:
         assert found(table, text, f'"{word}"')

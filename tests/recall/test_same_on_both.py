@@ -55,7 +55,7 @@ def test_both_agree(server: Any, text: str, query: str) -> None:
     except InvalidInput:
         return
     table = Table()
-    for each in (strict, strict.relaxed()):
+    for each in (strict, strict.relax()):
         assert finds(server, text, each) == table.finds(text, each.to_fts5())
     table.db.close()
 

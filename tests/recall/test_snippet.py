@@ -42,7 +42,7 @@ def test_marks(text: str, query: str, expected: str) -> None:
 
 def test_a_relaxed_query_marks_overlapping_pairs_as_one() -> None:
     """The pairs that a relaxed query falls into are marked together."""
-    assert snippet("小猫咪睡觉", parse_query("大小猫咪").relaxed()) == "[小猫咪]睡觉"
+    assert snippet("小猫咪睡觉", parse_query("大小猫咪").relax()) == "[小猫咪]睡觉"
 
 
 def test_other_marks() -> None:

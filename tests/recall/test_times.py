@@ -145,5 +145,8 @@ def test_no_text_is_refused(text: str, now: date | None) -> None:
     st.dates(),
 )
 def test_pieces_of_times_make_no_error(text: str, now: date) -> None:
-    """Also at the ends of the calendar."""
-    find_times(text, now)
+    """Also at the ends of the calendar: a span has its first day first, and its words are in the text."""
+    for span in find_times(text, now):
+        assert span.first <= span.last
+        assert span.words
+        assert span.words in text

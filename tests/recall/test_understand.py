@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.recall.question.understanding import needs_past, understand
+from backscroll.recall.question.analysis import needs_past, understand
 
 NOW = date(2026, 11, 15)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from backscroll.record.reconcile import operations as op
+from backscroll.reconcile import operations as op
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Role
@@ -82,16 +82,16 @@ class Memory:
         revisions = [(self._ref(), content) for content in contents]
         return Slot(self._ref(), message.role, live, revisions, message.at, ids, message.hidden)
 
-    def ours(self) -> list[op.Ours]:
-        """What a planner is told."""
+    def ours(self) -> list[op.OurEntry]:
+        """The instructions of a planner."""
         return [
-            op.Ours(
+            op.OurEntry(
                 slot.id,
                 slot.role,
                 Content(()) if slot.forgotten else slot.content,
                 slot.at,
                 slot.source_ids,
-                tuple(op.Known(r, c) for k, (r, c) in enumerate(slot.revisions) if k != slot.live),
+                tuple(op.KnownRevision(r, c) for k, (r, c) in enumerate(slot.revisions) if k != slot.live),
                 slot.hidden,
                 slot.deleted,
                 slot.forgotten,
@@ -101,7 +101,7 @@ class Memory:
         ]
 
     def live(self) -> list[Slot]:
-        """What stands in the history, hidden messages included."""
+        """What is in the history, hidden messages included."""
         return [slot for slot in self.slots if not slot.deleted and not slot.forgotten]
 
     def texts(self) -> list[str]:
@@ -116,13 +116,13 @@ class Memory:
         """The message by this id."""
         return next(slot for slot in self.slots if slot.id == name)
 
-    def apply(self, plan: op.Plan) -> None:
+    def apply(self, plan: op.SyncPlan) -> None:
         """Carry out a plan, in order."""
-        names: dict[op.New, Ref] = {}
+        names: dict[op.NewRef, Ref] = {}
         for operation in plan.operations:
             self._apply(operation, names)
 
-    def _apply(self, operation: op.Operation, names: dict[op.New, Ref]) -> None:
+    def _apply(self, operation: op.Operation, names: dict[op.NewRef, Ref]) -> None:
         match operation:
             case op.Append(new, message):
                 self.slots.append(self._slot(message))
@@ -173,10 +173,10 @@ class Memory:
         assert not slot.forgotten
         return slot
 
-    def _after(self, place: op.Place, names: dict[op.New, Ref]) -> int:
+    def _after(self, place: op.Place, names: dict[op.NewRef, Ref]) -> int:
         if place is None:
             return 0
-        name = names[place] if isinstance(place, op.New) else place
+        name = names[place] if isinstance(place, op.NewRef) else place
         slot = self.slot(name)
         assert not slot.deleted
         return self.slots.index(slot) + 1
@@ -184,7 +184,7 @@ class Memory:
 
 @dataclass(slots=True)
 class Line:
-    """One message of the client. It has no id: where it stands is what it is."""
+    """One message of the client. It has no id: its place identifies it."""
 
     role: Role
     name: str

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.record.reconcile import alignment as align
-from backscroll.record.reconcile.alignment import Pair, common, common_length, heaviest_rising, longest_rising
+from backscroll.reconcile import alignment as align
+from backscroll.reconcile.alignment import Pair, common, common_length, heaviest_rising, longest_rising
 
 FEW = st.lists(st.integers(0, 3), max_size=14)
 SOME = st.lists(st.integers(0, 30), max_size=14)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.record.reconcile.normal import (
+from backscroll.reconcile.normal import (
     call_ids,
     exact,
     loose,
@@ -155,9 +155,9 @@ def test_substance_counts_chinese_signs_double() -> None:
 )
 def test_a_known_name_before_the_words_is_recognised(text: str, parted: tuple[str | None, str]) -> None:
     """Only names that are known, only at the beginning, and the longest that fits."""
-    assert names_of(["Ellie", "Ellie Fox", "艾莉", ""]).parted(text) == parted
+    assert names_of(["Ellie", "Ellie Fox", "艾莉", ""]).split_name(text) == parted
 
 
 def test_without_names_nothing_is_parted() -> None:
     """No names, no signatures."""
-    assert names_of([]).parted("Ellie: hello") == (None, "Ellie: hello")
+    assert names_of([]).split_name("Ellie: hello") == (None, "Ellie: hello")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.record.reconcile.likeness import ALIKE, alike, kindred, likeness
+from backscroll.reconcile.likeness import ALIKE, alike, likeness, pair_versions
 
 LONG = " ".join(f"word{k % 97} and{k % 89}" for k in range(400))
 ZH = "".join(chr(0x4E00 + (k * 37) % 1500) for k in range(600))
@@ -68,15 +68,15 @@ def test_kindred_keeps_order_and_kind() -> None:
     ours = ["the quick brown fox jumps", "over the lazy sleeping dog", "and away it goes again"]
     theirs = ["over the lazy sleeping dog!", "the quick brown fox jumps!", "and away it goes again!"]
     kinds = ["u", "u", "a"]
-    pairs = kindred(ours, theirs, kinds, ["u", "u", "u"])
+    pairs = pair_versions(ours, theirs, kinds, ["u", "u", "u"])
     assert pairs in ([(0, 1)], [(1, 0)])
-    assert kindred(ours, ours, kinds, kinds) == [(0, 0), (1, 1), (2, 2)]
+    assert pair_versions(ours, ours, kinds, kinds) == [(0, 0), (1, 1), (2, 2)]
 
 
 def test_kindred_prefers_the_likest() -> None:
     """Of several similar texts the most similar one is the version."""
     ours = ["You roll the dice: fourteen, a hit.", "You roll the dice: fifteen, a hit."]
-    assert kindred(ours, ["You roll the dice: fifteen, a hit!"], ["a", "a"], ["a"]) == [(1, 0)]
+    assert pair_versions(ours, ["You roll the dice: fifteen, a hit!"], ["a", "a"], ["a"]) == [(1, 0)]
 
 
 def test_kindred_among_thousands() -> None:
@@ -84,9 +84,9 @@ def test_kindred_among_thousands() -> None:
     ours = [" ".join(f"w{(k * 31 + n * n) % 5003}" for n in range(30)) for k in range(2000)]
     theirs = [text.replace("w1", "v1", 1) + " indeed" for k, text in enumerate(ours) if not 500 <= k < 650]
     expected = [(k if k < 500 else k + 150, k) for k in range(len(theirs))]
-    assert kindred(ours, theirs, ["u"] * len(ours), ["u"] * len(theirs)) == expected
+    assert pair_versions(ours, theirs, ["u"] * len(ours), ["u"] * len(theirs)) == expected
 
 
 def test_empty_texts_are_nobodys_version() -> None:
     """Nothing is not similar to nothing."""
-    assert kindred(["", "a"], ["", ""], ["u", "u"], ["u", "u"]) == []
+    assert pair_versions(["", "a"], ["", ""], ["u", "u"], ["u", "u"]) == []

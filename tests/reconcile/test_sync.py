@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from backscroll.record.reconcile import operations as op
-from backscroll.record.reconcile.operations import Ambiguous, Ours, Plan, SkipForgotten, Trimmed
-from backscroll.record.reconcile.plan import plan
+from backscroll.reconcile import operations as op
+from backscroll.reconcile.operations import Ambiguity, ForgottenNote, OurEntry, SyncPlan, TrimNote
+from backscroll.reconcile.plan import plan
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult
-from tests.record.sync_client import Memory, chat_of, msg, said
+from tests.reconcile.sync_client import Memory, chat_of, msg, said
 
 TALK: tuple[str, ...] = (
     "a Welcome to the forest, traveller.",
@@ -26,17 +26,17 @@ TALK: tuple[str, ...] = (
 )
 
 
-def kinds(found: Plan) -> list[str]:
+def kinds(found: SyncPlan) -> list[str]:
     """The operations of a plan by name, in order."""
     return [type(operation).__name__ for operation in found.operations]
 
 
-def what(found: Plan) -> list[str]:
+def what(found: SyncPlan) -> list[str]:
     """What a plan calls ambiguous."""
-    return [note.what for note in found.notes if isinstance(note, Ambiguous)]
+    return [note.what for note in found.notes if isinstance(note, Ambiguity)]
 
 
-def synced(memory: Memory, theirs: list[ForeignMessage], *, complete: bool = False) -> Plan:
+def synced(memory: Memory, theirs: list[ForeignMessage], *, complete: bool = False) -> SyncPlan:
     """Plan, carry out, and make sure that there is nothing left to do."""
     found = plan(memory.ours(), theirs, complete=complete)
     memory.apply(found)
@@ -54,7 +54,7 @@ def test_a_first_sync_appends_everything() -> None:
 
 
 def test_the_same_list_changes_nothing() -> None:
-    """Syncing what we have is no operation and no note."""
+    """Syncing what we have gives no operation and no note."""
     found = plan(Memory.holding(chat_of(*TALK)).ours(), chat_of(*TALK))
     assert (found.operations, found.notes) == ((), ())
     assert [theirs for _, theirs in found.matched] == list(range(len(TALK)))
@@ -100,7 +100,7 @@ def test_a_trimmed_top_is_no_deletion(keep: int) -> None:
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(*TALK[-keep:]))
     assert found.operations == ()
-    assert found.notes == (Trimmed(tuple(slot.id for slot in memory.live()[:-keep])),)
+    assert found.notes == (TrimNote(tuple(slot.id for slot in memory.live()[:-keep])),)
 
 
 def test_a_trimmed_top_before_repeated_words_is_no_deletion() -> None:
@@ -186,7 +186,7 @@ def test_a_reply_that_was_known_is_chosen() -> None:
 
 
 def test_swipes_are_alternatives() -> None:
-    """A new swipe is a regeneration, another chosen one a choice, one that nobody looked at an alternative aside."""
+    """A new swipe is a regeneration, another chosen one a choice, one never chosen an unused alternative."""
     memory = Memory.holding(chat_of("u hi", "a first answer"))
     texts = ["first answer", "second try", "a third one"]
 
@@ -281,11 +281,11 @@ def test_several_insertions_hang_on_each_other() -> None:
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(TALK[0], "u Who are you?", "a Nobody at all.", *TALK[1:]))
     after = [o.after for o in found.operations if isinstance(o, op.Insert)]
-    assert after == [memory.live()[0].id, op.New(0)]
+    assert after == [memory.live()[0].id, op.NewRef(0)]
 
 
 def test_what_was_deleted_and_comes_back_is_restored() -> None:
-    """A message that stands again where it stood is the old one, with its old name."""
+    """A message that is again where it stood is the old one, with its old name."""
     memory = Memory.holding(chat_of(*TALK))
     name = memory.live()[4].id
     synced(memory, chat_of(*TALK[:4], *TALK[5:]))
@@ -402,7 +402,7 @@ def test_forgotten_words_do_not_come_back() -> None:
         name = hole(memory, at)
         found = synced(memory, chat_of(*TALK, "u One more."))
         assert kinds(found) == ["Append"]
-        assert [n for n in found.notes if isinstance(n, SkipForgotten)] == [SkipForgotten(name, at)]
+        assert [n for n in found.notes if isinstance(n, ForgottenNote)] == [ForgottenNote(name, at)]
 
 
 def test_forgotten_words_do_not_come_back_elsewhere() -> None:
@@ -423,7 +423,7 @@ def test_a_forgotten_revision_does_not_come_back() -> None:
     theirs[1] = msg("user", "My secret is that I look around for the old stone bridge.")
     found = synced(memory, theirs)
     assert found.operations == ()
-    assert found.notes == (SkipForgotten(slot.id, 1),)
+    assert found.notes == (ForgottenNote(slot.id, 1),)
 
 
 def test_a_forgotten_swipe_does_not_come_back() -> None:
@@ -433,7 +433,7 @@ def test_a_forgotten_swipe_does_not_come_back() -> None:
     swipes = (said("hello"), said("the secret"), said("good day"))
     found = synced(memory, [msg("user", "hi"), replace(msg("assistant", "hello"), alternatives=swipes)])
     assert [o.content.text for o in found.operations if isinstance(o, op.AddAlternative)] == ["good day"]
-    assert found.notes == (SkipForgotten(memory.live()[1].id, 1, 1),)
+    assert found.notes == (ForgottenNote(memory.live()[1].id, 1, 1),)
 
 
 def test_new_words_beside_a_hole_are_new() -> None:
@@ -474,5 +474,5 @@ def test_plans_do_not_depend_on_names() -> None:
     """The same lists give the same plan, whatever else was planned before."""
     memory = Memory.holding(chat_of(*TALK))
     theirs = chat_of(*TALK[2:], "u One more.", "a And one more.")
-    ours: list[Ours] = memory.ours()
+    ours: list[OurEntry] = memory.ours()
     assert plan(ours, theirs) == plan(tuple(ours), tuple(theirs))

@@ -69,7 +69,7 @@ def test_the_same_call_once_more_is_another_call(tmp_path: Path) -> None:
 
 
 def test_the_first_of_two_equal_calls_left(tmp_path: Path) -> None:
-    """What stays is the one with that id, not the one that stands in its place."""
+    """What stays is the one with that id, not the one that is in its place."""
     with backscroll.open(tmp_path / "s.db") as engine:
         thread = engine.create("t")
         thread.sync(talk("one", "two", "three"))
@@ -80,7 +80,7 @@ def test_the_first_of_two_equal_calls_left(tmp_path: Path) -> None:
 
 
 def test_a_program_that_renames_all_of_them_says_nothing_new(tmp_path: Path) -> None:
-    """Where no id is known, ids are no evidence: the words decide, as ever, and nothing leaves."""
+    """Where no id is known, ids are not evidence: the words decide, as ever, and nothing leaves."""
     with backscroll.open(tmp_path / "s.db") as engine:
         thread = engine.create("t")
         thread.sync(talk("one", "two"))

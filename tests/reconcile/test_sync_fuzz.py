@@ -9,11 +9,18 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.record.reconcile import operations as op
-from backscroll.record.reconcile.normal import normal_text
-from backscroll.record.reconcile.operations import Ambiguous, Awaiting, Injected, Plan, SkipForgotten, Trimmed
-from backscroll.record.reconcile.plan import plan
-from tests.record.sync_client import ACTIONS, Client, Line, Memory, Rendering, msg, said
+from backscroll.reconcile import operations as op
+from backscroll.reconcile.normal import normal_text
+from backscroll.reconcile.operations import (
+    Ambiguity,
+    ForgottenNote,
+    InjectionNote,
+    RegenerateRequest,
+    SyncPlan,
+    TrimNote,
+)
+from backscroll.reconcile.plan import plan
+from tests.reconcile.sync_client import ACTIONS, Client, Line, Memory, Rendering, msg, said
 
 SHORT = ("", "ok", "continue", "继续", "好的", "嗯", "yes")
 ENGLISH = ("the", "forest", "elf", "runs", "dragon", "sword", "night", "river", "stone", "song")
@@ -44,9 +51,9 @@ def client_of(random: Random) -> Client:
     return client
 
 
-def trimmed_in(found: Plan) -> list[object]:
+def trimmed_in(found: SyncPlan) -> list[object]:
     """What a plan says was trimmed."""
-    return [name for note in found.notes if isinstance(note, Trimmed) for name in note.ids]
+    return [name for note in found.notes if isinstance(note, TrimNote) for name in note.ids]
 
 
 @given(RANDOM, st.booleans(), st.booleans(), st.booleans())
@@ -126,7 +133,7 @@ def test_ids_times_and_holes_keep_the_promises(random: Random, knows: bool, ids:
         found = plan(memory.ours(), theirs, knows_hidden=knows)
         memory.apply(found)
         matched = {index: name for name, index in found.matched}
-        kept_out = {n.theirs for n in found.notes if isinstance(n, SkipForgotten) and n.alternative is None}
+        kept_out = {n.theirs for n in found.notes if isinstance(n, ForgottenNote) and n.alternative is None}
         aside = set(trimmed_in(found))
         if not knows:  # what is hidden here and unknown there stays where it is
             aside |= {
@@ -223,21 +230,21 @@ def _swipes(client: Client, random: Random) -> bool:
     return False
 
 
-def compare(memory: Memory, found: Plan, shown: list[tuple[str, str]], *, join: bool) -> None:
+def compare(memory: Memory, found: SyncPlan, shown: list[tuple[str, str]], *, join: bool) -> None:
     """What we would show is what was shown, but for what is named as left out."""
-    aside = {i for n in found.notes if isinstance(n, Trimmed | Awaiting) for i in n.ids}
+    aside = {i for n in found.notes if isinstance(n, TrimNote | RegenerateRequest) for i in n.ids}
     visible = [s for s in memory.live() if not s.hidden and s.id not in aside]
     ours = merged([(s.role, s.content.text) for s in visible], join=join)
-    doubts = [n for n in found.notes if isinstance(n, Ambiguous) and n.what == "injected-or-said"]
+    doubts = [n for n in found.notes if isinstance(n, Ambiguity) and n.what == "injected-or-said"]
     doubtful = {t for n in doubts if n.done == "left out" for t in n.theirs}
-    left = [("", n.text) for n in found.notes if isinstance(n, Injected) and n.theirs in doubtful]
+    left = [("", n.text) for n in found.notes if isinstance(n, InjectionNote) and n.theirs in doubtful]
     if left:
         assert paragraphs(ours) + paragraphs(left) == paragraphs(shown)
     else:
         assert ours == shown
 
 
-def answer(client: Client, memory: Memory, found: Plan, *, swiping: bool) -> None:
+def answer(client: Client, memory: Memory, found: SyncPlan, *, swiping: bool) -> None:
     """The model replies: a new message, or an alternative to the one that was awaited."""
     words = client.words()
     if swiping:
@@ -245,10 +252,10 @@ def answer(client: Client, memory: Memory, found: Plan, *, swiping: bool) -> Non
         client.lines[-1].chosen = len(client.lines[-1].swipes) - 1
     else:
         client.lines.append(Line("assistant", client.character, [words]))
-    awaited = [n.ids[0] for n in found.notes if isinstance(n, Awaiting)]
+    awaited = [n.ids[0] for n in found.notes if isinstance(n, RegenerateRequest)]
     if awaited:
         reply = op.Regenerate(awaited[0], said(words, client.character), None, 0)
         if memory.slot(awaited[0]).content != reply.content:
-            memory.apply(Plan((reply,), (), ()))
+            memory.apply(SyncPlan((reply,), (), ()))
     else:
-        memory.apply(Plan((op.Append(op.New(0), msg("assistant", words), 0),), (), ()))
+        memory.apply(SyncPlan((op.Append(op.NewRef(0), msg("assistant", words), 0),), (), ()))

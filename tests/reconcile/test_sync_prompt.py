@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from backscroll.record.reconcile import operations as op
-from backscroll.record.reconcile.operations import (
-    Ambiguous,
-    Awaiting,
-    Injected,
-    Joined,
-    Plan,
-    SkipForgotten,
-    Trimmed,
+from backscroll.reconcile import operations as op
+from backscroll.reconcile.operations import (
+    Ambiguity,
+    ForgottenNote,
+    InjectionNote,
+    JoinNote,
+    RegenerateRequest,
+    SyncPlan,
+    TrimNote,
 )
-from backscroll.record.reconcile.plan import plan
+from backscroll.reconcile.plan import plan
 from backscroll.vocab.foreign import ForeignMessage
-from tests.record.sync_client import Memory, chat_of, joined, msg
+from tests.reconcile.sync_client import Memory, chat_of, joined, msg
 
 TALK: tuple[str, ...] = (
     "a Welcome to the forest, traveller.",
@@ -32,22 +32,22 @@ TALK: tuple[str, ...] = (
 HEAD = ("s You are Ellie, a forest elf.", "s [Start a new Chat]")
 
 
-def kinds(found: Plan) -> list[str]:
+def kinds(found: SyncPlan) -> list[str]:
     """The operations of a plan by name, in order."""
     return [type(operation).__name__ for operation in found.operations]
 
 
-def what(found: Plan) -> list[str]:
+def what(found: SyncPlan) -> list[str]:
     """What a plan calls ambiguous."""
-    return [note.what for note in found.notes if isinstance(note, Ambiguous)]
+    return [note.what for note in found.notes if isinstance(note, Ambiguity)]
 
 
-def left_out(found: Plan) -> list[str]:
+def left_out(found: SyncPlan) -> list[str]:
     """The texts that a plan takes for injected."""
-    return [note.text for note in found.notes if isinstance(note, Injected)]
+    return [note.text for note in found.notes if isinstance(note, InjectionNote)]
 
 
-def synced(memory: Memory, prompt: Sequence[ForeignMessage], names: Sequence[str] = ()) -> Plan:
+def synced(memory: Memory, prompt: Sequence[ForeignMessage], names: Sequence[str] = ()) -> SyncPlan:
     """Plan, carry out, and make sure that nothing is deleted and nothing left to do."""
     found = plan(memory.ours(), prompt, "prompt", names=names)
     assert not any(isinstance(operation, op.Delete) for operation in found.operations)
@@ -63,7 +63,7 @@ def shown(memory: Memory) -> list[str]:
 
 
 def test_a_first_prompt_gives_the_chat_and_not_its_frame() -> None:
-    """System prompt and marker are no part of the chat; all that follows the marker is."""
+    """System prompt and marker are not part of the chat; all that follows the marker is."""
     memory = Memory()
     found = synced(memory, chat_of(*HEAD, *TALK))
     assert shown(memory) == [line[2:] for line in TALK]
@@ -92,7 +92,7 @@ def test_a_marker_inside_a_joined_block_is_found() -> None:
 
 
 def test_the_next_prompt_appends_what_is_new() -> None:
-    """A new message at the end is appended, whatever lore stands between."""
+    """A new message at the end is appended, whatever lore is between."""
     memory = Memory.holding(chat_of(*TALK[:-1]))
     lore = "s Lore: the singer is the river."
     found = synced(memory, chat_of(*HEAD, *TALK[:3], lore, *TALK[3:]))
@@ -105,7 +105,7 @@ def test_a_trimmed_prompt_is_the_end_of_the_chat() -> None:
     memory = Memory.holding(chat_of(*TALK[:-1]))
     found = synced(memory, chat_of(*HEAD, *TALK[-3:]))
     assert kinds(found) == ["Append"]
-    assert [len(n.ids) for n in found.notes if isinstance(n, Trimmed)] == [3]
+    assert [len(n.ids) for n in found.notes if isinstance(n, TrimNote)] == [3]
 
 
 def test_what_is_missing_inside_is_hidden_and_noted() -> None:
@@ -124,7 +124,7 @@ def test_a_prompt_that_ends_before_our_reply_asks_for_another() -> None:
     replies = tuple(slot.id for slot in memory.live()[-2:])
     found = synced(memory, chat_of(*HEAD, *TALK))
     assert found.operations == ()
-    assert [n.ids for n in found.notes if isinstance(n, Awaiting)] == [replies]
+    assert [n.ids for n in found.notes if isinstance(n, RegenerateRequest)] == [replies]
 
 
 def test_going_back_further_hides_what_came_after() -> None:
@@ -132,7 +132,7 @@ def test_going_back_further_hides_what_came_after() -> None:
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(*HEAD, *TALK[:2]))
     assert found.operations == tuple(op.Hide(slot.id) for slot in memory.live()[3:])
-    assert [n.ids for n in found.notes if isinstance(n, Awaiting)] == [(memory.live()[2].id,)]
+    assert [n.ids for n in found.notes if isinstance(n, RegenerateRequest)] == [(memory.live()[2].id,)]
 
 
 def test_an_edited_message_is_an_edit() -> None:
@@ -149,7 +149,9 @@ def test_another_known_reply_is_chosen() -> None:
     """A reply that we know as an alternative is the user's choice."""
     memory = Memory.holding(chat_of(*TALK))
     other = "The bridge is gone; only two pillars are left."
-    reply = replace(memory.ours()[2], known=(op.Known(memory.live()[0].id, msg("assistant", other).content),))
+    reply = replace(
+        memory.ours()[2], known=(op.KnownRevision(memory.live()[0].id, msg("assistant", other).content),)
+    )
     ours = [reply if entry.id == reply.id else entry for entry in memory.ours()]
     found = plan(ours, chat_of(*HEAD, *TALK[:2], f"a {other}", *TALK[3:]), "prompt")
     assert found.operations == (op.Choose(reply.id, reply.known[0].id, 4),)
@@ -177,7 +179,7 @@ def test_joined_neighbours_are_taken_apart() -> None:
     assert len(prompt) == 3
     found = synced(memory, prompt)
     assert kinds(found) == ["Append"]
-    assert [len(n.ids) for n in found.notes if isinstance(n, Joined)] == [2, 2]
+    assert [len(n.ids) for n in found.notes if isinstance(n, JoinNote)] == [2, 2]
 
 
 def test_signed_neighbours_are_taken_apart_even_if_new() -> None:
@@ -212,7 +214,7 @@ def test_unsigned_words_between_users_are_taken_for_lore() -> None:
 
 
 def test_missed_turns_are_taken_in() -> None:
-    """Turns that did not pass through the proxy, question and answer, are inserted where they stand."""
+    """Turns that did not pass through the proxy, question and answer, are inserted where they are."""
     memory = Memory.holding(chat_of(*TALK[:3], *TALK[5:]))
     found = synced(memory, chat_of(*HEAD, *TALK))
     assert kinds(found) == ["Insert", "Insert"]
@@ -227,7 +229,7 @@ def test_older_messages_than_ours_are_taken_in() -> None:
 
 
 def test_a_deleted_message_that_is_shown_is_restored() -> None:
-    """What we had deleted and they still send stands again."""
+    """What we had deleted and they still send is restored."""
     memory = Memory.holding(chat_of(*TALK))
     memory.slots[2].deleted = True
     assert kinds(synced(memory, chat_of(*HEAD, *TALK))) == ["Restore"]
@@ -242,7 +244,7 @@ def test_forgotten_words_stay_out_of_a_rendering() -> None:
     found = synced(memory, chat_of(*HEAD, *TALK))
     assert found.operations == ()
     assert what(found) == ["forgotten-or-new"]
-    assert [n.id for n in found.notes if isinstance(n, SkipForgotten)] == [slot.id]
+    assert [n.id for n in found.notes if isinstance(n, ForgottenNote)] == [slot.id]
 
 
 def test_an_empty_message_is_not_missed() -> None:
@@ -259,7 +261,7 @@ def test_a_prompt_without_chat_says_nothing(prompt: list[ForeignMessage]) -> Non
 
 
 def test_an_instruction_at_the_end_is_not_said() -> None:
-    """A quiet call adds a system instruction after the chat; it is no message."""
+    """A quiet call adds a system instruction after the chat; it is not a message."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(*HEAD, *TALK, "s Summarise the story so far."))
     assert found.operations == ()

@@ -11,24 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput, StoreCorrupt
-from backscroll.record.about import (
+from backscroll.record.chain import to_bytes
+from backscroll.record.thread_info import (
     TELLING,
-    About,
+    ThreadDescription,
     about_from_bytes,
     about_from_json,
     after,
     fold_about,
 )
-from backscroll.record.chain import to_bytes
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 from tests.vocab.drawn import extras, json_values, texts
 
 THREAD = "a" * 32
-KNOWN = About("旧标题", "caves", "roleplay", "zh", ("a", "b"), {"origin": {"n": 1}})
+KNOWN = ThreadDescription("旧标题", "caves", "roleplay", "zh", ("a", "b"), {"origin": {"n": 1}})
 
-abouts = st.builds(About, texts, texts, texts, texts, st.lists(texts, max_size=3).map(tuple), extras)
+abouts = st.builds(
+    ThreadDescription, texts, texts, texts, texts, st.lists(texts, max_size=3).map(tuple), extras
+)
 
 
 def told(kind: Kind, body: Json = None, *, erased: bool = False, **head: Json) -> Event:
@@ -40,7 +42,7 @@ def told(kind: Kind, body: Json = None, *, erased: bool = False, **head: Json) -
 
 
 @given(abouts)
-def test_what_is_known_comes_back_from_its_row(about: About) -> None:
+def test_what_is_known_comes_back_from_its_row(about: ThreadDescription) -> None:
     """The sealed shape keeps everything, whatever characters it holds."""
     assert about_from_json(about.to_json()) == about
     assert about_from_bytes(to_bytes(about.to_json())) == about
@@ -48,9 +50,9 @@ def test_what_is_known_comes_back_from_its_row(about: About) -> None:
 
 def test_missing_fields_keep_their_defaults() -> None:
     """A row of an earlier program is read as far as it goes."""
-    assert about_from_json({"title": "x"}) == About("x")
-    assert about_from_json({}) == About()
-    assert About().kind == "chat"
+    assert about_from_json({"title": "x"}) == ThreadDescription("x")
+    assert about_from_json({}) == ThreadDescription()
+    assert ThreadDescription().kind == "chat"
 
 
 @pytest.mark.parametrize(
@@ -61,25 +63,29 @@ def test_missing_fields_keep_their_defaults() -> None:
 def test_what_is_no_text_is_refused(wrong: dict[str, Any]) -> None:
     """Callers are not always type-checked."""
     with pytest.raises(InvalidInput, match="must be text"):
-        About(**wrong)
+        ThreadDescription(**wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, [], "x", 1])
 def test_metadata_has_names(wrong: Any) -> None:
     """Anything else could not be looked up again."""
     with pytest.raises(InvalidInput, match="names with values"):
-        About(metadata=wrong)
+        ThreadDescription(metadata=wrong)
 
 
 @given(abouts, abouts, st.sampled_from([Kind.CREATED, Kind.FORKED]))
-def test_a_thread_begins_with_what_is_said_at_its_beginning(start: About, about: About, kind: Kind) -> None:
+def test_a_thread_begins_with_what_is_said_at_its_beginning(
+    start: ThreadDescription, about: ThreadDescription, kind: Kind
+) -> None:
     """Creation and fork say everything, whatever stood there."""
     assert after(start, told(kind, {"about": about.to_json()})) == about
 
 
 @pytest.mark.parametrize("kind", [Kind.RENAMED, Kind.DESCRIBED, Kind.UNDONE, Kind.REDONE, Kind.FORGOTTEN])
-@given(abouts, abouts, st.sets(st.sampled_from(sorted(About().to_json()))))
-def test_only_what_is_named_changes(kind: Kind, start: About, other: About, named: set[str]) -> None:
+@given(abouts, abouts, st.sets(st.sampled_from(sorted(ThreadDescription().to_json()))))
+def test_only_what_is_named_changes(
+    kind: Kind, start: ThreadDescription, other: ThreadDescription, named: set[str]
+) -> None:
     """Renaming, describing, undo, redo and a forget that names the thread anew leave the other fields alone."""
     said = {key: value for key, value in other.to_json().items() if key in named}
     now = after(start, told(kind, {"about": said}))
@@ -88,15 +94,15 @@ def test_only_what_is_named_changes(kind: Kind, start: About, other: About, name
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from("abc你")), max_size=12))
 def test_tags_are_a_set_in_the_order_of_tagging(changes: list[tuple[bool, str]]) -> None:
-    """A tag stands once, at its newest place; taking off what is not on changes nothing."""
-    about = About("t", tags=("a", "b"))
+    """A tag is listed once, at its newest place; taking off what is not on changes nothing."""
+    about = ThreadDescription("t", tags=("a", "b"))
     wanted = dict.fromkeys(about.tags)
     for on, tag in changes:
         about = after(about, told(Kind.TAGGED if on else Kind.UNTAGGED, {"tag": tag}))
         wanted.pop(tag, None)
         if on:
             wanted[tag] = None
-        assert about == About("t", tags=tuple(wanted))
+        assert about == ThreadDescription("t", tags=tuple(wanted))
 
 
 def test_undo_of_a_tag_sets_all_tags_back() -> None:
@@ -108,8 +114,8 @@ def test_undo_of_a_tag_sets_all_tags_back() -> None:
 
 def test_a_forgotten_thread_has_no_name() -> None:
     """Everything that was known is gone, even where the event names something."""
-    assert after(KNOWN, told(Kind.FORGOTTEN, thread=True)) == About()
-    assert after(KNOWN, told(Kind.FORGOTTEN, {"about": {"title": "x"}}, thread=True)) == About()
+    assert after(KNOWN, told(Kind.FORGOTTEN, thread=True)) == ThreadDescription()
+    assert after(KNOWN, told(Kind.FORGOTTEN, {"about": {"title": "x"}}, thread=True)) == ThreadDescription()
 
 
 def test_forgetting_messages_leaves_the_name() -> None:
@@ -119,9 +125,9 @@ def test_forgetting_messages_leaves_the_name() -> None:
 
 @pytest.mark.parametrize("kind", sorted(TELLING))
 def test_an_erased_event_takes_the_title_along(kind: Kind) -> None:
-    """Nobody can tell what it said, so the title before it is not shown either; the rest stays."""
+    """Its text is unknown, so the title before it is not shown either; the rest stays."""
     now = after(KNOWN, told(kind, erased=True))
-    assert now == About("", KNOWN.project, KNOWN.kind, KNOWN.language, KNOWN.tags, KNOWN.metadata)
+    assert now == ThreadDescription("", KNOWN.project, KNOWN.kind, KNOWN.language, KNOWN.tags, KNOWN.metadata)
 
 
 @pytest.mark.parametrize("kind", list(Kind))
@@ -157,15 +163,15 @@ def test_a_body_that_makes_no_sense_is_damage(kind: Kind, body: Json) -> None:
 
 @given(st.sampled_from(sorted(TELLING)), json_values)
 def test_any_body_is_understood_or_called_damaged(kind: Kind, body: Json) -> None:
-    """No other error comes out of a log that nobody wrote."""
+    """A random log raises no other error."""
     with contextlib.suppress(StoreCorrupt):
-        assert isinstance(after(KNOWN, told(kind, body)), About)
+        assert isinstance(after(KNOWN, told(kind, body)), ThreadDescription)
 
 
 def test_the_fold_is_one_event_after_the_other() -> None:
-    """A whole life: created, renamed, tagged, undone, told anew after a forget, forgotten."""
+    """A whole life: created, renamed, tagged, undone, described again after a forget, forgotten."""
     events = [
-        told(Kind.CREATED, {"about": About("one", "p", tags=("t",)).to_json()}),
+        told(Kind.CREATED, {"about": ThreadDescription("one", "p", tags=("t",)).to_json()}),
         Event(THREAD, 2, Kind.APPENDED, "user:ann", "now", None, {"role": "user"}, b"{}"),
         told(Kind.RENAMED, {"about": {"title": "two"}}),
         told(Kind.TAGGED, {"tag": "u"}),
@@ -174,8 +180,14 @@ def test_the_fold_is_one_event_after_the_other() -> None:
         told(Kind.FORGOTTEN, {"about": {"title": ""}}, messages=[{"message": str(Ref(THREAD, 2))}]),
         told(Kind.DESCRIBED, {"about": {"language": "en"}}),
     ]
-    steps = list(itertools.accumulate(events, after, initial=About()))
-    assert fold_about(About(), events) == steps[-1] == About("", "p", "chat", "en", ("t", "u"))
+    steps = list(itertools.accumulate(events, after, initial=ThreadDescription()))
+    assert (
+        fold_about(ThreadDescription(), events)
+        == steps[-1]
+        == ThreadDescription("", "p", "chat", "en", ("t", "u"))
+    )
     assert [about.title for about in steps] == ["", "one", "one", "two", "two", "two", "two", "", ""]
-    assert fold_about(About(), [*events, told(Kind.FORGOTTEN, thread=True)]) == About()
+    assert (
+        fold_about(ThreadDescription(), [*events, told(Kind.FORGOTTEN, thread=True)]) == ThreadDescription()
+    )
     assert fold_about(KNOWN, []) is KNOWN

@@ -17,12 +17,12 @@ from backscroll.errors import InvalidInput, StoreCorrupt
 from backscroll.record.chain import (
     DEEPEST,
     commitment,
-    damaged,
     flaws,
     from_bytes,
     genesis,
     link,
-    sealed,
+    make_corrupt_error,
+    seal_event,
     to_bytes,
 )
 from backscroll.vocab.event import Event, Kind
@@ -93,29 +93,29 @@ def test_what_holds_itself_is_refused() -> None:
 
 
 def test_what_is_wide_is_not_too_deep() -> None:
-    """Many small lists beside each other, and brackets in words, are no depth."""
+    """Many small lists beside each other, and brackets in words, are not depth."""
     for value in ([[]] * 1000, "[{" * 1000):
         assert from_bytes(to_bytes(value)) == value
 
 
 @given(st.binary(max_size=20))
 def test_damaged_bytes_are_called_damaged(data: bytes) -> None:
-    """Reading bytes that nobody wrote gives a value or the one error for damage."""
+    """Reading random bytes gives a value or the one error for damage."""
     with contextlib.suppress(StoreCorrupt):
         assert repr(from_bytes(data)) == repr(json.loads(data))  # repr: NaN is not equal to itself
 
 
 def test_damage_repeats_what_was_wrong() -> None:
     """The error names the thing, the cause with or without a class of its own, and what to do."""
-    assert "verify" in damaged("a row", ValueError("odd")).hint
-    assert damaged("a row", ValueError("odd")).message == "a row cannot be read (ValueError: odd)"
-    assert damaged("a row", InvalidInput("odd", hint="x")).message == "a row cannot be read (odd)"
+    assert "verify" in make_corrupt_error("a row", ValueError("odd")).hint
+    assert make_corrupt_error("a row", ValueError("odd")).message == "a row cannot be read (ValueError: odd)"
+    assert make_corrupt_error("a row", InvalidInput("odd", hint="x")).message == "a row cannot be read (odd)"
 
 
 @given(unsealed, salts)
 def test_a_sealed_event_has_no_flaws(event: Event, salt: bytes) -> None:
     """Whatever an event says, sealing it gives one that verifies, with a seal where there is a body."""
-    done = sealed(event, PREVIOUS, salt)
+    done = seal_event(event, PREVIOUS, salt)
     assert flaws(done, PREVIOUS) == []
     assert bool(done.commit) == (event.body is not None)
     assert not done.forgotten
@@ -156,7 +156,7 @@ HEAD = ["thread", "seq", "kind", "actor", "at", "target", "head", "hash"]
 @given(unsealed, salts, st.data())
 def test_any_change_of_the_head_is_named(field: str, event: Event, salt: bytes, data: st.DataObject) -> None:
     """Who, when, what, about which message, in which place: none can be changed unseen."""
-    done = sealed(event, PREVIOUS, salt)
+    done = seal_event(event, PREVIOUS, salt)
     assert flaws(altered(done, field, data), PREVIOUS) == [HEAD_CHANGED]
 
 
@@ -166,14 +166,14 @@ def test_any_change_of_the_words_is_named(
     field: str, event: Event, body: bytes, salt: bytes, data: st.DataObject
 ) -> None:
     """One bit of the body or of its salt is enough, and the head is not blamed for it."""
-    done = sealed(replace(event, body=body), PREVIOUS, salt)
+    done = seal_event(replace(event, body=body), PREVIOUS, salt)
     assert flaws(altered(done, field, data), PREVIOUS) == [BODY_CHANGED]
 
 
 @given(unsealed, extras.map(to_bytes), salts, st.data())
 def test_a_changed_seal_is_named_twice(event: Event, body: bytes, salt: bytes, data: st.DataObject) -> None:
     """A seal that was changed fits neither the body nor the chain."""
-    done = sealed(replace(event, body=body), PREVIOUS, salt)
+    done = seal_event(replace(event, body=body), PREVIOUS, salt)
     assert flaws(altered(done, "commit", data), PREVIOUS) == [BODY_CHANGED, HEAD_CHANGED]
 
 
@@ -181,8 +181,8 @@ def test_a_changed_seal_is_named_twice(event: Event, body: bytes, salt: bytes, d
 def test_other_words_under_a_seal_of_their_own_are_named(
     event: Event, body: bytes, salt: bytes, other: bytes
 ) -> None:
-    """Whoever replaces the words and seals them anew still breaks the chain."""
-    done = sealed(replace(event, body=body), PREVIOUS, salt)
+    """Replacing and resealing the words still breaks the chain."""
+    done = seal_event(replace(event, body=body), PREVIOUS, salt)
     forged = body + b" "
     swapped = replace(done, body=forged, salt=other, commit=commitment(other, forged))
     assert flaws(swapped, PREVIOUS) == [HEAD_CHANGED]
@@ -191,7 +191,7 @@ def test_other_words_under_a_seal_of_their_own_are_named(
 @given(unsealed, extras.map(to_bytes), salts)
 def test_a_forgotten_event_still_verifies(event: Event, body: bytes, salt: bytes) -> None:
     """Without body and salt, the chain holds and the event says that its words are gone."""
-    gone = replace(sealed(replace(event, body=body), PREVIOUS, salt), body=None, salt=None)
+    gone = replace(seal_event(replace(event, body=body), PREVIOUS, salt), body=None, salt=None)
     assert flaws(gone, PREVIOUS) == []
     assert gone.forgotten
 
@@ -199,9 +199,9 @@ def test_a_forgotten_event_still_verifies(event: Event, body: bytes, salt: bytes
 @given(unsealed, salts)
 def test_words_without_seal_or_salt_are_named(event: Event, salt: bytes) -> None:
     """A body that was slipped in, and one whose salt was taken away, are both found."""
-    bare = sealed(replace(event, body=None), PREVIOUS, salt)
+    bare = seal_event(replace(event, body=None), PREVIOUS, salt)
     assert flaws(replace(bare, body=b"{}"), PREVIOUS) == ["the body has no seal"]
-    done = sealed(replace(event, body=b"{}"), PREVIOUS, salt)
+    done = seal_event(replace(event, body=b"{}"), PREVIOUS, salt)
     assert flaws(replace(done, salt=None), PREVIOUS) == ["the salt of the body is missing"]
 
 
@@ -210,7 +210,7 @@ def chained(events: Sequence[Event]) -> list[Event]:
     out: list[Event] = []
     previous = PREVIOUS
     for event in events:
-        out.append(sealed(event, previous, bytes(16)))
+        out.append(seal_event(event, previous, bytes(16)))
         previous = out[-1].hash
     return out
 
@@ -248,7 +248,7 @@ def test_the_way_hashes_are_made_never_changes() -> None:
     event = Event(
         THREAD, 2, Kind.EDITED, "user:安", "2024-05-01T10:00:00+00:00", Ref(THREAD, 1), {"a": "你"}, b"{}"
     )
-    done = sealed(event, PREVIOUS, b"0123456789abcdef")
+    done = seal_event(event, PREVIOUS, b"0123456789abcdef")
     assert PREVIOUS.hex() == "c025fe2e36f08f39ee6d9a39458cbe82c3a6dfaa7ecfd2d71e130721eccf700c"
     assert done.commit.hex() == "3601f574200e4788f443bfeee30e4188fae7330554764a6388d31c0e497943cc"
     assert done.hash.hex() == "faa4f6b74aa7e44a455fd1426e763c6073a04061dd2ef4061a6c3a0989c9b60f"

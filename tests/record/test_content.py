@@ -17,9 +17,9 @@ from backscroll.record.content import (
     decode,
     digest,
     encode,
+    encode_content,
     original,
     searchable,
-    spelled,
     tools_of,
 )
 from backscroll.vocab.message import ROLES, Content
@@ -39,7 +39,7 @@ def test_every_content_comes_back_as_it_was_sealed(content: Content) -> None:
 @given(roles, contents)
 def test_body_and_hash_are_the_same_made_together_or_alone(role: str, content: Content) -> None:
     """Writing the parts out once gives what two passes would."""
-    assert spelled(role, content) == (encode(content), digest(role, content))
+    assert encode_content(role, content) == (encode(content), digest(role, content))
 
 
 def test_the_sealed_shape_never_changes() -> None:
@@ -109,7 +109,7 @@ def test_a_content_of_an_unknown_part_is_called_damaged() -> None:
 
 
 def test_what_cannot_be_stored_is_refused_before_it_is_sealed() -> None:
-    """Bytes of media and values that are no JSON are the caller's mistake."""
+    """Bytes of media and values that are not JSON are the caller's mistake."""
     for content in (Content((Media("image/png", data=b"x"),)), Content((Text("x"),), None, {"a": {1}})):
         with pytest.raises(InvalidInput):
             encode(content)
@@ -135,7 +135,7 @@ MIXED = Content(
 
 
 def test_all_bytes_are_named_also_those_inside_of_results() -> None:
-    """Each reference is named as often as it stands; media that is only remembered has none."""
+    """Each reference is named as often as it occurs; media that is only remembered has none."""
     assert list(blobs_of(MIXED)) == ["b1", "b2", "b1"]
 
 
@@ -165,7 +165,7 @@ def test_everything_that_was_said_can_be_looked_for() -> None:
 
 @given(contents)
 def test_no_word_of_text_escapes_the_search(content: Content) -> None:
-    """Whatever stands in text, thoughts or a tool's answer is among the words to search, any content at all."""
+    """Whatever is in text, thoughts or a tool's answer is among the words to search, any content at all."""
     words = searchable(content)
     inner = [p for part in content.parts for p in (part.content if isinstance(part, ToolResult) else (part,))]
     assert all(p.text in words for p in inner if isinstance(p, Text | Reasoning))

@@ -16,7 +16,7 @@ from backscroll.record.history import (
     HIDDEN,
     PINNED,
     Entry,
-    Span,
+    EntrySpan,
     changes,
     pack,
     replay,
@@ -32,13 +32,13 @@ AT = "2024-05-01T10:00:00+00:00"
 
 
 def nobody(message: Ref) -> Entry | None:
-    """The shared past of a thread that is no fork."""
+    """The shared past of a thread that is not a fork."""
     return None
 
 
 @dataclass
 class Log:
-    """A log and what stands after each of its events, kept as events come in."""
+    """A log and what follows each of its events, kept as events come in."""
 
     thread: str = THREAD
     past: Mapping[Ref, Entry] = field(default_factory=dict[Ref, Entry])
@@ -239,7 +239,7 @@ def carry_out(log: Log, kind: Kind, which: int, other: int) -> None:
     log.write(kind, ref if aims else None, **heads.get(kind, {}))
 
 
-def at_moment(spans: list[Span], event: int) -> dict[Ref, Entry]:
+def at_moment(spans: list[EntrySpan], event: int) -> dict[Ref, Entry]:
     """The entries that stood after an event; one for each message."""
     stood = [s.entry for s in spans if s.entry.since <= event and (s.until is None or event < s.until)]
     assert len({entry.message for entry in stood}) == len(stood)

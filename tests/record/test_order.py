@@ -45,7 +45,7 @@ def test_what_is_appended_stands_in_the_order_of_its_events(numbers: list[int]) 
 def test_any_chain_of_insertions_and_moves_keeps_the_order(
     messages: int, changes: list[tuple[bool, int]]
 ) -> None:
-    """Whatever is put wherever stands strictly between its neighbours, and no position is used twice."""
+    """Whatever is put wherever is strictly between its neighbours, and no position is used twice."""
     line = Line(messages)
     ever = list(line.positions)
     for moves, place in changes:

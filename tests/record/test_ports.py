@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.record.about import About
 from backscroll.record.order import at_end
-from backscroll.record.ports import Bounds, Logged, Reader, Spoken, ThreadState, Wanted, Writer
+from backscroll.record.ports import Bounds, EventRow, Reader, RevisionBody, SearchFilter, ThreadState, Writer
+from backscroll.record.thread_info import ThreadDescription
 from backscroll.vocab.event import Event, Kind
 
 THREAD = "a" * 32
@@ -24,7 +24,7 @@ limits = st.none() | positions
 def test_bounds_hold_what_lies_strictly_between(
     after: bytes | None, before: bytes | None, upto: bytes | None, some: list[bytes]
 ) -> None:
-    """Both ends are left out, the limit of a fork is let in, and no limit is no limit."""
+    """Both ends are left out, the limit of a fork is included, and None is unlimited."""
     bounds = Bounds(5, after, before, upto)
     held = [p for p in some if bounds.hold(p)]
     expected = some
@@ -57,22 +57,22 @@ def test_bounds_of_a_history_of_five(bounds: Bounds, numbers: list[int]) -> None
 
 def test_a_new_thread_is_no_fork_and_has_said_nothing() -> None:
     """A row that says only what it must claims nothing else."""
-    state = ThreadState(THREAD, THREAD, 1, b"hash", About(), "then", "now")
+    state = ThreadState(THREAD, THREAD, 1, b"hash", ThreadDescription(), "then", "now")
     assert (state.messages, state.turns, state.fork_seq) == (0, 0, 0)
     assert state.parent is state.fork_position is state.fork_message is None
     assert not state.forgotten
 
 
 def test_an_event_is_neither_found_nor_undone_unless_said() -> None:
-    """A store keeps out of search and undo what it was not told to keep there."""
-    logged = Logged(Event(THREAD, 1, Kind.NOTED, "user:ann", "now"), "now", 0)
+    """A store keeps out of search and undo what was not marked for them."""
+    logged = EventRow(Event(THREAD, 1, Kind.NOTED, "user:ann", "now"), "now", 0)
     assert (logged.words, logged.tools, logged.role, logged.digest) == ("", (), "", None)
     assert not logged.undoable
 
 
 def test_a_search_without_wishes_finds_all() -> None:
     """No filter is set by itself."""
-    wanted = Wanted()
+    wanted = SearchFilter()
     assert wanted.threads is wanted.project is wanted.kind is wanted.tool is None
     assert wanted.since_us is wanted.until_us is None
     assert wanted.roles == ()
@@ -81,10 +81,10 @@ def test_a_search_without_wishes_finds_all() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        ThreadState(THREAD, THREAD, 1, b"", About(), "then", "now"),
-        Spoken(b"{}", b"", "now", "user:ann"),
+        ThreadState(THREAD, THREAD, 1, b"", ThreadDescription(), "then", "now"),
+        RevisionBody(b"{}", b"", "now", "user:ann"),
         Bounds(1),
-        Wanted(),
+        SearchFilter(),
     ],
     ids=lambda row: type(row).__name__,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.record.standing import Standing, fold_standing
+from backscroll.record.crops import CropState, fold_standing
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.part import Json
 
@@ -92,5 +92,5 @@ def test_the_fold_can_go_on_from_anywhere(acts: list[str], cut: int) -> None:
 
 
 def test_nothing_happened_nothing_stands() -> None:
-    assert fold_standing([]) == Standing()
+    assert fold_standing([]) == CropState()
     assert fold_standing([event(1, Kind.EDITED)]).crops == ()

@@ -33,7 +33,7 @@ def cut(messages: Sequence[Message], first: int = 0) -> list[Turn]:
 
 
 def test_a_greeting_is_turn_0() -> None:
-    """What stands before the first user message hangs on the thread; user messages open 1, 2, 3."""
+    """What precedes the first user message hangs on the thread; user messages open 1, 2, 3."""
     turns = cut(spoken(["system", "assistant", "user", "assistant", "tool", "user", "user"]))
     assert [(t.sequence, [m.id.seq for m in t.messages]) for t in turns] == [
         (0, [2, 3]),
@@ -46,7 +46,7 @@ def test_a_greeting_is_turn_0() -> None:
 
 
 def test_without_a_greeting_there_is_no_turn_0() -> None:
-    """Counting begins with 1 where a user speaks first; where nobody speaks there are no turns."""
+    """Counting begins with 1 where a user speaks first; without user messages there are no turns."""
     assert [t.sequence for t in cut(spoken(["user", "assistant"]))] == [1]
     assert cut([]) == []
 
@@ -67,7 +67,7 @@ def test_turns_cut_a_history_without_losing_anything(roles: list[Role]) -> None:
 
 @given(role_lists, st.data())
 def test_a_part_of_a_history_has_the_turns_of_the_whole(roles: list[Role], data: st.DataObject) -> None:
-    """From any user message on, told how many turns were opened before, names and numbers are the same."""
+    """From any user message on, given the number of earlier turns, names and numbers are the same."""
     messages = spoken(roles)
     openings = [n for n, role in enumerate(roles) if role == "user"]
     if not openings:
@@ -88,7 +88,7 @@ def test_a_turn_keeps_its_name_whatever_happens_around_it(roles: list[Role], dat
 
 
 def test_a_fork_shares_the_names_of_its_past() -> None:
-    """Turns opened by shared messages have one name in both threads; what stands before them does not."""
+    """Turns opened by shared messages have one name in both threads; what precedes them does not."""
     shared = spoken(["assistant", "user", "assistant"])
     own = [*shared, *spoken(["user", "user", "user", "user"], FORK)[-1:]]
     here, there = list(into_turns(THREAD, shared)), list(into_turns(FORK, own))

@@ -38,7 +38,7 @@ class Desk:
         self.undone.clear()
 
     def others_write(self, events: int) -> None:
-        """Somebody else does something, which only moves the numbers on."""
+        """Another actor does something, which only advances the numbers."""
         self.seq += events
 
     def undo(self) -> None:
@@ -47,7 +47,7 @@ class Desk:
             self.undone.append((self._write(Kind.UNDONE, of=[e.seq for e in stroke]), stroke))
 
     def undo_of_others(self) -> None:
-        """What somebody else did is taken back, which only redo is about."""
+        """Another actor's operation is undone, which only redo concerns."""
         self.seq += 1
         self.undone.append((self._write(Kind.UNDONE, of=[self.seq]), []))
 

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from backscroll.config import Settings
-from backscroll.engine.core.means import Means
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.engine import Engine
-from backscroll.engine.log.erasure import Erasure
+from backscroll.engine.log.erasure import ForgetReport
 from backscroll.engine.log.verification import verify_store
 from backscroll.engine.search.words import search
 from backscroll.engine.thread import Thread
 from backscroll.errors import BackscrollError
-from backscroll.record.ports import Bounds, Reader, Store, Wanted
+from backscroll.record.ports import Bounds, Reader, SearchFilter, Store
 from backscroll.stores.sqlite.store import SqliteStore
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Role
@@ -40,7 +40,7 @@ ACTORS = ["user", "user:ann", "import:test"]
 IMAGES = [b"\x89PNG" + bytes(range(256)), b"", b"same bytes" * 500]
 
 
-def still(seed: int) -> Means:
+def still(seed: int) -> ClockAndIds:
     """A clock that ticks once a look, and randomness that comes again."""
     rolls = random.Random(seed)
     ticks = iter(range(1, 10_000_000))
@@ -48,7 +48,7 @@ def still(seed: int) -> Means:
     def now() -> str:
         return (datetime(2026, 11, 15, 9, tzinfo=UTC) + timedelta(seconds=29.5 * next(ticks))).isoformat()
 
-    return Means(now, rolls.randbytes)
+    return ClockAndIds(now, rolls.randbytes)
 
 
 class Twins:
@@ -77,7 +77,7 @@ def _outcome(work: Callable[[Engine], Any], engine: Engine) -> tuple[Any, str]:
         return None, f"{type(error).__name__}: {error}"
     if isinstance(found, Thread):
         return found.id, ""
-    if isinstance(found, Erasure):
+    if isinstance(found, ForgetReport):
         found = replace(found, unreachable=(), shared_with=tuple(sorted(found.shared_with)))
     return found, ""
 
@@ -270,9 +270,9 @@ def compare(twins: Twins, story: Story) -> None:
     for message in [*story.messages, Ref("0" * 32, 1)]:
         twins.same(lambda r, m=message: r.event(m))
         twins.same(lambda r, m=message: r.events_about(m))
-        twins.same(lambda r, m=message: r.indexed(m))
+        twins.same(lambda r, m=message: r.read_index_tokens(m))
     refs = [*story.messages, *story.messages[:2], Ref("0" * 32, 1)]
-    twins.same(lambda r: list(r.spoken(refs).items()))
+    twins.same(lambda r: list(r.read_spoken(refs).items()))
     twins.same(lambda r: list(r.tokens(refs, "o200k").items()))
     for number in range(100):
         twins.same(lambda r, n=number: r.origin(bytes([n])))
@@ -288,7 +288,7 @@ def compare_thread(twins: Twins, thread: str, dice: random.Random) -> None:
     state = twins.same(lambda r: r.thread(thread))
     head = state.head if state else 5
     twins.same(lambda r: r.family(state.root if state else thread))
-    twins.same(lambda r: set(r.adopted(thread)))
+    twins.same(lambda r: set(r.list_adopted_messages(thread)))
     spans = twins.same(lambda r: list(r.spans(thread)))
     twins.same(lambda r: r.events(thread))
     low, high, limit = dice.randint(0, head), dice.randint(0, head), dice.randint(0, 9)
@@ -350,13 +350,13 @@ def compare_search(twins: Twins, story: Story) -> None:
         assert hits[0] == hits[1], query
     thread = story.thread()
     for wanted in (
-        Wanted(threads=()),
-        Wanted(threads=(thread, "no thread")),
-        Wanted(project="/home/ann"),
-        Wanted(kind="agent", roles=("user", "tool")),
-        Wanted(since_us=0, until_us=1_700_000_000_000_000),
-        Wanted(tool="bash"),
-        Wanted(tool="搜索", roles=("assistant",)),
+        SearchFilter(threads=()),
+        SearchFilter(threads=(thread, "no thread")),
+        SearchFilter(project="/home/ann"),
+        SearchFilter(kind="agent", roles=("user", "tool")),
+        SearchFilter(since_us=0, until_us=1_700_000_000_000_000),
+        SearchFilter(tool="bash"),
+        SearchFilter(tool="搜索", roles=("assistant",)),
     ):
         sets = [
             engine.store.read(

@@ -14,7 +14,7 @@ import pytest
 
 import backscroll
 from backscroll.engine.engine import Engine
-from backscroll.record.derived import Made
+from backscroll.record.derived import Artefact
 from backscroll.record.history import DELETED, FORGOTTEN, PINNED
 from backscroll.record.ports import Bounds
 from backscroll.stores.sqlite.schema import MIGRATIONS
@@ -59,7 +59,7 @@ def test_sqlite_reads_only_the_few(filed: backscroll.Engine) -> None:
             connection.set_progress_handler(count, 10)
             try:
                 assert len(reader.others(thread.id)) == 1
-                assert len(reader.marked(thread.id, Bounds(1 << 30))) == 1
+                assert len(reader.list_marked_entries(thread.id, Bounds(1 << 30))) == 1
             finally:
                 connection.set_progress_handler(None, 10)
 
@@ -152,7 +152,7 @@ def test_a_forget_waits_for_whoever_stores_something_made_of_the_words(opened: O
     storing, go_on = threading.Event(), threading.Event()
 
     def slowly(tx: Any) -> None:
-        tx.make([Made(b"k", "gist", thread.id, b"a secret", (a.revision, b.revision), AT)])
+        tx.make([Artefact(b"k", "gist", thread.id, b"a secret", (a.revision, b.revision), AT)])
         tx.set_vectors("e", [(a.revision, HALF)])
         tx.set_tokens([(a.revision, "o200k", 2)])
         tx.made([b"k"])  # everything is on the server now, and not yet committed
@@ -169,7 +169,7 @@ def test_a_forget_waits_for_whoever_stores_something_made_of_the_words(opened: O
     go_on.set()
     writer.join(60)
     eraser.join(60)
-    assert one.store.read(lambda r: r.made([b"k"])) == {}
+    assert one.store.read(lambda r: r.read_artefacts([b"k"])) == {}
     assert one.store.read(lambda r: r.vectors([a.revision], "e")) == {}
     sound(one)
 

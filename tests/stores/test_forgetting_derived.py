@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.record.derived import Lesson, Made, Node, Reply
+from backscroll.record.derived import Artefact, Lesson, RecipeReply, SummaryNode
 from backscroll.vocab.event import Kind
 from tests import proof
 from tests.contracts.talk import say
@@ -78,14 +78,14 @@ def derive(engine: backscroll.Engine, thread: backscroll.Thread, *messages: back
     def work(tx: Any) -> None:
         tx.make(
             [
-                Made(KEY, "gist", thread.id, body, sources, AT),
-                Made(b"sum", "summary", thread.id, body, (), AT),
+                Artefact(KEY, "gist", thread.id, body, sources, AT),
+                Artefact(b"sum", "summary", thread.id, body, (), AT),
             ]
         )
-        tx.keep_reply(Reply(KEY, "gist", thread.id, "model", body, sources, AT))
-        tx.keep_reply(Reply(b"sum", "summary", thread.id, "model", body, (), AT))
+        tx.keep_reply(RecipeReply(KEY, "gist", thread.id, "model", body, sources, AT))
+        tx.keep_reply(RecipeReply(b"sum", "summary", thread.id, "model", body, (), AT))
         tx.set_vectors("e", [(ref, VECTOR) for ref in sources])
-        tx.set_node(Node(thread.id, 1, messages[0].id, b"\x01", b"\x02", SECRET, KEY, 1, 2))
+        tx.set_node(SummaryNode(thread.id, 1, messages[0].id, b"\x01", b"\x02", SECRET, KEY, 1, 2))
         tx.keep_receipt(thread.id, AT, body, 3)
         tx.learn(Lesson(AT, thread.id, "tool:read", 1.0))
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.record.derived import Charge, Made, Node
-from backscroll.record.ports import Bounds, Wanted
+from backscroll.record.derived import Artefact, Charge, SummaryNode
+from backscroll.record.ports import Bounds, SearchFilter
 from backscroll.stores.sqlite import schema as sqlite_schema
 from backscroll.vocab.ids import Ref
 from tests import proof
@@ -74,27 +74,27 @@ def test_everything_new_works_in_an_old_store(old: tuple[backscroll.Engine, str]
     every = [e for e in thread.events() if e.kind.value not in ("appended", "aside")]
     assert rare == every
     assert len(rare) > 8
-    marked = engine.store.read(lambda r: r.marked(info.id, Bounds(thread.head)))
+    marked = engine.store.read(lambda r: r.list_marked_entries(info.id, Bounds(thread.head)))
     assert [e.role for e, _ in marked] == ["system", "user"]
     first = next(iter(thread))
     vector = b"\x00\x3c" + b"\x00\x00" * 7
 
     def work(tx: Any) -> Any:
-        tx.make([Made(b"key", "gist", info.id, b"{}", (first.revision,), AT)])
+        tx.make([Artefact(b"key", "gist", info.id, b"{}", (first.revision,), AT)])
         tx.set_vectors("some", [(first.revision, vector)])
-        tx.set_node(Node(info.id, 1, Ref(info.id, 0), b"\x01", b"\x02", "v", b"key", 1, 3))
+        tx.set_node(SummaryNode(info.id, 1, Ref(info.id, 0), b"\x01", b"\x02", "v", b"key", 1, 3))
         tx.charge(Charge("a" * 32, AT, 5, "model", "answer", input=7))
         return tx.claim("gist", "worker", 1, 2)
 
     assert engine.store.write(work) is not None
-    assert engine.store.read(lambda r: r.made([b"key"]))[b"key"].sources == (first.revision,)
-    near = engine.store.read(lambda r: r.nearest(vector, "some", Wanted(), 3))
+    assert engine.store.read(lambda r: r.read_artefacts([b"key"]))[b"key"].sources == (first.revision,)
+    near = engine.store.read(lambda r: r.nearest(vector, "some", SearchFilter(), 3))
     assert near == [(first.revision, 1.0)]
-    assert engine.store.read(lambda r: r.spent())[0].input == 7
+    assert engine.store.read(lambda r: r.sum_spending())[0].input == 7
     said = thread.append("user", "a long line\n" * 1000)
     assert thread.message(said.id).text == "a long line\n" * 1000
     thread.forget(first.id)
-    assert engine.store.read(lambda r: (r.made([b"key"]), r.nodes(info.id, 1))) == ({}, [])
+    assert engine.store.read(lambda r: (r.read_artefacts([b"key"]), r.nodes(info.id, 1))) == ({}, [])
 
 
 def test_a_copy_of_the_old_file_is_kept(old_file: str) -> None:
@@ -134,9 +134,10 @@ def test_the_released_migration_of_postgresql_is_as_it_was() -> None:
 @pytest.mark.postgres
 def test_without_pgvector_vectors_are_plain_bytes(old_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the extension cannot be had, migrating works all the same, nearness is computed here, and facts say so."""
-    from backscroll.stores.postgres import opening
 
-    monkeypatch.setattr(opening, "_type_of_vectors", lambda connection: "bytea")
+    from backscroll.stores.postgres import connection
+
+    monkeypatch.setattr(connection, "_type_of_vectors", lambda connection: "bytea")
     with backscroll.open(old_database) as engine:
         info = next(i for i in engine.threads() if i.title == "short")
         hello, other = engine.thread(info.id)
@@ -144,7 +145,7 @@ def test_without_pgvector_vectors_are_plain_bytes(old_database: str, monkeypatch
         engine.store.write(
             lambda tx: tx.set_vectors("two", [(hello.revision, east), (other.revision, north)])
         )
-        near = engine.store.read(lambda r: r.nearest(b"\x00\x3c\x00\x38", "two", Wanted(), 5))
+        near = engine.store.read(lambda r: r.nearest(b"\x00\x3c\x00\x38", "two", SearchFilter(), 5))
         assert [ref for ref, _ in near] == [hello.revision, other.revision]
         assert [round(score, 3) for _, score in near] == [0.894, 0.447]
         assert engine.store.read(lambda r: r.vectors([other.revision], "two")) == {other.revision: north}

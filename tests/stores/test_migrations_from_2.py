@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.engine.prompts.compaction.crops import crops
+from backscroll.engine.crops.crops import crops
 from backscroll.stores.sqlite import schema as sqlite_schema
 from backscroll.vocab.assertion import TurnState
 from tests.properties.living import marked, reference
@@ -45,7 +45,7 @@ def test_what_was_derived_is_still_there(old: tuple[backscroll.Engine, str]) -> 
     found = engine.store.read(lambda r: r.reply(b"reply-key"))
     assert found is not None
     assert found.body == b'{"text":"kept","finish":"stop"}'
-    assert engine.store.read(lambda r: r.spent())[0].input == 7
+    assert engine.store.read(lambda r: r.sum_spending())[0].input == 7
     assert [lesson.feature for lesson in engine.store.read(lambda r: r.lessons())] == ["tool:read"]
     assert engine.store.read(lambda r: len(r.receipts(thread.id, 5))) == 1
     assert engine.store.read(lambda r: len(r.nodes(thread.id, 0))) > 10
@@ -59,7 +59,7 @@ def test_living_memory_works_in_it(old: tuple[backscroll.Engine, str]) -> None:
     thread = train(engine)
     assert engine.store.read(lambda r: r.turn_marks(thread.id, "4.1.ignore.retract")) == []
     thread.append("user", "Ellie lives in Dunmere.")
-    assert thread.window.flush() > 0
+    assert thread.graph.flush() > 0
     assert thread.window.states()[-1].state is TurnState.PROCESSED
     assert marked(thread) == reference(thread)
     assert [f.object for f in thread.graph.node("Ellie").relations] == ["dunmere"]

@@ -17,13 +17,12 @@ import pytest
 import backscroll
 from backscroll import Content, Reasoning, Text, ToolCall, ToolResult
 from backscroll.assemble.validity import check
-from backscroll.assemble.validity.between import Sent
-from backscroll.assemble.validity.binding import check_growth
-from backscroll.engine.prompts.compaction.crops import crops
+from backscroll.assemble.validity.binding import Sent, check_growth
+from backscroll.engine.crops.crops import crops
 from backscroll.errors import NotFound
-from backscroll.llm.scripted import Line, Scenario
-from backscroll.llm.scripted.asked import read_request
-from backscroll.llm.scripted.deciding import Service
+from backscroll.testing import Line, Scenario
+from backscroll.testing.decision import ScriptedService
+from backscroll.testing.request import read_request
 from backscroll.vocab.event import Kind
 from backscroll.vocab.prompt import WIRES, Wire
 from tests.fuzz.promises import tools_for
@@ -102,7 +101,7 @@ def test_it_goes_on(old: tuple[backscroll.Engine, str], wire: Wire) -> None:
     """Call by call, with thinking, through new compactions: a strict service takes every request, and prompts only grow between them."""
     engine, _ = old
     for thread in threads(engine):
-        service = Service(Scenario())
+        service = ScriptedService(Scenario())
         service.answering = lambda _: Line(text="…", reasoning="I think about it.")
         thread.append("user", "Go on, please. 请继续。")
         before: tuple[Any, Sent] | None = None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll.errors import StoreCorrupt
-from backscroll.stores.sqlite.packing import packed, unpacked
+from backscroll.stores.sqlite.compression import pack_body, unpack_body
 from tests import proof
 
 LONG = "读取 src/main.py，第一行是注释。 The quick brown fox jumps over the lazy dog.\n" * 200
@@ -28,8 +28,8 @@ def rows(path: Path) -> list[tuple[int, int]]:
 @given(st.binary(max_size=2000) | st.binary(max_size=40).map(lambda b: b * 300), st.integers(0, 3000))
 def test_whatever_goes_in_comes_out(body: bytes, above: int) -> None:
     """Any bytes, any threshold: the plain bytes come back, and nothing below the threshold is touched."""
-    stored, size = packed(body, above)
-    assert unpacked(stored, size) == body
+    stored, size = pack_body(body, above)
+    assert unpack_body(stored, size) == body
     assert stored is not None
     assert len(stored) <= len(body)
     if len(body) < above:
@@ -38,8 +38,8 @@ def test_whatever_goes_in_comes_out(body: bytes, above: int) -> None:
 
 def test_no_words_stay_no_words() -> None:
     """An event without a body has none afterwards."""
-    assert packed(None, 0) == (None, 0)
-    assert unpacked(None, 0) is None
+    assert pack_body(None, 0) == (None, 0)
+    assert unpack_body(None, 0) is None
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_no_words_stay_no_words() -> None:
 )
 def test_a_damaged_body_is_named(spoil: object) -> None:
     """What does not unpack to what its row says is an error, never other words."""
-    stored, size = packed(LONG.encode(), 100)
+    stored, size = pack_body(LONG.encode(), 100)
     assert stored is not None
     assert size
     with pytest.raises(StoreCorrupt):
-        unpacked(spoil(stored), size)  # type: ignore[operator]
+        unpack_body(spoil(stored), size)  # type: ignore[operator]
     with pytest.raises(StoreCorrupt):
-        unpacked(stored, size - 1)
+        unpack_body(stored, size - 1)
 
 
 def test_only_long_words_are_compressed(tmp_path: Path) -> None:

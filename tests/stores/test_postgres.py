@@ -23,9 +23,9 @@ from backscroll.engine.engine import Engine
 from backscroll.engine.log.verification import verify_store
 from backscroll.engine.search.words import search
 from backscroll.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
-from backscroll.record.about import About
 from backscroll.record.history import Entry
 from backscroll.record.ports import Writer
+from backscroll.record.thread_info import ThreadDescription
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Media, Text
 
@@ -105,7 +105,7 @@ class TestFaults:
     )
     def test_every_one_says_what_to_do(self, state: str, kind: type[StoreError], hint: str) -> None:
         """What the server says becomes one of our errors, with the place and a hint."""
-        fault = faults.translated(psycopg.errors.lookup(state)("said by the server"), "postgresql://h/x")
+        fault = faults.translate_error(psycopg.errors.lookup(state)("said by the server"), "postgresql://h/x")
         assert type(fault) is kind
         assert hint in fault.hint
         assert fault.message.endswith("postgresql://h/x")
@@ -113,7 +113,7 @@ class TestFaults:
 
     def test_what_is_not_known_is_told_as_it_is(self) -> None:
         """An error that nobody thought of still carries the server's own words."""
-        fault = faults.translated(psycopg.errors.lookup("22012")("division by zero"), "postgresql://h/x")
+        fault = faults.translate_error(psycopg.errors.lookup("22012")("division by zero"), "postgresql://h/x")
         assert "division by zero" in fault.message
 
     def test_a_refused_login_is_not_waited_for(self) -> None:
@@ -205,7 +205,7 @@ class TestTenants:
         one, two = opened(tenant="one"), opened(tenant="two")
         for engine, words in ((one, "red fox"), (two, "blue fox")):
             made = engine.store.write(
-                lambda tx, e=engine: e.begin(tx, About("same"), name="ab" * 16).state.id
+                lambda tx, e=engine: e.begin(tx, ThreadDescription("same"), name="ab" * 16).state.id
             )
             thread = engine.thread(made)
             thread.append("user", [Text(words), Media("image/png", data=b"same bytes")])
@@ -324,7 +324,7 @@ class TestLongTexts:
         assert not found(engine, '"the crossing"')
         assert not found(engine, "zebra -包管理")
         assert not found(engine, "zebra giraffe")
-        words = engine.store.read(lambda r: r.indexed(message.id)) or ""
+        words = engine.store.read(lambda r: r.read_index_tokens(message.id)) or ""
         assert words.endswith("cross the zebra 包管 管理 理")
         sound(engine)
 

@@ -25,8 +25,8 @@ from backscroll.record.ports import Reader, Writer
 psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 
 from backscroll.stores.postgres import pool as pooling  # noqa: E402 - only where the extra is there
-from backscroll.stores.postgres.opening import Address, address  # noqa: E402
-from backscroll.stores.postgres.pool import Pool  # noqa: E402
+from backscroll.stores.postgres.connection import Address, address  # noqa: E402
+from backscroll.stores.postgres.pool import ConnectionPool  # noqa: E402
 from backscroll.stores.postgres.store import PostgresStore  # noqa: E402
 from tests.stores.at_once import together  # noqa: E402
 from tests.stores.test_postgres_writers import kill_others  # noqa: E402
@@ -48,8 +48,8 @@ def place(postgres_url: str) -> Address:
 
 
 @contextlib.contextmanager
-def pool_of(place: Address, size: int, idle: float = 30.0) -> Iterator[Pool]:
-    pool = Pool(place, size, idle)
+def pool_of(place: Address, size: int, idle: float = 30.0) -> Iterator[ConnectionPool]:
+    pool = ConnectionPool(place, size, idle)
     pool.join(size, idle)
     try:
         yield pool
@@ -61,7 +61,7 @@ def pool_of(place: Address, size: int, idle: float = 30.0) -> Iterator[Pool]:
 class Caller(threading.Thread):
     """An OS thread that asks for a connection, and gives it back, when it is told to."""
 
-    def __init__(self, pool: Pool, number: int, holders: list[int], served: list[int]) -> None:
+    def __init__(self, pool: ConnectionPool, number: int, holders: list[int], served: list[int]) -> None:
         super().__init__(daemon=True)
         self._pool, self._number, self._holders, self._served = pool, number, holders, served
         self.orders: queue.Queue[str] = queue.Queue()
@@ -70,7 +70,7 @@ class Caller(threading.Thread):
     def run(self) -> None:
         while (order := self.orders.get()) != "end":
             while order in ("ask", "again"):
-                with self._pool.lent(time.monotonic() + _LONG):
+                with self._pool.lend_connection(time.monotonic() + _LONG):
                     self._holders.append(self._number)
                     self._served.append(self._number)
                     order = self.orders.get()
@@ -130,10 +130,10 @@ class TestFairness:
             got: list[str] = []
 
             def patient() -> None:
-                with pool.lent(time.monotonic() + _LONG):
+                with pool.lend_connection(time.monotonic() + _LONG):
                     got.append("patient")
 
-            with pool.lent(time.monotonic() + _LONG):
+            with pool.lend_connection(time.monotonic() + _LONG):
                 first = threading.Thread(target=lambda: got.append(type(impatient(pool)).__name__))
                 first.start()
                 eventually(lambda: pool.counts()[2] == 1, "the first caller does not wait")
@@ -150,7 +150,7 @@ class TestFairness:
             let_go, held = threading.Event(), threading.Event()
 
             def hold() -> None:
-                with pool.lent(time.monotonic() + _LONG):
+                with pool.lend_connection(time.monotonic() + _LONG):
                     held.set()
                     eventually(lambda: pool.counts()[2] == 1, "nobody waits")
                     os.kill(os.getpid(), signal.SIGINT)
@@ -159,12 +159,12 @@ class TestFairness:
             holder = threading.Thread(target=hold)
             holder.start()
             held.wait(_LONG)
-            with pytest.raises(KeyboardInterrupt), pool.lent(time.monotonic() + _LONG):
+            with pytest.raises(KeyboardInterrupt), pool.lend_connection(time.monotonic() + _LONG):
                 pass
             assert pool.counts() == (1, 1, 0)
             let_go.set()
             holder.join(_LONG)
-            with pool.lent(time.monotonic() + _LONG):
+            with pool.lend_connection(time.monotonic() + _LONG):
                 assert pool.counts() == (1, 1, 0)
 
     def test_a_read_inside_a_write_does_not_wait_for_itself(self, postgres_url: str) -> None:
@@ -192,9 +192,9 @@ class TestFairness:
             assert store.read(work) == ["old", "1", "old", "new"]
 
 
-def impatient(pool: Pool) -> BaseException | None:
+def impatient(pool: ConnectionPool) -> BaseException | None:
     try:
-        with pool.lent(time.monotonic() + 0.2):
+        with pool.lend_connection(time.monotonic() + 0.2):
             return None
     except StoreBusy as error:
         return error

@@ -18,8 +18,8 @@ from backscroll.config import Settings
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.engine import Engine
 from backscroll.errors import StoreBusy, StoreError
-from backscroll.record.about import About
-from backscroll.record.ports import Reader, Wanted, Writer
+from backscroll.record.ports import Reader, SearchFilter, Writer
+from backscroll.record.thread_info import ThreadDescription
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Text
 
@@ -129,7 +129,7 @@ class TestManyWriters:
             def look(tx: Writer) -> None:
                 if tx.origin(b"file") is None:
                     time.sleep(0.05)
-                    tx.set_origin(b"file", engine.begin(tx, About("imported")).state.id)
+                    tx.set_origin(b"file", engine.begin(tx, ThreadDescription("imported")).state.id)
 
             engine.store.write(look)
 
@@ -270,7 +270,7 @@ class TestBrokenConnections:
         def work(tx: Writer) -> str:
             tx.set_meta("key", "value")
             try:
-                tx.search("'unclosed", Wanted(), 1)
+                tx.search("'unclosed", SearchFilter(), 1)
             except psycopg.Error:
                 return "all is well"
             return "not reached"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.record.ports import Wanted
+from backscroll.record.ports import SearchFilter
 from backscroll.stores.nearness import cosines, sign_bits
 from backscroll.stores.sqlite.reading import derived
 from backscroll.stores.sqlite.store import SqliteStore
@@ -27,7 +27,7 @@ def vectors(count: int, seed: int) -> list[bytes]:
 
 
 def near(store: Any, query: bytes, limit: int = 5, **wanted: Any) -> list[tuple[Ref, float]]:
-    return store.read(lambda r: r.nearest(query, "e", Wanted(**wanted), limit))
+    return store.read(lambda r: r.nearest(query, "e", SearchFilter(**wanted), limit))
 
 
 def exact(query: bytes, rows: dict[Ref, bytes], limit: int) -> list[Ref]:

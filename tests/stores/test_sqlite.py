@@ -15,11 +15,11 @@ import pytest
 
 import backscroll
 from backscroll.errors import StoreBusy, StoreCorrupt, StoreTooNew
-from backscroll.stores.sqlite import opening
-from backscroll.stores.sqlite.faults import translated
+from backscroll.stores.sqlite import database_file
+from backscroll.stores.sqlite.faults import translate_error
 from backscroll.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS, VERSION
 from backscroll.stores.sqlite.store import SqliteStore
-from tests import proof
+from tests import programs, proof
 from tests.contracts.talk import say, texts
 
 ROOT = Path(backscroll.__file__).parents[1]
@@ -163,7 +163,7 @@ def test_another_programs_write_ahead_log_is_left_alone(tmp_path: Path) -> None:
         "c.execute('CREATE TABLE t (x)'); c.execute(\"INSERT INTO t VALUES ('precious')\"); c.commit(); os._exit(9)"
     )
     place = tmp_path / "other.db"
-    subprocess.run([sys.executable, "-c", script, str(place)], check=False)
+    programs.run([sys.executable, "-c", script, str(place)], check=False)
     before = files(tmp_path)
     assert b"precious" in before["other.db-wal"]
     with pytest.raises(StoreCorrupt, match="another program"):
@@ -211,8 +211,8 @@ NEXT = "CREATE TABLE later (x INTEGER);\nALTER TABLE threads ADD COLUMN later IN
 
 def later(monkeypatch: pytest.MonkeyPatch, script: str = NEXT) -> None:
     """Pretend to be a newer program, with one more migration."""
-    monkeypatch.setattr(opening, "MIGRATIONS", (*MIGRATIONS, script))
-    monkeypatch.setattr(opening, "VERSION", VERSION + 1)
+    monkeypatch.setattr(database_file, "MIGRATIONS", (*MIGRATIONS, script))
+    monkeypatch.setattr(database_file, "VERSION", VERSION + 1)
 
 
 def test_a_migration_keeps_a_copy_of_the_file_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +240,7 @@ def test_a_migration_includes_what_lies_in_the_write_ahead_log(
         "import os, sys, backscroll; e = backscroll.open(sys.argv[1]); t = next(iter(e.threads()));"
         "e.thread(t.id).append('user', 'last words'); os._exit(9)"
     )
-    subprocess.run([sys.executable, "-c", script, str(path)], cwd=ROOT, check=False)
+    programs.run([sys.executable, "-c", script, str(path)], cwd=ROOT, check=False)
     later(monkeypatch)
     assert content(path) == [["one", "二", "last words"]]
     (copy,) = [p for p in path.parent.iterdir() if p.name.endswith(".backup")]
@@ -289,7 +289,7 @@ def test_many_programs_create_a_store_at_once(tmp_path: Path, attempt: int) -> N
     script = "import sys, backscroll; e = backscroll.open(sys.argv[1]); e.create('x').append('user', 'y'); e.close()"
     place = tmp_path / "store.db"
     command = [sys.executable, "-c", script, str(place)]
-    running = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(8)]
+    running = [programs.start(command, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(8)]
     said = [process.communicate()[1] for process in running]
     assert [(process.returncode, text) for process, text in zip(running, said, strict=True)] == [(0, b"")] * 8
     assert content(place) == [["y"]] * 8
@@ -388,13 +388,13 @@ def test_a_backup_that_cannot_be_made_says_so(engine: backscroll.Engine, tmp_pat
 
 def test_what_sqlite_says_is_translated() -> None:
     """Every error of the database becomes one of ours, with the file and a hint."""
-    unknown = translated(sqlite3.OperationalError("what?"), "a.db")
+    unknown = translate_error(sqlite3.OperationalError("what?"), "a.db")
     assert "a.db" in unknown.message
     assert unknown.hint
     error = sqlite3.DatabaseError("odd")
     for code in (5, 6, 7, 8, 10, 11, 13, 14, 15, 18, 19, 26, 1, 522, 266, 267):
         error.sqlite_errorcode = code
-        said = translated(error, "a.db")
+        said = translate_error(error, "a.db")
         assert isinstance(said, backscroll.StoreError)
         assert "a.db" in said.message
         assert said.hint

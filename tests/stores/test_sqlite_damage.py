@@ -14,7 +14,7 @@ import pytest
 
 import backscroll
 from backscroll import Content, Media, Text, ToolCall
-from backscroll.engine.log.verification import Flaw
+from backscroll.engine.log.verification import StoreFlaw
 from tests.contracts.talk import say
 
 SECONDS = 60  # for one look at one damaged file; it takes a few hundredths
@@ -173,7 +173,7 @@ def tampered(place: Path, sql: str, *values: object) -> None:
         connection.commit()
 
 
-def flaws(place: Path) -> list[Flaw]:
+def flaws(place: Path) -> list[StoreFlaw]:
     """What verification finds."""
     with backscroll.open(place) as engine:
         return engine.verify().flaws

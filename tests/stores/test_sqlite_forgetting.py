@@ -16,7 +16,7 @@ import pytest
 import backscroll
 from backscroll import Content, Media, Opaque, Reasoning, Text, ToolCall, ToolResult
 from backscroll.recall.text.words import index_words
-from tests import proof
+from tests import programs, proof
 from tests.contracts.talk import say, texts
 
 ROOT = Path(backscroll.__file__).parents[1]
@@ -207,7 +207,7 @@ def test_nothing_is_left_for_a_reader_that_was_open(engine: backscroll.Engine, t
         "print(n, flush=True); input(); print(len(list(t)), flush=True)"
     )
     place = str(tmp_path / "store" / "store.db")
-    with subprocess.Popen(
+    with programs.start(
         [sys.executable, "-c", script, place, thread.id],
         cwd=ROOT,
         stdin=subprocess.PIPE,

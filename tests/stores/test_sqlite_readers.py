@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from backscroll.stores.sqlite.readers import Readers
+from backscroll.stores.sqlite.readers import ReaderPool
 
 
 class Opened:
@@ -41,12 +41,12 @@ def opened() -> Opened:
 
 def test_a_connection_is_used_again(opened: Opened) -> None:
     """One after the other needs one connection; one inside the other needs two."""
-    readers = Readers(opened)
+    readers = ReaderPool(opened)
     for _ in range(3):
-        with readers.lent() as connection:
+        with readers.lend_connection() as connection:
             connection.execute("SELECT 1")
     assert len(opened.all) == 1
-    with readers.lent() as one, readers.lent() as two:
+    with readers.lend_connection() as one, readers.lend_connection() as two:
         assert one is not two
     readers.close()
     assert (len(opened.all), opened.still_open()) == (2, 0)
@@ -54,24 +54,24 @@ def test_a_connection_is_used_again(opened: Opened) -> None:
 
 def test_no_more_are_kept_than_wanted(opened: Opened) -> None:
     """What comes back when enough are idle is closed; none are kept where nothing may be kept."""
-    readers = Readers(opened, kept=1)
-    with readers.lent(), readers.lent(), readers.lent():
+    readers = ReaderPool(opened, kept=1)
+    with readers.lend_connection(), readers.lend_connection(), readers.lend_connection():
         pass
     assert opened.still_open() == 1
     readers.close()
-    fresh = Readers(opened, kept=0)
-    with fresh.lent():
+    fresh = ReaderPool(opened, kept=0)
+    with fresh.lend_connection():
         pass
     assert opened.still_open() == 0
 
 
 def test_a_connection_that_failed_is_not_used_again(opened: Opened) -> None:
     """After an error of the database the next reader gets another connection; other errors do not matter."""
-    readers = Readers(opened)
-    with pytest.raises(sqlite3.OperationalError), readers.lent() as connection:
+    readers = ReaderPool(opened)
+    with pytest.raises(sqlite3.OperationalError), readers.lend_connection() as connection:
         connection.execute("SELECT * FROM nowhere")
     assert opened.still_open() == 0
-    with pytest.raises(KeyError), readers.lent():
+    with pytest.raises(KeyError), readers.lend_connection():
         raise KeyError
     assert opened.still_open() == 1
     readers.close()
@@ -79,8 +79,8 @@ def test_a_connection_that_failed_is_not_used_again(opened: Opened) -> None:
 
 def test_what_is_in_use_is_closed_when_it_comes_back(opened: Opened) -> None:
     """Closing does not pull the connection from under somebody who is reading."""
-    readers = Readers(opened)
-    with readers.lent() as connection:
+    readers = ReaderPool(opened)
+    with readers.lend_connection() as connection:
         readers.close()
         connection.execute("SELECT 1")
     assert opened.still_open() == 0
@@ -88,14 +88,14 @@ def test_what_is_in_use_is_closed_when_it_comes_back(opened: Opened) -> None:
 
 def test_many_threads_never_share_one(opened: Opened) -> None:
     """However many lend and return at once, nobody gets what another one holds."""
-    readers = Readers(opened)
+    readers = ReaderPool(opened)
     held: set[int] = set()
     shared: list[int] = []
     lock = threading.Lock()
 
     def work() -> None:
         for _ in range(200):
-            with readers.lent() as connection:
+            with readers.lend_connection() as connection:
                 with lock:
                     if id(connection) in held:
                         shared.append(id(connection))
@@ -115,16 +115,16 @@ def test_many_threads_never_share_one(opened: Opened) -> None:
 
 def test_a_pause_waits_for_readers_and_keeps_others_out(opened: Opened) -> None:
     """During a pause nothing is open and nobody begins; afterwards everybody goes on."""
-    readers = Readers(opened)
+    readers = ReaderPool(opened)
     inside, go, begun = threading.Event(), threading.Event(), threading.Event()
 
     def first() -> None:
-        with readers.lent():
+        with readers.lend_connection():
             inside.set()
             go.wait(10)
 
     def second() -> None:
-        with readers.lent():
+        with readers.lend_connection():
             begun.set()
 
     one = threading.Thread(target=first)
@@ -146,9 +146,10 @@ def test_a_pause_waits_for_readers_and_keeps_others_out(opened: Opened) -> None:
 
 def test_a_pause_inside_ones_own_reading_does_not_wait_for_itself(opened: Opened) -> None:
     """Whoever forks while reading keeps that one connection and does not hang."""
-    readers = Readers(opened)
-    with readers.lent() as connection:
+    readers = ReaderPool(opened)
+    with readers.lend_connection() as connection:
         readers.pause(10)
         readers.resume()
-        connection.execute("SELECT 1")
+        assert connection.execute("SELECT 1").fetchone() == (1,)
     readers.close()
+    assert opened.still_open() == 0

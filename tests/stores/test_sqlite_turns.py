@@ -22,7 +22,8 @@ from backscroll.engine.engine import Engine
 from backscroll.record.ports import Writer
 from backscroll.stores.sqlite import turns as module
 from backscroll.stores.sqlite.store import SqliteStore
-from backscroll.stores.sqlite.turns import Turns
+from backscroll.stores.sqlite.turns import WriteQueue
+from tests import programs
 
 ROOT = Path(backscroll.__file__).parents[1]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no queue on this system")
@@ -70,7 +71,7 @@ def test_who_asked_first_writes_first(tmp_path: Path, seed: int, monkeypatch: py
             "text": True,
             "cwd": ROOT,
         }
-        writers: list[Any] = [subprocess.Popen(command, **pipes) for _ in range(3)]
+        writers: list[Any] = [programs.start(command, **pipes) for _ in range(3)]
         try:
             assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 3
             wanted: list[str] = []
@@ -112,13 +113,13 @@ def test_nobody_waits_for_the_dead(tmp_path: Path) -> None:
 
 def take_turns(path: Path, log: Path, count: int) -> None:
     """Take turns and note them; two at a time would be noted out of order."""
-    turns = Turns(path)
+    turns = WriteQueue(path)
     draw = turns._draw
     numbers: list[int | None] = []
     turns._draw = lambda deadline: (numbers.append(draw(deadline)), numbers[-1])[1]
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for _ in range(count):
-        with turns.taken(time.monotonic() + 60):
+        with turns.take_turn(time.monotonic() + 60):
             os.write(file, f"{numbers[-1]}\n".encode())
 
 
@@ -141,20 +142,20 @@ def test_a_turn_lasts_for_several_writes_and_then_ends(
     monkeypatch.setattr(module, "_SLICE", 3600.0)
     monkeypatch.setattr(module, "_BREATH", 1800.0)
     far = time.monotonic() + 3600
-    first, second = Turns(tmp_path / "a.db"), Turns(tmp_path / "a.db")
-    with first.taken(far):
+    first, second = WriteQueue(tmp_path / "a.db"), WriteQueue(tmp_path / "a.db")
+    with first.take_turn(far):
         waits = second._draw(far)
-    with first.taken(far):  # in the same turn: no number was drawn in between
+    with first.take_turn(far):  # in the same turn: no number was drawn in between
         assert drawn(tmp_path / "a.db") == 2
     monkeypatch.setattr(module, "_BREATH", 0.0)
-    with first.taken(far):
+    with first.take_turn(far):
         pass  # its turn may be kept, but nobody has to wait for it now
     assert waits == 1
     second._wait(waits, far)
     second._unlock(module._FIRST + waits)
-    with first.taken(far):
+    with first.take_turn(far):
         assert first._number == 2
-    with second.taken(far):  # those that were kept and never ended are not waited for either
+    with second.take_turn(far):  # those that were kept and never ended are not waited for either
         assert second._number == 3
     first.close()
     second.close()
@@ -163,11 +164,11 @@ def test_a_turn_lasts_for_several_writes_and_then_ends(
 
 def test_two_stores_of_one_process_take_turns_too(tmp_path: Path) -> None:
     """Locks of the opened file, where the system has them, hold between two of them as well."""
-    first, second = Turns(tmp_path / "a.db"), Turns(tmp_path / "a.db")
+    first, second = WriteQueue(tmp_path / "a.db"), WriteQueue(tmp_path / "a.db")
     late = time.monotonic()
-    with first.taken(late + 60):
+    with first.take_turn(late + 60):
         assert first._draw(late) == 1
-        with second.taken(late):  # past its deadline: it goes on without waiting
+        with second.take_turn(late):  # past its deadline: it goes on without waiting
             assert second._works
     first.close()
     second.close()
@@ -198,12 +199,12 @@ def test_a_turn_that_went_on_is_not_taken_back(tmp_path: Path, monkeypatch: pyte
     Else others wait for numbers that were kept and never come again: for as long as their owners have nothing to write.
     """
     monkeypatch.setattr(module, "_SLICE", 1000.0)
-    slow, idle, last = (Turns(tmp_path / "store.db") for _ in range(3))
+    slow, idle, last = (WriteQueue(tmp_path / "store.db") for _ in range(3))
     soon = time.monotonic() + 60
 
-    def kept(turns: Turns, *, by: Turns) -> None:
+    def kept(turns: WriteQueue, *, by: WriteQueue) -> None:
         """Take a turn and keep it, because another one waits."""
-        with turns.taken(soon):
+        with turns.take_turn(soon):
             by._number = by._draw(soon)  # it waits
 
     kept(slow, by=idle)

@@ -11,6 +11,7 @@ import pytest
 
 import backscroll
 from backscroll.stores.sqlite.schema import MIGRATIONS, VERSION
+from tests import programs
 from tests.stores.at_once import Opener
 
 SCHEMA = 4
@@ -59,7 +60,7 @@ def test_processes_that_ask_at_once_get_one_thread(tmp_path: Path) -> None:
     with backscroll.open(place, background=False) as store:
         store.create("there")
     asking = [
-        subprocess.Popen(
+        programs.start(
             [sys.executable, "-c", _ASK, place],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

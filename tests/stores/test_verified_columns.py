@@ -16,7 +16,7 @@ import pytest
 
 import backscroll
 from backscroll import Media, Text, ToolCall
-from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, TurnMark
+from backscroll.record.derived import Artefact, Charge, Lesson, RecipeReply, SummaryNode, TurnMark
 from backscroll.vocab.ids import Ref
 from tests.stores.raw_rows import ask, is_postgres, tables_of, tell
 
@@ -74,10 +74,10 @@ def fill(engine: backscroll.Engine) -> None:
     mark = TurnMark(name, "rule", first.id, b"\x01", 1, 1, False, b"\x02", "v", b"key", (first.revision,))
 
     def work(tx: Any) -> None:
-        tx.make([Made(b"key", "gist", name, b"{}", (first.revision,), AT)])
-        tx.keep_reply(Reply(b"key", "gist", name, "m", b"{}", (first.revision,), AT))
+        tx.make([Artefact(b"key", "gist", name, b"{}", (first.revision,), AT)])
+        tx.keep_reply(RecipeReply(b"key", "gist", name, "m", b"{}", (first.revision,), AT))
         tx.set_vectors("some", [(first.revision, half)])
-        tx.set_node(Node(name, 1, Ref(name, 0), b"\x01", b"\x02", "v", b"key", 1, 3))
+        tx.set_node(SummaryNode(name, 1, Ref(name, 0), b"\x01", b"\x02", "v", b"key", 1, 3))
         tx.set_turn_marks([mark])
         tx.set_progress(name, "gist", 1)
         tx.charge(Charge("a" * 32, AT, 5, "model", "answer", input=7))

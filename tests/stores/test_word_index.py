@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll.recall.text import words
 from backscroll.record.content import original, searchable
-from backscroll.stores.sqlite import opening
+from backscroll.stores.sqlite import database_file
 from backscroll.stores.sqlite.reading import word_index
 from backscroll.stores.sqlite.schema import MIGRATIONS
 from tests.stores import old_stores
@@ -34,7 +34,7 @@ def test_words_of_another_recipe_leave_nothing_behind(
     path = tmp_path / "store.db"
     with monkeypatch.context() as other:
         other.setattr(words, "stem", lambda word: f"{word}xyz")
-        other.setattr(words, "_cache", words._Words())
+        other.setattr(words, "_cache", words._IndexWords())
         other.setattr(words, "recipe_number", lambda: 7)
         with backscroll.open(path, background=False) as store:
             thread = store.create("x")
@@ -65,7 +65,7 @@ def test_an_index_of_another_recipe_verifies_and_is_repaired(
         assert store.verify().ok
         with monkeypatch.context() as other:
             other.setattr(words, "stem", lambda word: f"{word}xyz")
-            other.setattr(words, "_cache", words._Words())
+            other.setattr(words, "_cache", words._IndexWords())
             other.setattr(words, "recipe_number", lambda: 7)
             thread.append("user", "walkers are walking")
         assert not store.verify().ok
@@ -101,7 +101,7 @@ def test_the_index_follows_whatever_is_done(tmp_path_factory: pytest.TempPathFac
         store.store.index_rest()
         assert store.verify().flaws == []
     patch.undo()
-    with closing(opening.connect(path, 5, read_only=False)) as connection:
+    with closing(database_file.connect(path, 5, read_only=False)) as connection:
         assert word_index.misfits(connection) == []
         lived = connection.execute("SELECT body, unpacked FROM events WHERE doc IS NOT NULL").fetchall()
         said = {word for body, size in lived for word in (word_index.words_of(body, size) or "").split()}
@@ -150,7 +150,7 @@ def test_a_file_of_the_schema_before_is_migrated(tmp_path: Path) -> None:
         store.thread(changed.thread).edit(changed.message, "no wish at all")
         assert [hit.message for hit in store.search("no wish").hits] == [changed.message]
         assert store.verify().flaws == []
-    with closing(opening.connect(path, 5, read_only=False)) as connection:
+    with closing(database_file.connect(path, 5, read_only=False)) as connection:
         now = dict(
             connection.execute("SELECT i.event, w.text FROM indexed i JOIN indexed_words w ON w.doc = i.doc")
         )
@@ -165,10 +165,10 @@ def test_a_file_of_the_schema_before_is_migrated(tmp_path: Path) -> None:
 @given(st.text(), st.sampled_from(["user", "assistant"]))
 def test_index_words_follow_from_the_body(text: str, role: str) -> None:
     """What an append indexes is what the body gives later."""
-    from backscroll.engine.core.pen import Speech, ready
+    from backscroll.engine.core.pen import MessageDraft, ready
     from backscroll.vocab.message import content_of
 
-    speech = ready(Speech(role, content_of(text)), words=True)
+    speech = ready(MessageDraft(role, content_of(text)), words=True)
     assert speech.words == word_index.words_of(speech.body, 0)
     assert words.index_words(searchable(original(speech.body))) == speech.words
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from backscroll.engine.prompts.builder import Item, Money, Prompt, Receipt
+from backscroll.engine.prompts.builder import Money, Prompt, Receipt, ReceiptItem
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Level, Section, checked_wire
@@ -13,7 +13,7 @@ from backscroll.vocab.prompt import Block, Level, Section, checked_wire
 THREAD = "3f2a9c1e" + "0" * 24
 
 
-def item(section: str = "recent", tokens: int = 10, **more: Any) -> Item:
+def item(section: str = "recent", tokens: int = 10, **more: Any) -> ReceiptItem:
     """One item of a receipt."""
     facts: dict[str, Any] = {
         "role": "user",
@@ -23,10 +23,10 @@ def item(section: str = "recent", tokens: int = 10, **more: Any) -> Item:
         "mark": "m",
         **more,
     }
-    return Item(section=section, tokens=tokens, **facts)
+    return ReceiptItem(section=section, tokens=tokens, **facts)
 
 
-def receipt(items: Sequence[Item] = (), **more: Any) -> Receipt:
+def receipt(items: Sequence[ReceiptItem] = (), **more: Any) -> Receipt:
     """A receipt that adds up."""
     facts: dict[str, Any] = {
         "thread": THREAD,

@@ -19,21 +19,22 @@ ERRORS = {
 #: Other things that carry words for people: name of the class -> which positional arguments those are.
 CARRIERS = {
     "Problem": (0,),
-    "Flaw": (2,),
-    "Check": (2, 3),
-    "Ambiguous": (0, 1, 2),
-    "Injected": (2,),
-    "Unsaid": (0,),
+    "PromptFlaw": (2,),
+    "StoreFlaw": (2,),
+    "DoctorCheck": (2, 3),
+    "Ambiguity": (0, 1, 2),
+    "InjectionNote": (2,),
+    "ExportLosses": (0,),
 }
 CARRYING_KEYWORDS = {"hint", "what", "done", "why", "detail", "where"}
 #: Functions that take a sentence.
-TAKERS = {"note", "_note", "_injected", "_sentence"}
+TAKERS = {"note", "_note", "_make_injected", "_sentence"}
 #: Lists to which sentences are appended.
 LISTS = {"notes", "unclear", "left"}
 #: Variables that hold a sentence, or a part of one, on its way into one of the above.
 HOLDERS = {"done", "why", "what", "hint", "detail"}
 #: Functions that give sentences back.
-TELLERS = {"flaws", "_said", "_seen", "_text_seen"}
+TELLERS = {"flaws", "_describe_note", "_describe_source", "_read_error_body", "_text_seen"}
 #: Tables whose strings are put into messages.
 TABLES = {"_SAYS"}
 

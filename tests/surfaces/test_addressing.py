@@ -10,7 +10,7 @@ import pytest
 import backscroll
 from backscroll import Engine, Thread
 from backscroll.errors import BackscrollError, InvalidInput, NotFound
-from backscroll.surfaces.cli.addressing import (
+from backscroll.surfaces.cli.references import (
     deleted_named,
     event_number,
     message_named,

@@ -13,12 +13,12 @@ import click
 import pytest
 
 import backscroll
-from backscroll.engine.prompts.compaction.lessons import learned, note
+from backscroll.engine.inputs.lessons import list_lessons, note
 from backscroll.errors import InvalidInput
 from backscroll.surfaces import i18n
 from backscroll.surfaces.cli.command import GLOBAL, holds_words
 from backscroll.surfaces.cli.group import program
-from backscroll.surfaces.cli.running import run
+from backscroll.surfaces.cli.runner import run
 
 #: What the other required parameters get; what a thread really has, so that only the empty one can be refused.
 RIGHT = {
@@ -118,7 +118,7 @@ def state(store: Path) -> tuple[str, int, list[str]]:
         assert text is not None
         return (
             text.partition("\n")[2],
-            len(learned(engine)),
+            len(list_lessons(engine)),
             sorted(p.name for p in store.parent.rglob("*") if p.is_file()),
         )
 

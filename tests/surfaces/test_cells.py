@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.surfaces.cli.screen.cells import cut, padded, width, wrap
+from backscroll.surfaces.cli.screen.cells import cut, pad_text, width, wrap
 
 MIXED = st.text(alphabet="ab 中文，。（「」）é\u0301…😀 -", max_size=60)
 
@@ -63,5 +63,5 @@ def test_indentation_goes_on() -> None:
 
 def test_padding_counts_cells() -> None:
     """Chinese and English columns line up."""
-    assert width(padded("中文", 6)) == width(padded("ab", 6)) == 6
-    assert padded("7", 3, right=True) == "  7"
+    assert width(pad_text("中文", 6)) == width(pad_text("ab", 6)) == 6
+    assert pad_text("7", 3, right=True) == "  7"

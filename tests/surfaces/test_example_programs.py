@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from backscroll.errors import MissingExtra
-from backscroll.llm.scripted import ScriptedServer
+from backscroll.testing import ScriptedServer
 from tests.house import tree
 
 EXAMPLES = tree.ROOT / "examples"

@@ -48,7 +48,7 @@ def test_a_page_is_whole_in_itself(language: Language) -> None:
     assert not {"link", "iframe", "object", "img", "form", "base"} & set(reader.tags)
     assert not re.search(r"https?://|url\(|@import|\bimport\(|fetch\(|XMLHttpRequest|eval\(|innerHTML", text)
     assert ("lang", "zh-CN" if language == "zh" else "en") in reader.attributes
-    assert reader.shown["h1"] == ["What is known: Tides" if language == "en" else "已知内容：Tides"]
+    assert reader.shown["h1"] == ["Knowledge graph: Tides" if language == "en" else "已知内容：Tides"]
     assert data_of(text)["words"] == section("graph_page", language)
 
 
@@ -107,7 +107,7 @@ def test_the_script_never_sets_markup() -> None:
 
 def test_an_empty_graph_says_so() -> None:
     text = page([], [], title="t", number=number, language="en")
-    assert "Nothing is known yet." in text
+    assert "The graph is empty." in text
     assert data_of(text)["nodes"] == []
 
 
@@ -132,7 +132,7 @@ def test_a_person_can_use_it() -> None:
     panel = seen["panel"]
     for words in (
         "Set by you",
-        "Said",
+        "Stated",
         "Assumed",
         "She is calm.",
         "anna",
@@ -207,4 +207,4 @@ console.log(JSON.stringify({
 def test_what_is_left_out_is_said() -> None:
     nodes = [NodeView(f"n{i}", f"n{i}", f"N{i}", "thing") for i in range(2003)]
     text = page(nodes, [Fact("n0", "related_to", object="n1")], title="t", number=number, language="en")
-    assert "3 less connected nodes are not on this page." in text
+    assert "3 less connected nodes are not shown." in text

@@ -14,7 +14,7 @@ import pytest
 from backscroll.surfaces import i18n
 from backscroll.surfaces.cli.catalogue import MODULES, SECTIONS
 from backscroll.surfaces.cli.command import GLOBAL
-from backscroll.surfaces.cli.family import Family
+from backscroll.surfaces.cli.family import CommandFamily
 from backscroll.surfaces.cli.group import program
 from backscroll.surfaces.cli.screen.help_page import GLOBAL_ROWS, VERSION_ROW
 from backscroll.vocab.event import Kind
@@ -126,7 +126,9 @@ def commands() -> list[click.Command]:
     whole_program = program()
     ctx = click.Context(whole_program)
     found = [whole_program.get_command(ctx, name) for name in whole_program.list_commands(ctx)]
-    members = [c for command in found if isinstance(command, Family) for c in command.commands.values()]
+    members = [
+        c for command in found if isinstance(command, CommandFamily) for c in command.commands.values()
+    ]
     return [command for command in (*found, *members) if command is not None]
 
 
@@ -147,7 +149,7 @@ def test_every_parameter_is_explained(language: i18n.Language) -> None:
 def test_nothing_is_explained_that_does_not_exist() -> None:
     """A help text of a parameter that was removed goes too."""
     known = {c.name: {p.name for p in c.params} | {"about", "examples"} for c in commands()}
-    for family in (c for c in commands() if isinstance(c, Family)):
+    for family in (c for c in commands() if isinstance(c, CommandFamily)):
         known[family.name] |= set(family.commands)
     stale = [
         f"{name}.{key}"
@@ -180,7 +182,7 @@ def test_the_page_of_the_program_lists_the_global_options_there_are() -> None:
 )
 def test_names_of_languages(name: str, language: str | None) -> None:
     """Locale names and tags are understood, other languages are not guessed at."""
-    assert i18n.known(name) == language
+    assert i18n.find_language(name) == language
 
 
 def test_the_locale_is_the_last_resort() -> None:

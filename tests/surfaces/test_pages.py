@@ -70,7 +70,7 @@ def test_a_page_is_whole_in_itself(language: i18n.Language) -> None:
     assert not re.search(r"https?://|url\(|@import", text)
     assert ("lang", "zh-CN" if language == "zh" else "en") in reader.attributes
     assert ("charset", "utf-8") in reader.attributes
-    assert reader.shown["h1"] == ["The prompt of Tides" if language == "en" else "“Tides”的提示"]
+    assert reader.shown["h1"] == ["Prompt of Tides" if language == "en" else "“Tides”的提示"]
 
 
 def test_hostile_words_stay_words() -> None:

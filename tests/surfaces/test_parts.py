@@ -5,35 +5,37 @@ from __future__ import annotations
 import pytest
 
 from backscroll.surfaces.cli.screen.cells import width
-from backscroll.surfaces.cli.words.parts import folded, unfolded
+from backscroll.surfaces.cli.words.parts import fold_part, unfold_part
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 
 def test_a_call_shows_its_telling_argument() -> None:
     """The command, the pattern or the file says what a call is about; failing that, all arguments."""
-    assert folded(ToolCall("1", "Bash", {"description": "list", "command": "ls -l"}), 80) == "→ Bash  ls -l"
-    assert folded(ToolCall("1", "Read", '{"file_path": "a.py"}'), 80) == "→ Read  a.py"
-    assert folded(ToolCall("1", "add", {"a": 1, "b": 2}), 80) == '→ add  {"a": 1, "b": 2}'
-    assert folded(ToolCall("1", "now", {}), 80) == "→ now"
-    assert folded(ToolCall("1", "odd", "{not json"), 80) == "→ odd  {not json"
+    assert (
+        fold_part(ToolCall("1", "Bash", {"description": "list", "command": "ls -l"}), 80) == "→ Bash  ls -l"
+    )
+    assert fold_part(ToolCall("1", "Read", '{"file_path": "a.py"}'), 80) == "→ Read  a.py"
+    assert fold_part(ToolCall("1", "add", {"a": 1, "b": 2}), 80) == '→ add  {"a": 1, "b": 2}'
+    assert fold_part(ToolCall("1", "now", {}), 80) == "→ now"
+    assert fold_part(ToolCall("1", "odd", "{not json"), 80) == "→ odd  {not json"
 
 
 def test_a_result_shows_its_first_line_and_how_much_more() -> None:
     """The number of lines that are folded away is never cut off."""
     text = "x" * 200 + "\n" + "more\n" * 36
-    line = folded(ToolResult("1", (Text(text),), name="Read"), 60)
+    line = fold_part(ToolResult("1", (Text(text),), name="Read"), 60)
     assert width(line) <= 60
     assert line.endswith("(+36 lines)")
 
 
 def test_a_result_finds_the_name_of_its_call() -> None:
     """Many wires name only the id of the call."""
-    assert folded(ToolResult("c7", (Text("ok"),)), 80, {"c7": "Grep"}) == "← Grep  ok"
+    assert fold_part(ToolResult("c7", (Text("ok"),)), 80, {"c7": "Grep"}) == "← Grep  ok"
 
 
 def test_a_failure_is_visible() -> None:
     """An error does not look like an answer."""
-    assert "failed" in folded(ToolResult("1", (Text("no"),), is_error=True, name="Bash"), 80)
+    assert "failed" in fold_part(ToolResult("1", (Text("no"),), is_error=True, name="Bash"), 80)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ def test_a_failure_is_visible() -> None:
 )
 def test_every_part_fits_on_a_line(part: Part) -> None:
     """Nothing is too long, and nothing is nothing."""
-    line = folded(part, 60)
+    line = fold_part(part, 60)
     assert line
     assert width(line) <= 60
     assert "\n" not in line
@@ -58,17 +60,17 @@ def test_every_part_fits_on_a_line(part: Part) -> None:
 
 def test_empty_thinking_is_not_shown() -> None:
     """Redacted thinking leaves no empty line."""
-    assert folded(Reasoning("", "signature"), 80) == ""
+    assert fold_part(Reasoning("", "signature"), 80) == ""
 
 
 def test_in_full_everything_is_there() -> None:
     """`--full` leaves out nothing that was said."""
-    call = list(unfolded(ToolCall("c1", "Edit", {"old": "a\nb", "new": "c"})))
+    call = list(unfold_part(ToolCall("c1", "Edit", {"old": "a\nb", "new": "c"})))
     assert call[0] == "→ Edit  c1"
     assert any('"old": "a\\nb"' in line for line in call)
-    result = list(unfolded(ToolResult("c1", (Text("one\ntwo"),)), {"c1": "Edit"}))
+    result = list(unfold_part(ToolResult("c1", (Text("one\ntwo"),)), {"c1": "Edit"}))
     assert result == ["← Edit  c1", "  one", "  two"]
-    assert list(unfolded(Opaque("v", "k", "raw")))[-1] == "  raw"
+    assert list(unfold_part(Opaque("v", "k", "raw")))[-1] == "  raw"
 
 
 @pytest.mark.parametrize(
@@ -76,4 +78,4 @@ def test_in_full_everything_is_there() -> None:
 )
 def test_no_part_reaches_the_terminal_raw(part: Part) -> None:
     """Names, ids and arguments are as untrusted as words."""
-    assert "\x1b" not in folded(part, 80) + "".join(unfolded(part))
+    assert "\x1b" not in fold_part(part, 80) + "".join(unfold_part(part))

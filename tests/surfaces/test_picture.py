@@ -168,13 +168,13 @@ def test_a_difference_names_what_went_and_what_came(screen: Screen) -> None:
     assert same == "the first 1 messages (7 tokens) are the same as last time"
     assert gone.startswith("- recent · [bs:4]")
     assert came.startswith("+ operations · [bs:5]")
-    assert "nothing at the beginning" in next(picture.difference(screen, compare(receipt([]), new)))
-    assert list(picture.difference(screen, compare(new, new)))[-1] == "nothing else has changed"
+    assert "the beginning differs" in next(picture.difference(screen, compare(receipt([]), new)))
+    assert list(picture.difference(screen, compare(new, new)))[-1] == "no other changes"
 
 
 def test_an_empty_prompt_is_said_to_be_one(screen: Screen) -> None:
     empty = receipt([], tokens=8)
-    assert "nothing to send" in next(picture.facts(screen, empty))
+    assert "Nothing to send" in next(picture.facts(screen, empty))
 
 
 def test_warnings_come_last_and_in_words(screen: Screen) -> None:

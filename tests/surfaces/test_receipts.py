@@ -96,12 +96,12 @@ def test_money_with_a_cold_cache_is_said_once() -> None:
 def test_rules_are_named_with_what_they_say() -> None:
     """Nobody has to know the ids of rules by heart; one that is no longer known keeps its id."""
     line = list(receipts.facts(receipt([item()], repairs=("V1", "X9"))))[-1]
-    assert line == "mended for the wire: V1 every call has exactly one result; X9"
+    assert line == "repaired for the wire: V1 every call has exactly one result; X9"
 
 
 def test_a_compaction_is_told_with_its_reason() -> None:
     made = receipt([item()], compaction={"reason": "pays", "before": 12_345, "after": 678})
-    assert "compaction (it pays): 12,345 → 678 tokens" in list(receipts.facts(made))
+    assert "compaction (it pays off): 12,345 → 678 tokens" in list(receipts.facts(made))
 
 
 @pytest.mark.parametrize(

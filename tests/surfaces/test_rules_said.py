@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from backscroll.engine.prompts.validation import rules
+from backscroll.engine.exchange.validation import rules
 from backscroll.surfaces import i18n
-from backscroll.surfaces.i18n.said import translated
+from backscroll.surfaces.i18n.translation import translate_message
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +24,6 @@ def test_every_rule_is_translated() -> None:
         (rule.id, text)
         for rule in rules().values()
         for text in (rule.title, rule.explanation, rule.hint)
-        if translated(text) is None
+        if translate_message(text) is None
     ]
     assert missing == []

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from backscroll.surfaces import i18n
-from backscroll.surfaces.i18n.said import say, translated
+from backscroll.surfaces.i18n.translation import say, translate_message
 from tests.surfaces.spoken_words import sentences
 
 
@@ -30,7 +30,7 @@ def test_every_sentence_of_the_package_is_translated() -> None:
     missing = [
         f"{s.place}  {s.template.replace('{}', '{…}')}"
         for s in sentences()
-        if translated(filled(s.template)) is None
+        if translate_message(filled(s.template)) is None
     ]
     assert missing == []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.surfaces.cli.running import run
+from backscroll.surfaces.cli.runner import run
 from backscroll.surfaces.cli.screen.screen import Screen
 
 

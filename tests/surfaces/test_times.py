@@ -8,13 +8,13 @@ import pytest
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces import i18n
-from backscroll.surfaces.cli.screen.times import parsed, shown
+from backscroll.surfaces.cli.screen.times import format_time, parse_time
 
 NOW = datetime(2026, 11, 15, 10, 30, tzinfo=UTC).astimezone()
 
 
 def moment(text: str, *, end: bool = False) -> datetime:
-    found = parsed(text, end=end, now=NOW)
+    found = parse_time(text, end=end, now=NOW)
     assert found is not None
     return datetime.fromisoformat(found)
 
@@ -60,25 +60,25 @@ def test_words_in_both_languages() -> None:
 def test_nonsense_is_refused_with_a_hint(text: str) -> None:
     """What is no time is said to be none, with examples."""
     with pytest.raises(InvalidInput) as refusal:
-        parsed(text, now=NOW)
+        parse_time(text, now=NOW)
     assert "2026-11-15" in refusal.value.hint
 
 
 def test_nothing_is_nothing() -> None:
     """No time given, no time wanted."""
-    assert parsed(None) is None
+    assert parse_time(None) is None
 
 
 def test_stored_times_are_shown_locally() -> None:
     """People read their own clock; what cannot be read is shown as it is."""
     local = datetime(2025, 1, 2, 3, 4, tzinfo=UTC).astimezone().strftime("%Y-%m-%d %H:%M")
-    assert shown("2025-01-02T03:04:00Z") == local
-    assert shown("2025-01-02T03:04:00Z", short=True) == local
-    assert shown("") == ""
-    assert shown("once upon a time") == "once upon a time"
+    assert format_time("2025-01-02T03:04:00Z") == local
+    assert format_time("2025-01-02T03:04:00Z", short=True) == local
+    assert format_time("") == ""
+    assert format_time("once upon a time") == "once upon a time"
 
 
 def test_the_year_is_left_out_only_where_it_is_this_one() -> None:
     """Short times are unmistakable."""
     now = datetime.now().astimezone()
-    assert shown(now.isoformat(), short=True) == now.strftime("%m-%d %H:%M")
+    assert format_time(now.isoformat(), short=True) == now.strftime("%m-%d %H:%M")

@@ -45,6 +45,6 @@ def test_the_words_of_a_tool_result_can_be_edited() -> None:
 def test_unsaved_words_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Words that could not be stored are put aside in a file that only the user can read."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    path = words.kept("many words\n第二行")
+    path = words.save_aside("many words\n第二行")
     assert path.read_text(encoding="utf-8") == "many words\n第二行\n"
     assert path.stat().st_mode & 0o077 == 0

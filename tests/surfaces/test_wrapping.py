@@ -13,11 +13,11 @@ from anthropic import Anthropic, AsyncAnthropic
 from openai import APIStatusError, AsyncOpenAI, OpenAI
 
 import backscroll
-from backscroll.engine.models.costs import calls
+from backscroll.engine.budget.costs import calls
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called, Fault
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault, ScriptedCall
 from backscroll.vocab.event import Kind
 
 
@@ -98,7 +98,7 @@ def test_tools_go_round(thread: Thread) -> None:
         {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
     ]
     with (
-        serving(Line(calls=(Called("look", {"at": "x"}),), times=1), "a tree") as server,
+        serving(Line(calls=(ScriptedCall("look", {"at": "x"}),), times=1), "a tree") as server,
         openai(server) as plain,
     ):
         client = backscroll.wrap(plain, thread=thread)
@@ -115,7 +115,7 @@ def test_tools_go_round(thread: Thread) -> None:
 @pytest.mark.parametrize("assemble", [False, True])
 def test_tools_go_round_on_the_other_wires(thread: Thread, assemble: bool) -> None:
     """Two calls at once with their reasoning, on Responses and on Anthropic's wire: once in the thread, and valid when sent again."""
-    look = Called("look", {"at": "x"})
+    look = ScriptedCall("look", {"at": "x"})
     asking = Line(calls=(look, look), reasoning="hm", times=1)
     with (
         serving(asking, "a tree", asking, "two trees") as server,
@@ -164,10 +164,10 @@ def test_an_answer_made_again_is_an_alternative(thread: Thread) -> None:
 
 
 @pytest.mark.parametrize(
-    "second", ["second", Line(calls=(Called("look", {"at": "y"}),), reasoning="hm", times=1)]
+    "second", ["second", Line(calls=(ScriptedCall("look", {"at": "y"}),), reasoning="hm", times=1)]
 )
 @pytest.mark.parametrize(
-    "first", ["first", Line(calls=(Called("look", {"at": "x"}),), reasoning="hm", times=1)]
+    "first", ["first", Line(calls=(ScriptedCall("look", {"at": "x"}),), reasoning="hm", times=1)]
 )
 def test_an_answer_asked_for_again_is_not_in_the_prompt(
     thread: Thread, first: str | Line, second: str | Line
@@ -325,7 +325,7 @@ LOOKS: Any = {"name": "look", "input_schema": {"type": "object", "properties": {
 def test_handles_are_sent_only_to_a_model_that_can_open_them(thread: Thread, offered: list[Any]) -> None:
     """A long program with tools and thinking, condensed again and again: the strict service refuses nothing, and where nobody
     answers a call of expand, nothing in any prompt asks for one."""
-    asking = Line(calls=(Called("look", {"at": "x"}),), reasoning="hm", role="user")
+    asking = Line(calls=(ScriptedCall("look", {"at": "x"}),), reasoning="hm", role="user")
     with serving(asking, Line(text="done", role="tool")) as server, anthropic(server) as plain:
         claude = backscroll.wrap(plain, thread=thread, assemble=True, budget=6_000, strict=True)
         messages: list[Any] = []
@@ -356,7 +356,7 @@ def test_handles_are_sent_only_to_a_model_that_can_open_them(thread: Thread, off
 
 def test_a_short_conversation_is_sent_as_it_is(thread: Thread) -> None:
     """Three messages with a tool call: no list of operations, no handle, nothing but what was said."""
-    look = Line(calls=(Called("look", {"at": "x"}),), times=1)
+    look = Line(calls=(ScriptedCall("look", {"at": "x"}),), times=1)
     tools: Any = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
     with serving(look, "a tree") as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread, assemble=True, budget=9_000, strict=True)
@@ -383,7 +383,7 @@ def test_a_fault_of_ours_does_not_break_the_program(thread: Thread, monkeypatch:
     def broken(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("backscroll.engine.calls.overhearing.overhear", broken)
+    monkeypatch.setattr("backscroll.engine.calls.capture.overhear", broken)
     with serving("still here", "again") as server, openai(server) as plain:
         asked: Any = [{"role": "user", "content": "go"}]
         client = backscroll.wrap(plain, thread=thread)

@@ -14,7 +14,7 @@ from openai import AsyncOpenAI, OpenAI
 import backscroll
 from backscroll.engine import opening
 from backscroll.errors import InvalidInput
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
 
 ASK: dict[str, Any] = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Name a tree."}]}
 

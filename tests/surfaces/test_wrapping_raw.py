@@ -14,10 +14,10 @@ from anthropic import Anthropic, AsyncAnthropic
 from openai import APIStatusError, AsyncOpenAI, OpenAI
 
 import backscroll
-from backscroll.engine.models.costs import FAILED, calls
+from backscroll.engine.budget.costs import FAILED, calls
 from backscroll.engine.thread import Thread
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Fault
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault
 
 _ASKED: Any = [{"role": "user", "content": "go"}]
 _SAID = [("user", "go"), ("assistant", "a raw answer")]

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.tasks.boundary.detector import THRESHOLD, Detector, Score, Signal, suggest
+from backscroll.tasks.boundary.detector import THRESHOLD, BoundaryScore, Detector, Signal, suggest
 from tests.tasks.builders import Talk
 
 HOUR_US = 3_600_000_000
 
 
-def scored(*lines: str | Signal) -> list[Score]:
+def scored(*lines: str | Signal) -> list[BoundaryScore]:
     """The scores of a conversation in which the person speaks first and then both in turn."""
     detector = Detector()
     signals = [

@@ -8,15 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from backscroll.tasks.boundary.features import NAMES, Course
-from backscroll.tasks.boundary.model import model_of, shipped
+from backscroll.tasks.boundary.features import NAMES, ConversationState
+from backscroll.tasks.boundary.model import load_model, model_of
 from bench.boundary_trees import learn
 
 
 def test_the_shipped_weights_fit_the_numbers_that_are_measured() -> None:
-    model = shipped()
+    model = load_model()
     assert model.names == NAMES
-    course = Course()
+    course = ConversationState()
     for role, text in (("user", "hello"), ("assistant", "你好！"), ("user", "")):
         row, _ = course.measure(role, text)
         assert len(row) == len(model.names)
@@ -24,8 +24,8 @@ def test_the_shipped_weights_fit_the_numbers_that_are_measured() -> None:
 
 
 def test_what_each_number_adds_makes_up_the_score() -> None:
-    model = shipped()
-    course = Course()
+    model = load_model()
+    course = ConversationState()
     course.measure("user", "I need a train to Bern.")
     row, _ = course.measure("assistant", "When do you want to leave?")
     total, parts = model.weigh(row)
@@ -35,7 +35,7 @@ def test_what_each_number_adds_makes_up_the_score() -> None:
 
 def test_numbers_beyond_what_was_learned_from_count_as_its_end() -> None:
     """A message of a million words is weighed as a long message, not as something a thousand times as strange."""
-    model = shipped()
+    model = load_model()
     assert model.weigh([1e9] * len(model.names)) == model.weigh(list(model.most))
 
 

@@ -10,11 +10,11 @@ from backscroll.tasks.lifecycle.followup import (
     MOST,
     AskInput,
     FollowUp,
-    answered,
+    find_answer,
     questions,
     questions_by_model,
 )
-from backscroll.tasks.lifecycle.plans import Said
+from backscroll.tasks.lifecycle.plans import SourcedText
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Media
 from tests.tasks.builders import HOME, Talk
@@ -24,7 +24,7 @@ SAID = Ref(HOME, 99)
 
 def asked(feedback: str, talk: Talk | None = None, **more: object) -> list[str]:
     before = tuple(talk.messages) if talk else ()
-    found = questions(AskInput(Said(feedback, SAID), before=before, **more))  # type: ignore[arg-type]
+    found = questions(AskInput(SourcedText(feedback, SAID), before=before, **more))  # type: ignore[arg-type]
     assert all(q.text and q.why and q.sources for q in found)
     return [q.about for q in found]
 
@@ -49,13 +49,13 @@ def test_feedback_that_says_what_is_wrong_is_not_asked_about(text: str) -> None:
 
 
 def test_with_an_image_the_question_is_what_was_expected() -> None:
-    found = questions(AskInput(Said("不对", SAID), media=True))
+    found = questions(AskInput(SourcedText("不对", SAID), media=True))
     assert ["期望" in q.text and "图" in q.text for q in found] == [True]
 
 
 def test_questions_are_in_the_language_of_the_feedback() -> None:
-    assert "期望" in questions(AskInput(Said("不对", SAID), language="en"))[0].text
-    assert "expect" in questions(AskInput(Said("Still broken", SAID), language="zh"))[0].text
+    assert "期望" in questions(AskInput(SourcedText("不对", SAID), language="en"))[0].text
+    assert "expect" in questions(AskInput(SourcedText("Still broken", SAID), language="zh"))[0].text
 
 
 def test_the_words_of_an_error_are_asked_for_only_where_they_are_missing() -> None:
@@ -69,7 +69,7 @@ def test_which_file_is_asked_where_several_may_be_meant() -> None:
     talk = Talk()
     talk.assistant("I changed src/a.py and src/b.py.")
     found = questions(
-        AskInput(Said("Rename that file to something better named", SAID), before=tuple(talk.messages))
+        AskInput(SourcedText("Rename that file to something better named", SAID), before=tuple(talk.messages))
     )
     which = [q for q in found if q.about == "file"]
     assert which
@@ -97,7 +97,9 @@ def test_the_version_is_asked_unless_the_history_knows_it() -> None:
 def test_contradicting_instructions_are_put_before_the_user() -> None:
     talk = Talk()
     first = talk.user("Always use npm in this project.")
-    found = questions(AskInput(Said("Please use pnpm for the build", SAID), before=tuple(talk.messages)))
+    found = questions(
+        AskInput(SourcedText("Please use pnpm for the build", SAID), before=tuple(talk.messages))
+    )
     assert [q.about for q in found] == ["conflict"]
     assert found[0].sources == (first.revision, SAID)
     assert "npm" in found[0].text
@@ -116,7 +118,7 @@ def test_a_wish_without_a_measure() -> None:
 
 
 def test_an_open_question_of_the_assistant_is_asked_again() -> None:
-    found = questions(AskInput(open=(Said("Which database do you use?", Ref(HOME, 4)),)))
+    found = questions(AskInput(open=(SourcedText("Which database do you use?", Ref(HOME, 4)),)))
     assert [(q.about, q.sources) for q in found] == [("asked", (Ref(HOME, 4),))]
 
 
@@ -131,8 +133,8 @@ def test_an_answer_ends_the_question() -> None:
     assert "expected" in asked("Still broken", after=(vague,))
     clear = talk.user("I expected three rows, I see none")
     assert asked("Still broken", after=(vague, clear)) == []
-    question = questions(AskInput(Said("Still broken", SAID)))[0]
-    assert answered(question, (vague, clear)) == clear
+    question = questions(AskInput(SourcedText("Still broken", SAID)))[0]
+    assert find_answer(question, (vague, clear)) == clear
 
 
 def test_an_answer_must_fit_the_question() -> None:
@@ -140,10 +142,10 @@ def test_an_answer_must_fit_the_question() -> None:
     words = talk.user("It happens every morning")
     trace = talk.user("KeyError: 'user'")
     question = FollowUp("?", "", (SAID,), "error")
-    assert answered(question, (words,)) is None
-    assert answered(question, (words, trace)) == trace
+    assert find_answer(question, (words,)) is None
+    assert find_answer(question, (words, trace)) == trace
     image = talk.say("user", [Media("image/png", url="x")])
-    assert answered(question, (image,)) == image
+    assert find_answer(question, (image,)) == image
 
 
 def test_three_at_the_most() -> None:
@@ -165,6 +167,6 @@ def test_the_questions_of_a_model() -> None:
 
 @given(st.text(max_size=300))
 def test_any_feedback_can_be_asked_about(text: str) -> None:
-    found = questions(AskInput(Said(text, SAID)))
+    found = questions(AskInput(SourcedText(text, SAID)))
     assert len(found) <= MOST
-    assert found == questions(AskInput(Said(text, SAID)))
+    assert found == questions(AskInput(SourcedText(text, SAID)))

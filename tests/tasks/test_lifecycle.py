@@ -17,12 +17,12 @@ from backscroll.tasks.lifecycle.steps import (
     ALLOWED,
     ENDED,
     WITHHELD,
-    allowed,
     checked_link,
     checked_step,
     current_of,
     fold_tasks,
     holds,
+    is_allowed,
 )
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
@@ -269,7 +269,7 @@ def test_illegal_steps_are_refused_with_what_is_possible() -> None:
 def test_ended_tasks_stay_ended() -> None:
     """Nothing but what is known about them can change."""
     for state in ENDED:
-        assert {act for act in TaskAct if allowed(state, act)} == {
+        assert {act for act in TaskAct if is_allowed(state, act)} == {
             TaskAct.PLAN,
             TaskAct.TITLE,
             TaskAct.LINK,
@@ -354,7 +354,7 @@ def test_the_fold_needs_only_the_rare_events(steps: list[tuple[str, int, int]]) 
 def test_the_check_and_the_table_agree(state: TaskState, act: TaskAct) -> None:
     """What the table allows is not refused, and the other way round."""
     task = Task("1", Ref(THREAD, 1), "", state, THREAD, None, None, "")
-    if allowed(state, act):
+    if is_allowed(state, act):
         checked_step(task, act)
         assert act in ALLOWED[state] or act is TaskAct.PLAN
     else:

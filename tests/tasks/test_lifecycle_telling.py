@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.lifecycle.words import Standing, headline, tell, words_in
+from backscroll.tasks.lifecycle.words import TaskBriefing, headline, tell, words_in
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Attempt, Task, TaskState
 
 REF = Ref("d" * 32, 7)
 
 
-def standing(**more: object) -> Standing:
+def standing(**more: object) -> TaskBriefing:
     refused = Attempt(REF, "2026-01-02T03:04:05+00:00", "ann", "done", "refused", "still green", ("ab",))
     task = Task(
         "7",
@@ -26,7 +26,7 @@ def standing(**more: object) -> Standing:
         attempts=(refused,),
         feedback=("still green",),
     )
-    return Standing(task, plan=("sand", "paint"), reminders=("- last time it rained",), **more)  # type: ignore[arg-type]
+    return TaskBriefing(task, plan=("sand", "paint"), reminders=("- last time it rained",), **more)  # type: ignore[arg-type]
 
 
 def test_everything_in_order_where_there_is_room() -> None:

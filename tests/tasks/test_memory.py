@@ -5,7 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.memory.memory import FileChange, found_in, key_of, loaded, memory_id, remember, stored
+from backscroll.tasks.memory.memory import (
+    FileChangeNote,
+    decode_found,
+    encode_found,
+    found_in,
+    key_of,
+    memory_id,
+    remember,
+)
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind, TaskState
 from tests.tasks.builders import HOME, Talk, attempt, task
@@ -83,7 +91,7 @@ def test_changed_files_come_from_tools_and_from_the_log_of_changes() -> None:
     talk = mended()
     talk.tool("Write", {"file_path": "docs/login.md", "content": "x"}, "ok")
     talk.tool("Edit", {"file_path": "src/login.py", "old_string": "b", "new_string": "c"}, "ok")
-    logged = FileChange(
+    logged = FileChangeNote(
         "src/login.py", "guard against old cookies", Ref(HOME, 77), "2026-11-01T20:00:00+00:00"
     )
     files = {m.text for m in of_kind(remember(task(), talk.messages, changes=[logged]), MemoryKind.FILE)}
@@ -220,7 +228,7 @@ def test_the_key_follows_the_content() -> None:
 
 def test_the_stored_artefact_says_the_same() -> None:
     found = found_in(TaskState.COMPLETED, mended().messages)
-    assert loaded(stored(found)) == found
+    assert decode_found(encode_found(found)) == found
 
 
 def test_hidden_messages_say_nothing() -> None:
@@ -252,6 +260,6 @@ def test_any_words_can_be_remembered(rows: list[tuple[str, str]]) -> None:
         talk.say("user" if role == "user" else "assistant", text)
     made = remember(task(), talk.messages)
     assert made == remember(task(), list(talk.messages))
-    assert loaded(stored(found_in(TaskState.COMPLETED, talk.messages))) == found_in(
+    assert decode_found(encode_found(found_in(TaskState.COMPLETED, talk.messages))) == found_in(
         TaskState.COMPLETED, talk.messages
     )

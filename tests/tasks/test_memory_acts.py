@@ -9,7 +9,7 @@ import pytest
 from backscroll.errors import InvalidInput
 from backscroll.record.chain import to_bytes
 from backscroll.tasks.lifecycle.steps import WITHHELD
-from backscroll.tasks.memory.acts import added_id, checked_kind, layered
+from backscroll.tasks.memory.acts import added_id, checked_kind, layer_acts
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind
@@ -34,45 +34,47 @@ def dead(_act: Event, _ref: Ref) -> bool:
 
 
 def test_other_words_stand_over_the_rules() -> None:
-    found = layered([RULED], [act(9, "edit", "mine", memory="m1", revisions=[f"{HOME}.3"])], alive).shown[0]
+    found = layer_acts([RULED], [act(9, "edit", "mine", memory="m1", revisions=[f"{HOME}.3"])], alive).shown[
+        0
+    ]
     assert (found.text, found.by, found.note) == ("mine", "person", "")
 
 
 def test_words_about_what_has_changed_are_withheld_and_the_rules_speak_again() -> None:
-    found = layered([RULED], [act(9, "edit", "mine", memory="m1", revisions=[f"{HOME}.3"])], dead).shown[0]
+    found = layer_acts([RULED], [act(9, "edit", "mine", memory="m1", revisions=[f"{HOME}.3"])], dead).shown[0]
     assert (found.text, found.by, found.note) == ("by rules", "rules", WITHHELD)
 
 
 def test_words_about_what_is_gone_altogether_leave_only_a_note() -> None:
-    found = layered([], [act(9, "edit", "mine", memory="m1", revisions=[f"{HOME}.3"])], dead).shown[0]
+    found = layer_acts([], [act(9, "edit", "mine", memory="m1", revisions=[f"{HOME}.3"])], dead).shown[0]
     assert (found.text, found.note) == ("", WITHHELD)
 
 
 def test_what_was_added_is_there_and_follows_its_sources() -> None:
     event = act(9, "add", "the server is blue", kind="fact", revisions=[f"{HOME}.3"])
-    found = layered([], [event], alive).shown[0]
+    found = layer_acts([], [event], alive).shown[0]
     assert (found.id, found.text, found.kind) == (added_id(event.id), "the server is blue", MemoryKind.FACT)
-    assert layered([], [event], dead).shown[0].text == ""
+    assert layer_acts([], [event], dead).shown[0].text == ""
 
 
 def test_pins_and_hiding() -> None:
-    pinned = layered([RULED], [act(9, "pin", memory="m1")], alive)
+    pinned = layer_acts([RULED], [act(9, "pin", memory="m1")], alive)
     assert pinned.shown[0].pinned
-    off = layered([RULED], [act(9, "pin", memory="m1"), act(10, "unpin", memory="m1")], alive)
+    off = layer_acts([RULED], [act(9, "pin", memory="m1"), act(10, "unpin", memory="m1")], alive)
     assert not off.shown[0].pinned
-    hidden = layered([RULED], [act(9, "hide", memory="m1")], alive)
+    hidden = layer_acts([RULED], [act(9, "hide", memory="m1")], alive)
     assert hidden.shown == ()
     assert [m.id for m in hidden.hidden] == ["m1"]
 
 
 def test_an_act_under_an_earlier_id_reaches_the_memory() -> None:
     """A preference whose first statement was deleted has another id; what was done to it stays done."""
-    found = layered([RULED], [act(9, "pin", memory="m0")], alive, {"m0": "m1"})
+    found = layer_acts([RULED], [act(9, "pin", memory="m0")], alive, {"m0": "m1"})
     assert found.shown[0].pinned
 
 
 def test_what_a_newer_program_wrote_is_passed_over() -> None:
-    assert layered([RULED], [act(9, "sing", memory="m1")], alive).shown == (RULED,)
+    assert layer_acts([RULED], [act(9, "sing", memory="m1")], alive).shown == (RULED,)
 
 
 def test_an_unknown_kind_is_refused_with_what_is_known() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.memory.fading import HALF, LEAST, Use, faded, weight
+from backscroll.tasks.memory.decay import HALF, LEAST, MemoryUse, fade_memory, weight
 from backscroll.vocab.task import Memory, MemoryKind
 
 SAID = "2026-01-01T00:00:00+00:00"
@@ -27,15 +27,15 @@ def test_after_its_half_time_it_weighs_about_half() -> None:
 
 
 def test_a_use_makes_it_young_again_and_hold_longer() -> None:
-    plain = faded(lesson(), later(120))
-    used = faded(lesson(), later(120), Use(1, later(60)))
-    often = faded(lesson(), later(120), Use(3, later(60)))
+    plain = fade_memory(lesson(), later(120))
+    used = fade_memory(lesson(), later(120), MemoryUse(1, later(60)))
+    often = fade_memory(lesson(), later(120), MemoryUse(3, later(60)))
     assert plain.weight < used.weight < often.weight
     assert often.uses == 3
 
 
 def test_what_is_pinned_does_not_fade() -> None:
-    assert faded(lesson(pinned=True), later(10_000)).weight == 1.0
+    assert fade_memory(lesson(pinned=True), later(10_000)).weight == 1.0
 
 
 @given(st.integers(0, 100_000), st.integers(0, 50), st.sampled_from(list(MemoryKind)))

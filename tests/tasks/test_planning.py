@@ -6,15 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.lifecycle.plans import MOST, PlanInput, Said, plan_by_model, plan_from, told
+from backscroll.tasks.lifecycle.plans import (
+    MOST,
+    PlanInput,
+    SourcedText,
+    plan_by_model,
+    plan_from,
+    render_state,
+)
 from backscroll.tasks.lifecycle.points import is_vague, points_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind
 from tests.tasks.builders import HOME
 
 
-def said(text: str, seq: int = 7) -> Said:
-    return Said(text, Ref(HOME, seq))
+def said(text: str, seq: int = 7) -> SourcedText:
+    return SourcedText(text, Ref(HOME, seq))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +202,7 @@ def test_the_plan_of_a_model_is_read_with_its_marks() -> None:
 
 def test_a_model_sees_everything_with_handles() -> None:
     state = PlanInput("Page", feedback=(said("Wrong title"),), todos=(said("docs", 3),))
-    text = told(state, HOME, plan_from(state))
+    text = render_state(state, HOME, plan_from(state))
     assert "feedback: Wrong title [bs:7]" in text
     assert "open to-do: docs [bs:3]" in text
 

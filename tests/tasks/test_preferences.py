@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.tasks.preferences.preferences import SHOWN, Preference, defaults_from, fold, preferences_in
-from backscroll.tasks.preferences.reading import read_text, statements
+from backscroll.tasks.preferences.reader import read_text, statements
 from backscroll.vocab.message import Message
 from tests.tasks.builders import Talk
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.tasks.memory.relevance import kind_of, rank, within
-from backscroll.tasks.memory.words import handles_of, line_of, told
+from backscroll.tasks.memory.words import handles_of, line_of, render_memories
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind
 from tests.tasks.builders import HOME
@@ -107,7 +107,7 @@ def test_handles_can_be_read_elsewhere() -> None:
     assert handles_of(LOGIN, HOME) == ["[bs:3]"]
     assert handles_of(LOGIN, "b" * 32) == ["[bs:aaaaaaaa.3]"]
     assert line_of(LOGIN, HOME, "zh").startswith("- 教训：")
-    assert told([], HOME, "en", "title_memory") == ""
+    assert render_memories([], HOME, "en", "title_memory") == ""
 
 
 def test_the_name_of_a_kind_of_work_asks_for_such_work() -> None:

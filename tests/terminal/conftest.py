@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
 from tests.house import tree
 from tests.terminal.terminal import Terminal
 

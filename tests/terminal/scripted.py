@@ -1,4 +1,4 @@
-"""A scripted model in a process of its own, as users start it: `python -m backscroll.llm.scripted`."""
+"""A scripted model in a process of its own, as users start it: `python -m backscroll.testing`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import programs
 from tests.house import tree
 
 
@@ -33,9 +34,9 @@ def scripted(folder: Path, lines: Sequence[Mapping[str, Any]], **server: Any) ->
     scenario, log = folder / "scenario.json", folder / "requests.jsonl"
     scenario.write_text(json.dumps({"server": server, "line": list(lines)}), encoding="utf-8")
     log.touch()
-    command = [sys.executable, "-m", "backscroll.llm.scripted", str(scenario), "--log", str(log)]
+    command = [sys.executable, "-m", "backscroll.testing", str(scenario), "--log", str(log)]
     environment = os.environ | {"PYTHONPATH": str(tree.ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with programs.start(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None
             url = process.stdout.readline().strip()

@@ -13,8 +13,6 @@ import pty
 import select
 import signal
 import struct
-import subprocess
-import sys
 import termios
 import time
 from collections.abc import Mapping, Sequence
@@ -22,6 +20,8 @@ from pathlib import Path
 from types import TracebackType
 
 import pyte
+
+from tests import programs
 
 PATIENCE = 120.0  # seconds until something that should happen counts as missing, on a machine that is busy
 ENTER = "\r"
@@ -36,10 +36,6 @@ F2 = "\x1bOQ"
 F3 = "\x1bOR"
 F4 = "\x1bOS"
 PASTE = ("\x1b[200~", "\x1b[201~")
-
-
-#: In the child: the pty becomes the terminal of its session, so that Ctrl-C is a signal; then the program.
-_TAKE_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
 
 
 class Screen(pyte.HistoryScreen):
@@ -90,8 +86,9 @@ class Terminal:
         self._size(slave, columns, lines)
         kept = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "TERM": "xterm-256color"}
         kept |= {"LANG": "C.UTF-8"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _TAKE_TERMINAL, *command],
+        self.process = programs.start(
+            command,
+            terminal=True,
             stdin=slave,
             stdout=slave,
             stderr=slave,

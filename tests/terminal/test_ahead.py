@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import signal
 
-from backscroll.llm.scripted import Line
-from backscroll.llm.scripted.scenario import Called
+from backscroll.testing import Line
+from backscroll.testing.scenario import ScriptedCall
 from tests.terminal.conftest import READY, Desk
 from tests.terminal.terminal import CTRL_C, ENTER
 
 
-def command(line: str) -> Called:
-    return Called("run_command", {"command": line})
+def command(line: str) -> ScriptedCall:
+    return ScriptedCall("run_command", {"command": line})
 
 
 def test_keys_in_one_burst_with_the_message_approve_nothing(desk: Desk) -> None:
@@ -74,7 +74,7 @@ def test_who_is_typing_is_told_to_pause_and_can_stop(desk: Desk) -> None:
 
 def test_a_question_is_not_answered_by_what_was_typed_before(desk: Desk) -> None:
     """An answer of several lines in one burst is taken whole; a line from before the question is not."""
-    question = Called("ask_followup_question", {"question": "Which colour?"})
+    question = ScriptedCall("ask_followup_question", {"question": "Which colour?"})
     desk.model(Line(calls=(question,), times=1), Line(text="Painted."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -89,7 +89,7 @@ def test_a_question_is_not_answered_by_what_was_typed_before(desk: Desk) -> None
 
 def test_a_result_sent_back_in_one_burst(desk: Desk) -> None:
     """Not yet, what is missing, no picture: typed without a look at the screen."""
-    done = Called("attempt_completion", {"result": "All done."})
+    done = ScriptedCall("attempt_completion", {"result": "All done."})
     desk.model(Line(calls=(done,), times=1), Line(text="I go on."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -107,11 +107,11 @@ def test_a_command_that_asks_is_not_answered_by_what_came_with_it(desk: Desk) ->
     terminal.wait_for(READY)
     for words in ("where shall we go this year?", "and where in the winter?"):
         terminal.enter(words)
-        terminal.wait_for(words, "never stops.", READY, gone="Ctrl-C stops")
+        terminal.wait_for(words, "never stops.", READY, gone="Ctrl-C to stop")
     terminal.type("/crop top 2")
     terminal.wait_for("› /crop top 2")
     terminal.type(ENTER + "y")
-    terminal.wait_for("2 messages out of prompts? [")
+    terminal.wait_for("2 messages from prompts? [")
     terminal.type("n")
     terminal.wait_for("nothing was changed", READY, "› y")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backscroll.llm.scripted import Line
-from backscroll.llm.scripted.scenario import Called
+from backscroll.testing import Line
+from backscroll.testing.scenario import ScriptedCall
 from tests.terminal.conftest import READY, Desk
 from tests.terminal.terminal import CTRL_C, CTRL_D, CTRL_O, DOWN, ENTER, ESCAPE, F2, F3, F4
 
@@ -23,8 +23,8 @@ print("hello")
 The end."""
 
 
-def command(line: str) -> Called:
-    return Called("run_command", {"command": line})
+def command(line: str) -> ScriptedCall:
+    return ScriptedCall("run_command", {"command": line})
 
 
 def test_an_answer_is_drawn_as_markdown_and_counted(desk: Desk) -> None:
@@ -34,7 +34,7 @@ def test_an_answer_is_drawn_as_markdown_and_counted(desk: Desk) -> None:
     terminal = desk.chat()
     terminal.wait_for("Backscroll", "gpt-4o-mini · scripted", READY)
     terminal.enter("When is high water?")
-    shown = terminal.wait_for("The end.", READY, gone="Ctrl-C stops")
+    shown = terminal.wait_for("The end.", READY, gone="Ctrl-C to stop")
     assert "High water is at 06:12." in shown
     assert " • one\n • two" in shown
     assert "thought for" in shown
@@ -54,9 +54,9 @@ def test_the_figures_move_while_an_answer_comes(desk: Desk, tmp_path: Path) -> N
     terminal = desk.chat(columns=100)
     terminal.wait_for(READY)
     terminal.enter("hello")
-    terminal.wait_for("many words", "~↑", "~↓8", "~$0.0", "Ctrl-C stops")
+    terminal.wait_for("many words", "~↑", "~↓8", "~$0.0", "Ctrl-C to stop")
     go.touch()
-    shown = terminal.wait_for("↑2.0k ↓100 · 75% cached", READY, gone="Ctrl-C stops")
+    shown = terminal.wait_for("↑2.0k ↓100 · 75% cached", READY, gone="Ctrl-C to stop")
     assert "~" not in shown.splitlines()[-1]
 
 
@@ -88,7 +88,7 @@ def test_refused_with_a_reason_that_the_model_reads(desk: Desk) -> None:
     terminal = desk.chat()
     terminal.wait_for(READY)
     terminal.enter("do both")
-    terminal.wait_for("2 calls want to be allowed", "(1/2)", "y allow")
+    terminal.wait_for("2 calls need approval", "(1/2)", "y allow")
     terminal.type("n")
     terminal.wait_for("Why not?")
     terminal.type("keep a as it is" + ENTER)
@@ -133,9 +133,9 @@ def test_a_pattern_is_edited_and_holds_for_the_session(desk: Desk) -> None:
     terminal.enter("go")
     terminal.wait_for("$ touch one", "y allow")
     terminal.type("w")
-    terminal.wait_for("1. touch *", "3. a pattern of your own")
+    terminal.wait_for("1. touch *", "3. custom pattern")
     terminal.type("3")
-    terminal.wait_for("Allow whatever fits")
+    terminal.wait_for("Allow calls that match")
     terminal.type("\x15touch t*" + ENTER)
     terminal.wait_for("Allow “touch t*”", "2. for this session")
     terminal.type("2")
@@ -165,7 +165,7 @@ def test_keys_pressed_before_a_question_decide_nothing(desk: Desk, tmp_path: Pat
     terminal = desk.chat()
     terminal.wait_for(READY)
     terminal.enter("go on")
-    terminal.wait_for("Ctrl-C stops")
+    terminal.wait_for("Ctrl-C to stop")
     wait_until(paused.exists)
     terminal.type("yyy")
     go.touch()
@@ -180,7 +180,9 @@ def test_keys_pressed_before_a_question_decide_nothing(desk: Desk, tmp_path: Pat
 
 def test_a_question_with_options(desk: Desk) -> None:
     """One of the options by arrow keys; another time an answer of one's own."""
-    question = Called("ask_followup_question", {"question": "Which colour?", "options": ["red", "blue"]})
+    question = ScriptedCall(
+        "ask_followup_question", {"question": "Which colour?", "options": ["red", "blue"]}
+    )
     desk.model(Line(calls=(question,), times=2), Line(text="Thank you."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -189,7 +191,7 @@ def test_a_question_with_options(desk: Desk) -> None:
     terminal.type(DOWN + ENTER)
     terminal.wait_for("› blue", "1. red")
     terminal.type("3")
-    terminal.wait_for("Your answer (Enter sends")
+    terminal.wait_for("Your answer (Enter to send")
     terminal.type("green, please" + ENTER)
     terminal.wait_for("› green, please", "Thank you.", READY)
     assert "blue" in desk.said(1)
@@ -199,8 +201,8 @@ def test_a_question_with_options(desk: Desk) -> None:
 def test_a_result_is_sent_back_and_then_accepted(desk: Desk) -> None:
     """Not yet takes feedback, which the model gets; the second attempt is accepted and ends the run."""
     desk.model(
-        Line(calls=(Called("attempt_completion", {"result": "First **try**."}),), times=1),
-        Line(calls=(Called("attempt_completion", {"result": "Second try."}),), times=1),
+        Line(calls=(ScriptedCall("attempt_completion", {"result": "First **try**."}),), times=1),
+        Line(calls=(ScriptedCall("attempt_completion", {"result": "Second try."}),), times=1),
     )
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -209,13 +211,13 @@ def test_a_result_is_sent_back_and_then_accepted(desk: Desk) -> None:
     terminal.type("n")
     terminal.wait_for("What is missing?")
     terminal.type("tests are missing" + ENTER)
-    terminal.wait_for("A picture to go with it")
+    terminal.wait_for("Attach an image")
     terminal.type(ENTER)
     terminal.wait_for("not yet: tests are missing", "Second try.", "Is it done?")
     assert "tests are missing" in desk.said()
     terminal.type(ENTER)  # a stray return accepts nothing
     terminal.type("y")
-    terminal.wait_for("accepted", "The task is completed.", READY)
+    terminal.wait_for("accepted", "Task completed.", READY)
 
 
 def test_stopped_in_mid_stream_and_gone_on(desk: Desk, tmp_path: Path) -> None:
@@ -233,7 +235,7 @@ def test_stopped_in_mid_stream_and_gone_on(desk: Desk, tmp_path: Path) -> None:
     terminal = desk.chat()
     terminal.wait_for(READY)
     terminal.enter("tell me")
-    terminal.wait_for("These words came.", "Ctrl-C stops")
+    terminal.wait_for("These words came.", "Ctrl-C to stop")
     terminal.type(CTRL_C)
     shown = terminal.wait_for("Stopped.", READY)
     assert "These words came." in shown
@@ -251,14 +253,14 @@ def test_ctrl_c_twice_leaves_and_ctrl_d_too(desk: Desk) -> None:
     terminal.type(CTRL_C)
     terminal.wait_for(READY, gone="half a line")
     terminal.type(CTRL_C)
-    terminal.wait_for("once more leaves")
+    terminal.wait_for("again to quit")
     terminal.type(CTRL_C)
     assert terminal.wait_for_end() == 0
     other = desk.chat()
     other.wait_for(READY)
     other.type(CTRL_D)
     assert other.wait_for_end() == 0
-    assert "Everything is kept" in other.everything()
+    assert "Everything is saved" in other.everything()
 
 
 def test_a_task_by_keys(desk: Desk) -> None:
@@ -290,13 +292,9 @@ def test_alt_keys_reach_the_task_bar(desk: Desk) -> None:
     terminal.type(ESCAPE)
     terminal.wait_for("no task", READY, gone="Title of the new task")
     terminal.type("\x1bc")
-    shown = terminal.wait_for("No task is being worked on", READY)
+    shown = terminal.wait_for("No current task", READY)
     terminal.type("\x1bi")
-    wait_until(
-        lambda: (
-            terminal.screen().count("No task is being worked on") > shown.count("No task is being worked on")
-        )
-    )
+    wait_until(lambda: terminal.screen().count("No current task") > shown.count("No current task"))
 
 
 def test_several_lines(desk: Desk) -> None:
@@ -348,11 +346,11 @@ def test_resized_in_mid_stream(desk: Desk, tmp_path: Path) -> None:
     terminal.wait_for(READY)
     terminal.enter("hello")
     wait_until(paused.exists)
-    terminal.wait_for("First paragraph.", "Ctrl-C stops")
+    terminal.wait_for("First paragraph.", "Ctrl-C to stop")
     terminal.resize(60, 30)
     go.touch()
     terminal.wait_for("Third.", READY)
-    assert terminal.everything().count("Ctrl-C stops") == 0
+    assert terminal.everything().count("Ctrl-C to stop") == 0
 
 
 def test_an_answer_that_tries_to_control_the_terminal(desk: Desk) -> None:
@@ -406,7 +404,7 @@ def test_going_on_with_the_newest_thread(desk: Desk) -> None:
     third = desk.chat("--pick")
     third.wait_for("Conversations", "remember the number")
     third.type("zzz")
-    third.wait_for("nothing fits")
+    third.wait_for("no matches")
     third.type("\x7f\x7f\x7fnumber" + ENTER)
     third.wait_for("The answer was 42.", READY)
 
@@ -420,10 +418,10 @@ def test_what_a_crash_left_is_offered(desk: Desk, tmp_path: Path) -> None:
     terminal = desk.chat()
     terminal.wait_for(READY)
     terminal.enter("tell me")
-    terminal.wait_for("Some words.", "Ctrl-C stops")
+    terminal.wait_for("Some words.", "Ctrl-C to stop")
     terminal.kill()
     again = desk.chat("--continue")
-    again.wait_for("did not end")
+    again.wait_for("did not finish")
     again.type("y")
     again.wait_for("Finished after all.", READY)
 
@@ -437,20 +435,20 @@ def test_without_a_model_the_companion_answers(desk: Desk) -> None:
 
 
 def test_a_failing_service_is_said_and_the_chat_goes_on(desk: Desk) -> None:
-    from backscroll.llm.scripted.scenario import Fault
+    from backscroll.testing.scenario import Fault
 
     desk.model(Line(fault=Fault(401, "wrong key"), times=1), Line(text="Better now."))
     terminal = desk.chat()
     terminal.wait_for(READY)
     terminal.enter("hello")
-    terminal.wait_for("That did not work", READY)
+    terminal.wait_for("error: ", READY)
     terminal.enter("once more")
     terminal.wait_for("Better now.", READY)
 
 
 def test_a_busy_service_and_a_cut_stream(desk: Desk) -> None:
     """Both are tried again by themselves, it is said, and half an answer does not stay as if it were one."""
-    from backscroll.llm.scripted.scenario import Fault
+    from backscroll.testing.scenario import Fault
 
     desk.model(
         Line(fault=Fault(429, "slow down", retry_after=0.1), times=1),
@@ -462,7 +460,7 @@ def test_a_busy_service_and_a_cut_stream(desk: Desk) -> None:
     terminal.enter("hello")
     shown = terminal.wait_for("The whole answer.", READY)
     assert shown.count("Half of") == 0
-    assert shown.count("begins again") == 2
+    assert shown.count("retrying") == 2
 
 
 def wait_until(there: object, patience: float = 30.0) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import backscroll
-from backscroll.llm.scripted import Line
+from backscroll.testing import Line
 from tests.terminal.conftest import READY, Desk
 from tests.terminal.journeys.stage import wait_until
 from tests.terminal.terminal import CTRL_D, CTRL_O, ENTER, UP
@@ -60,7 +60,7 @@ def test_a_paste_while_the_agent_works_is_folded_too(desk: Desk, tmp_path: Path)
     terminal = desk.chat()
     terminal.wait_for(READY)
     terminal.enter("hello")
-    terminal.wait_for("Ctrl-C stops")
+    terminal.wait_for("Ctrl-C to stop")
     wait_until(paused.exists)
     terminal.type(CHINESE.replace("\n", "\r"))
     go.touch()

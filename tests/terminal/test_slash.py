@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backscroll.llm.scripted import Line
+from backscroll.testing import Line
 from tests.terminal.conftest import READY, Desk
 from tests.terminal.terminal import DOWN, ENTER, ESCAPE, Terminal
 
@@ -19,17 +19,17 @@ def test_from_completion_to_a_crop_and_back(desk: Desk) -> None:
     """Names complete, the crop is shown and asked, and undo takes it back."""
     terminal = talking(desk, Line(text="To the sea.", times=1), Line(text="In May."))
     terminal.enter("Where shall we go?")
-    terminal.wait_for("To the sea.", READY, gone="Ctrl-C stops")
+    terminal.wait_for("To the sea.", READY, gone="Ctrl-C to stop")
     terminal.enter("And when?")
-    terminal.wait_for("In May.", READY, gone="Ctrl-C stops")
+    terminal.wait_for("In May.", READY, gone="Ctrl-C to stop")
     terminal.type("/cro")
-    terminal.wait_for("/crop", "take messages out of prompts")
+    terminal.wait_for("/crop", "crop messages from prompts")
     terminal.type("p top 2")
     terminal.wait_for("/crop top 2")
     terminal.type(ENTER)
-    terminal.wait_for("would leave prompts", "Take 2 messages out of prompts?")
+    terminal.wait_for("would crop", "Crop 2 messages from prompts?")
     terminal.type("y")
-    terminal.wait_for("2 messages left prompts", READY)
+    terminal.wait_for("cropped 2 messages", READY)
     terminal.enter("/undo")
     terminal.wait_for("Undone", READY)
     terminal.enter("/turns")
@@ -40,16 +40,16 @@ def test_an_edited_question_is_answered_anew(desk: Desk) -> None:
     """The picker, the field with the old words, the new answer; the model sees only the new words."""
     terminal = talking(desk, Line(text="To the sea.", times=1), Line(text="To the hills."))
     terminal.enter("Where shall we go?")
-    terminal.wait_for("To the sea.", READY, gone="Ctrl-C stops")
+    terminal.wait_for("To the sea.", READY, gone="Ctrl-C to stop")
     terminal.enter("/edit")
     terminal.wait_for("Which message?", "Where shall we go?")
     terminal.type(ENTER)
     terminal.wait_for("Message #")
     terminal.type(" Soon?" + ENTER)
-    terminal.wait_for("has new words", "Have it answered anew?")
+    terminal.wait_for("edited message", "Answer it again?")
     terminal.type(DOWN)
     terminal.type(ENTER)
-    terminal.wait_for("To the hills.", READY, gone="Ctrl-C stops")
+    terminal.wait_for("To the hills.", READY, gone="Ctrl-C to stop")
     assert "Where shall we go? Soon?" in desk.said()
     assert "To the sea." not in desk.said()
 
@@ -58,7 +58,7 @@ def test_alternatives_of_an_answer(desk: Desk) -> None:
     """Once more, and back to the first one."""
     terminal = talking(desk, Line(text="First answer.", times=1), Line(text="Second answer."))
     terminal.enter("Tell me")
-    terminal.wait_for("First answer.", READY, gone="Ctrl-C stops")
+    terminal.wait_for("First answer.", READY, gone="Ctrl-C to stop")
     terminal.enter("/retry")
     terminal.wait_for("Second answer.", "alternative 2 of 2", READY)
     terminal.enter("/swipe left")
@@ -71,9 +71,9 @@ def test_the_graph_is_edited_in_place(desk: Desk) -> None:
     terminal.enter("/graph edit")
     terminal.wait_for("Which one?", "+ a new node")
     terminal.type(ENTER)
-    terminal.wait_for("Its name?")
+    terminal.wait_for("Name?")
     terminal.type("Gandalf" + ENTER)
-    terminal.wait_for("Gandalf: what shall be changed?", "+ an attribute")
+    terminal.wait_for("Gandalf: what do you want to change?", "+ an attribute")
     terminal.type(number_of(terminal, "+ an attribute"))
     terminal.wait_for("Which attribute?")
     terminal.type("mood" + ENTER)
@@ -81,7 +81,7 @@ def test_the_graph_is_edited_in_place(desk: Desk) -> None:
     terminal.type("grey" + ENTER)
     terminal.wait_for("mood = grey")
     terminal.type(ESCAPE)
-    terminal.wait_for("/undo takes it back", READY)
+    terminal.wait_for("/undo reverts it", READY)
 
 
 def number_of(terminal: Terminal, option: str) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.llm.scripted import Line
-from backscroll.llm.scripted.scenario import Called
+from backscroll.testing import Line
+from backscroll.testing.scenario import ScriptedCall
 from tests.terminal.conftest import READY, Desk
 from tests.terminal.terminal import CTRL_D, ENTER, PATIENCE, Terminal
 
@@ -45,7 +45,7 @@ def test_at_the_prompt_in_mid_stream_and_at_a_question(desk: Desk, tmp_path: Pat
     go = tmp_path / "go"
     desk.model(
         Line(text="Words that came. Words after.", chunk=17, times=1, wait_for_file=str(go), wait_after=2),
-        Line(calls=(Called("run_command", {"command": "touch made"}),), times=1),
+        Line(calls=(ScriptedCall("run_command", {"command": "touch made"}),), times=1),
         Line(text="All of it."),
     )
     terminal = shell(desk)
@@ -57,14 +57,14 @@ def test_at_the_prompt_in_mid_stream_and_at_a_question(desk: Desk, tmp_path: Pat
     terminal.enter("fg")
     terminal.wait_for("› a draft", READY)
     terminal.type(ENTER)
-    terminal.wait_for("Words that came.", "Ctrl-C stops")
+    terminal.wait_for("Words that came.", "Ctrl-C to stop")
     terminal.type(CTRL_Z)
-    terminal.wait_for("Stopped", "SHELL>", gone="Ctrl-C stops")
+    terminal.wait_for("Stopped", "SHELL>", gone="Ctrl-C to stop")
     sane(terminal, 2)
     terminal.enter("fg")
-    terminal.wait_for("Ctrl-C stops")
+    terminal.wait_for("Ctrl-C to stop")
     go.touch()
-    terminal.wait_for("Words after.", READY, gone="Ctrl-C stops")
+    terminal.wait_for("Words after.", READY, gone="Ctrl-C to stop")
     terminal.enter("make it")
     terminal.wait_for("y allow")
     terminal.type(CTRL_Z)

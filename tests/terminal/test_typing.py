@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from backscroll.llm.scripted import Line
-from backscroll.llm.scripted.scenario import Called
+from backscroll.testing import Line
+from backscroll.testing.scenario import ScriptedCall
 from tests.house import tree
 from tests.terminal.conftest import READY, Desk
 from tests.terminal.terminal import CTRL_C, CTRL_D, CTRL_V, ENTER, ESCAPE, UP, Terminal
@@ -55,7 +55,7 @@ def test_a_clipboard_that_is_not_there_is_said(desk: Desk, tmp_path: Path) -> No
     terminal.type("words")
     terminal.wait_for("› words")
     terminal.type(CTRL_V)
-    terminal.wait_for("cannot be taken from the clipboard", "pngpaste", "› words")
+    terminal.wait_for("cannot read images from the clipboard", "pngpaste", "› words")
 
 
 def test_the_editor_takes_over(desk: Desk, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_slash_commands_are_not_sent(desk: Desk) -> None:
     terminal = desk.chat()
     terminal.wait_for(READY)
     terminal.enter("/unfold 7")
-    terminal.wait_for("There is no line [7]", READY)
+    terminal.wait_for("No line [7]", READY)
     terminal.enter("/unfoldd")
     terminal.wait_for("/unfold", READY)
     assert server.asked == []
@@ -120,7 +120,8 @@ def test_slash_commands_are_not_sent(desk: Desk) -> None:
 def test_escape_at_an_approval_stops_the_run(desk: Desk) -> None:
     """Nothing is run, the chat goes on, and the next message reaches the model in a valid conversation."""
     desk.model(
-        Line(calls=(Called("run_command", {"command": "touch made"}),), times=1), Line(text="As you like.")
+        Line(calls=(ScriptedCall("run_command", {"command": "touch made"}),), times=1),
+        Line(text="As you like."),
     )
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -138,7 +139,7 @@ def test_ctrl_c_twice_in_mid_stream_leaves(desk: Desk, tmp_path: Path) -> None:
     terminal = desk.chat()
     terminal.wait_for(READY)
     terminal.enter("tell me")
-    terminal.wait_for("Some words.", "Ctrl-C stops")
+    terminal.wait_for("Some words.", "Ctrl-C to stop")
     terminal.type(CTRL_C)
     terminal.wait_for("Stopped.", READY)
     terminal.type(CTRL_C)
@@ -147,7 +148,7 @@ def test_ctrl_c_twice_in_mid_stream_leaves(desk: Desk, tmp_path: Path) -> None:
 
 def test_a_running_command_shows_its_last_lines_and_can_be_stopped(desk: Desk) -> None:
     desk.model(
-        Line(calls=(Called("run_command", {"command": "echo tick; echo tock; sleep 60"}),), times=1),
+        Line(calls=(ScriptedCall("run_command", {"command": "echo tick; echo tock; sleep 60"}),), times=1),
         Line(text="Stopped it."),
     )
     terminal = desk.chat()
@@ -155,7 +156,7 @@ def test_a_running_command_shows_its_last_lines_and_can_be_stopped(desk: Desk) -
     terminal.enter("run it")
     terminal.wait_for("y allow")
     terminal.type("y")
-    terminal.wait_for("│ tick", "│ tock", "Ctrl-C stops")
+    terminal.wait_for("│ tick", "│ tock", "Ctrl-C to stop")
     terminal.type(CTRL_C)
     terminal.wait_for("Stopped.", READY)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from backscroll.llm.clients.client import Client, Done, Reply, Request
 from backscroll.llm.providers import KINDS, Kind, Provider, client_for
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
 
 __all__ = ["KINDS", "Kind", "Line", "Scenario", "ScriptedServer"]
 

@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 
 from backscroll.errors import FormatError, NotFound
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer, load_scenario, scenario_of
-from backscroll.llm.scripted.asked import read_request
-from backscroll.llm.scripted.deciding import Service
-from backscroll.llm.scripted.scenario import Called, Fault
+from backscroll.testing import Line, Scenario, ScriptedServer, load_scenario, scenario_of
+from backscroll.testing.decision import ScriptedService
+from backscroll.testing.request import read_request
+from backscroll.testing.scenario import Fault, ScriptedCall
+from tests import programs
 from tests.house import tree
-from tests.llm.scripted_talk import KINDS, Kind, ask, client_at
+from tests.testing.scripted_talk import KINDS, Kind, ask, client_at
 
 
 def post(server: ScriptedServer, path: str, body: Any, **headers: str) -> tuple[int, Any, dict[str, str]]:
@@ -227,7 +228,7 @@ def test_a_window_overflows_in_the_words_of_its_vendor(kind: Kind) -> None:
 def test_a_rate_is_kept() -> None:
     """More requests than allowed in a period get 429 with the time that is left."""
     now = [0.0]
-    service = Service(Scenario((Line(text="x"),), rate=2, period=10.0), clock=lambda: now[0])
+    service = ScriptedService(Scenario((Line(text="x"),), rate=2, period=10.0), clock=lambda: now[0])
     asked = read_request("openai-chat", chat(USER))
     assert [service.decide(asked, {}).fault for _ in range(2)] == [None, None]
     now[0] = 4.0
@@ -353,7 +354,7 @@ def test_other_addresses() -> None:
 
 def test_the_same_scenario_gives_the_same_bytes() -> None:
     """No clock and no chance in an answer."""
-    line = Line(text="词" * 30, calls=(Called("f", {"x": 1}),), reasoning="r")
+    line = Line(text="词" * 30, calls=(ScriptedCall("f", {"x": 1}),), reasoning="r")
 
     def bodies() -> list[Any]:
         with ScriptedServer(Scenario((Line(fault=Fault(500), times=1), line))) as server:
@@ -365,11 +366,11 @@ def test_the_same_scenario_gives_the_same_bytes() -> None:
 
 
 def test_it_runs_as_a_program(tmp_path: Path) -> None:
-    """`python -m backscroll.llm.scripted FILE` prints its address, serves, and ends when interrupted."""
+    """`python -m backscroll.testing FILE` prints its address, serves, and ends when interrupted."""
     path = tmp_path / "s.toml"
     path.write_text('[[line]]\ntext = "from a program"\n', encoding="utf-8")
-    command = [sys.executable, "-m", "backscroll.llm.scripted"]
-    with subprocess.Popen([*command, str(path)], cwd=tree.ROOT, stdout=subprocess.PIPE, text=True) as program:
+    command = [sys.executable, "-m", "backscroll.testing"]
+    with programs.start([*command, str(path)], cwd=tree.ROOT, stdout=subprocess.PIPE, text=True) as program:
         try:
             assert program.stdout is not None
             url = program.stdout.readline().strip()
@@ -379,7 +380,7 @@ def test_it_runs_as_a_program(tmp_path: Path) -> None:
             program.send_signal(signal.SIGINT)
         assert program.wait(timeout=120) == 0
     for wrong in ([], [str(tmp_path / "none")], [str(path), "port"]):
-        done = subprocess.run([*command, *wrong], cwd=tree.ROOT, capture_output=True, text=True, check=False)
+        done = programs.run([*command, *wrong], cwd=tree.ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 2
         assert done.stderr
         assert "Traceback" not in done.stderr

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from backscroll.assemble.validity.anthropic.betas import BLOCK_BINDING, CLEAR_AT
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
+from backscroll.testing import Line, Scenario, ScriptedServer
 
 BOUND = "bound to a different conversation"
 TOOLS = [{"name": "ls", "input_schema": {"type": "object"}}]

@@ -14,11 +14,12 @@ import pytest
 
 from backscroll.errors import InvalidInput
 from backscroll.llm.clients.client import Done, Tally, TextDelta
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer, scenario_of
-from backscroll.llm.scripted.scenario import Called, Fault
-from backscroll.llm.scripted.spoken import filled
+from backscroll.testing import Line, Scenario, ScriptedServer, scenario_of
+from backscroll.testing.answer import fill_placeholders
+from backscroll.testing.scenario import Fault, ScriptedCall
+from tests import programs
 from tests.house import tree
-from tests.llm.scripted_talk import KINDS, TOOLS, Kind, ask, client_at
+from tests.testing.scripted_talk import KINDS, TOOLS, Kind, ask, client_at
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -40,7 +41,9 @@ def test_lines_are_played_in_order() -> None:
 @every_kind
 def test_a_line_counts_its_steps(kind: Kind) -> None:
     """Three hundred steps are one line: `{step}` counts them, in words and in arguments, as a number too."""
-    call = Called("read", {"path": "src/{step}.py", "offset": "{step:int}", "deep": [{"n": "{number}"}]})
+    call = ScriptedCall(
+        "read", {"path": "src/{step}.py", "offset": "{step:int}", "deep": [{"n": "{number}"}]}
+    )
     lines = (Line(text="{step}: {last}", fill=True, times=3, calls=(call,)), Line(text="done"))
     with ScriptedServer(None, *lines) as server, client_at(server.url, kind) as client:
         replies = [client.complete(ask("go", tools=[TOOLS[kind]])) for _ in range(3)]
@@ -55,8 +58,8 @@ def test_a_line_counts_its_steps(kind: Kind) -> None:
 def test_only_what_is_known_is_filled_in() -> None:
     """Braces of other people stay, and what is put in is not filled in again."""
     facts: dict[str, int | str] = {"last": "{step}", "step": 7}
-    assert filled("{last} {step} {other} {} {step:int}", facts) == "{step} 7 {other} {} {step:int}"
-    assert filled("{last:int}", facts) == "{last:int}"
+    assert fill_placeholders("{last} {step} {other} {} {step:int}", facts) == "{step} 7 {other} {} {step:int}"
+    assert fill_placeholders("{last:int}", facts) == "{last:int}"
 
 
 @every_kind
@@ -158,8 +161,8 @@ def test_the_program_writes_the_log_and_tells_of_flaws(tmp_path: Path) -> None:
     """Exit code 3 and the flaws on the error channel, so that a shell notices too."""
     path, log = tmp_path / "s.toml", tmp_path / "log.jsonl"
     path.write_text("[server]\nonce = true\n[[line]]\ntext = 'x'\npace = 0.001\n", encoding="utf-8")
-    command = [sys.executable, "-m", "backscroll.llm.scripted", str(path), "--log", str(log)]
-    with subprocess.Popen(
+    command = [sys.executable, "-m", "backscroll.testing", str(path), "--log", str(log)]
+    with programs.start(
         command, cwd=tree.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as program:
         assert program.stdout is not None

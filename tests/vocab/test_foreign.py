@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import content_of
 
 ITEMS: list[Item] = [
     ForeignMessage("user", content_of("hi")),
     Aside("snapshot", '{"type": "snapshot"}'),
-    CodeChange("a new door", "caves/door.py"),
+    ForeignCodeChange("a new door", "caves/door.py"),
     Problem("half a line", line=3),
 ]
 
@@ -42,7 +42,7 @@ def test_a_conversation_is_not_read_before_somebody_asks() -> None:
     [
         (ForeignMessage, {"role", "content"}),
         (Aside, {"kind", "raw"}),
-        (CodeChange, {"description", "file_path"}),
+        (ForeignCodeChange, {"description", "file_path"}),
         (Problem, {"what"}),
         (ForeignThread, {"format", "source_id", "items"}),
     ],
@@ -69,7 +69,7 @@ def test_an_item_cannot_be_changed_on_its_way(item: Any) -> None:
 
 
 def test_metadata_is_not_shared_between_conversations() -> None:
-    """Two conversations without metadata do not hold the same object, which somebody might fill."""
+    """Two conversations without metadata do not share one mutable object."""
     one, other = ForeignThread("jsonl", "1", ()), ForeignThread("jsonl", "2", ())
     assert one.metadata == {}
     assert one.metadata is not other.metadata

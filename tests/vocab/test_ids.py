@@ -96,7 +96,7 @@ def test_turns_of_different_threads_have_different_names() -> None:
 
 
 def test_the_name_of_a_turn_never_changes() -> None:
-    """Names that were given out stay what they are: somebody may have written them down."""
+    """Published names are stable: users may have written them down."""
     assert turn_uuid(Ref(THREAD, 0)) == "01234567-89ab-8def-8123-000000000000"
     assert turn_uuid(Ref(THREAD, 258)) == "01234567-89ab-8def-8123-000000000102"
 

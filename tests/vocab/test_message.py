@@ -67,5 +67,5 @@ def test_thoughts_are_not_read_aloud() -> None:
 
 
 def test_metadata_is_not_shared_between_contents() -> None:
-    """Two contents without metadata do not hold the same object, which somebody might fill."""
+    """Two contents without metadata do not share one mutable object."""
     assert Content(()).metadata is not Content(()).metadata

@@ -89,7 +89,7 @@ def test_bytes_are_not_written_into_a_part(part: Part) -> None:
     "data", [{}, {"t": None}, {"t": "sound"}, {"t": "Text", "text": "x"}, {"t": ["text"]}]
 )
 def test_an_unknown_kind_is_refused(data: dict[str, Json]) -> None:
-    """What nobody wrote is not guessed at."""
+    """Missing values are not guessed."""
     with pytest.raises(InvalidInput, match="unknown kind of part"):
         part_from_json(data)
 
@@ -102,6 +102,6 @@ def test_only_text_is_read_aloud(some: Sequence[Part]) -> None:
 
 @pytest.mark.parametrize("part", [part for part, _ in ONE_OF_EACH], ids=lambda part: type(part).__name__)
 def test_a_part_cannot_be_changed(part: Any) -> None:
-    """Whoever holds a part may rely on it."""
+    """Holders of a part may rely on it."""
     with pytest.raises(FrozenInstanceError):
         part.extra = {"new": 1}

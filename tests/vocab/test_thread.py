@@ -80,14 +80,14 @@ def test_a_turn_says_what_was_asked_and_what_was_answered() -> None:
 
 
 def test_nobody_asked_for_turn_0() -> None:
-    """What stands before the first user message has an answer but no question."""
+    """What precedes the first user message has an answer but no question."""
     turn = a_turn("system", "assistant", sequence=0)
     assert turn.user_input == ""
     assert turn.response == "assistant 2"
 
 
 def test_a_thread_of_which_little_is_known_is_an_empty_chat() -> None:
-    """Whoever names only the id of a thread claims nothing else about it."""
+    """Naming only the id of a thread claims nothing else about it."""
     info = ThreadInfo("a" * 32)
     assert (info.kind, info.title, info.tags, info.metadata) == ("chat", "", (), {})
     assert (info.events, info.messages, info.turns) == (0, 0, 0)

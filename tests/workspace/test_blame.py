@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.workspace.git.blame import Version, blame_lines
+from backscroll.workspace.git.blame import FileVersion, blame_lines
 
 
 def keys(*contents: str | bytes, ignore_whitespace: bool = False) -> list[str]:
-    versions = [Version(str(n), content) for n, content in enumerate(contents, start=1)]
+    versions = [FileVersion(str(n), content) for n, content in enumerate(contents, start=1)]
     return [line.key for line in blame_lines(versions, ignore_whitespace=ignore_whitespace)]
 
 
@@ -37,7 +37,9 @@ def test_whitespace_counts_unless_told_otherwise() -> None:
 
 def test_the_text_is_that_of_the_last_version() -> None:
     """Also where whitespace was not looked at; numbers begin with 1."""
-    lines = blame_lines([Version("x", "a b\n"), Version("y", "a  b\r\n中文\n")], ignore_whitespace=True)
+    lines = blame_lines(
+        [FileVersion("x", "a b\n"), FileVersion("y", "a  b\r\n中文\n")], ignore_whitespace=True
+    )
     assert [(line.number, line.text, line.key) for line in lines] == [(1, "a  b", "x"), (2, "中文", "y")]
 
 
@@ -80,10 +82,10 @@ def test_odd_bytes_are_lines_too() -> None:
 def test_a_long_history_of_a_large_file() -> None:
     """Thousands of lines through many versions: each edit is found where it was made."""
     lines = [f"line {n}\n" for n in range(3000)]
-    versions = [Version("0", "".join(lines))]
+    versions = [FileVersion("0", "".join(lines))]
     for n in range(1, 40):
         lines[n * 50] = f"edited {n}\n"
-        versions.append(Version(str(n), "".join(lines)))
+        versions.append(FileVersion(str(n), "".join(lines)))
     found = {line.number - 1: line.key for line in blame_lines(versions) if line.key != "0"}
     assert found == {n * 50: str(n) for n in range(1, 40)}
 
@@ -96,7 +98,7 @@ TEXTS = st.lists(
 @given(TEXTS)
 def test_the_lines_are_the_files_lines(texts: list[str]) -> None:
     """Whatever happened before, the last version is what is shown."""
-    lines = blame_lines([Version(str(n), text) for n, text in enumerate(texts)])
+    lines = blame_lines([FileVersion(str(n), text) for n, text in enumerate(texts)])
     shown = [line.text for line in lines]
     assert shown == (texts[-1].removesuffix("\n").split("\n") if texts and texts[-1] else [])
     assert all(line.key in {str(n) for n in range(len(texts))} for line in lines)
@@ -106,7 +108,7 @@ def test_the_lines_are_the_files_lines(texts: list[str]) -> None:
 def test_a_line_that_nobody_touched_keeps_its_first_origin(around: list[list[str]]) -> None:
     """Unique lines that stand in every version, whatever comes and goes around them."""
     versions = [
-        Version(str(n), "\n".join([*some, "anchor one", "anchor two", *reversed(some), "last anchor"]))
+        FileVersion(str(n), "\n".join([*some, "anchor one", "anchor two", *reversed(some), "last anchor"]))
         for n, some in enumerate(around)
     ]
     for line in blame_lines(versions):

@@ -298,7 +298,7 @@ def test_another_working_tree_of_the_same_repository(root: Path, tmp_path: Path)
 def test_no_repository(tmp_path: Path) -> None:
     """With what to do in the hint; a folder that is none is something else."""
     (tmp_path / "plain").mkdir()
-    with pytest.raises(NotFound, match="no git repository") as caught:
+    with pytest.raises(NotFound, match="not in a git repository") as caught:
         commit(tmp_path / "plain", [Delta("a", None, b"")], "x")
     assert "git init" in caught.value.hint
     with pytest.raises(InvalidInput):
@@ -455,16 +455,16 @@ def test_the_branch_moved_meanwhile(root: Path, monkeypatch: pytest.MonkeyPatch)
     """Somebody commits between our look and our commit: theirs stays, ours is refused."""
     settle(root, a_txt="1\n", b_txt="1\n")
     change = edit(root, "a.txt", "2\n")
-    real = commits_index.Locked.fill
+    real = commits_index.IndexLock.fill
 
-    def fill(self: commits_index.Locked, index: Path) -> None:
+    def fill(self: commits_index.IndexLock, index: Path) -> None:
         real(self, index)
         tree = git(root, "rev-parse", "HEAD^{tree}").strip()
         other = git(root, "commit-tree", tree, "-p", "HEAD", "-m", "theirs").strip()
         git(root, "update-ref", "refs/heads/main", other)
 
-    monkeypatch.setattr(commits_index.Locked, "fill", fill)
-    with pytest.raises(Conflict, match="moved by somebody else"):
+    monkeypatch.setattr(commits_index.IndexLock, "fill", fill)
+    with pytest.raises(Conflict, match="moved by another process"):
         commit(root, [change], "x")
     assert git(root, "log", "-1", "--format=%s").strip() == "theirs"
     assert not (root / ".git/index.lock").exists()
@@ -476,7 +476,7 @@ def test_a_locked_index(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settle(root, a_txt="1\n")
     monkeypatch.setattr(commits_index, "_WAIT", 0.1)
     write(root, ".git/index.lock", "")
-    with pytest.raises(Conflict, match="another git is at work"):
+    with pytest.raises(Conflict, match="another git process"):
         commit(root, [edit(root, "a.txt", "2\n")], "x")
     assert (root / ".git/index.lock").exists()
 
@@ -500,7 +500,7 @@ def test_messages() -> None:
         == "a\n\nbody: not\n\nSigned-off-by: x\nK: v"
     )
     assert with_trailers("fix: a", {"K": "v", "L": " "}) == "fix: a\n\nK: v"
-    with pytest.raises(InvalidInput, match="needs a message"):
+    with pytest.raises(InvalidInput, match="message is empty"):
         with_trailers(" \n\0", {"K": "v"})
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, FormatError, InvalidInput
-from backscroll.workspace.edits.edit import Delete, Hunk, Patch, Write
+from backscroll.workspace.edits.edit import FileDeletion, Hunk, Patch, WholeFile
 from backscroll.workspace.edits.edits import apply_code_changes, parse_edits, undo
 from backscroll.workspace.files.files import Files
 
@@ -33,7 +33,7 @@ from backscroll.workspace.files.files import Files
 def test_a_file_in_a_fence(opening: str) -> None:
     """Its name before it, behind the opening, or in a first comment that says so."""
     closing = "~~~" if "~~~" in opening else "```"
-    assert parse_edits(f"Here:\n\n{opening}x = 1\n{closing}\nDone.\n") == [Write("src/a.py", "x = 1\n")]
+    assert parse_edits(f"Here:\n\n{opening}x = 1\n{closing}\nDone.\n") == [WholeFile("src/a.py", "x = 1\n")]
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_examples_are_no_edits(text: str) -> None:
 def test_markdown_with_blocks_inside() -> None:
     """Blocks with a language inside a Markdown file do not end it, nor do shorter marks."""
     inner = "# Title\n\n```sh\nmake\n```\n\nend\n"
-    assert parse_edits(f"README.md\n```markdown\n{inner}```\n") == [Write("README.md", inner)]
-    assert parse_edits(f"notes.txt\n````\n{inner}````\n") == [Write("notes.txt", inner)]
+    assert parse_edits(f"README.md\n```markdown\n{inner}```\n") == [WholeFile("README.md", inner)]
+    assert parse_edits(f"notes.txt\n````\n{inner}````\n") == [WholeFile("notes.txt", inner)]
 
 
 def test_a_file_that_breaks_off() -> None:
@@ -87,7 +87,7 @@ PATCH = """*** Begin Patch
 def test_patches_without_numbers() -> None:
     """Files that come, change, move and go."""
     assert parse_edits(PATCH) == [
-        Write("new.txt", "one\ntwo\n", new=True),
+        WholeFile("new.txt", "one\ntwo\n", new=True),
         Patch(
             "a.py",
             (
@@ -98,7 +98,7 @@ def test_patches_without_numbers() -> None:
             ),
             to="b.py",
         ),
-        Delete("old.txt"),
+        FileDeletion("old.txt"),
     ]
     with pytest.raises(FormatError, match="has no end"):
         parse_edits(PATCH.replace("*** End Patch\n", ""))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, Conflict, InvalidInput
 from backscroll.workspace.edits import application as edits_apply
-from backscroll.workspace.edits.edit import Delete, Edit, Patch, Replace, Write
+from backscroll.workspace.edits.edit import Edit, FileDeletion, Patch, TextReplacement, WholeFile
 from backscroll.workspace.edits.edits import apply, parse_edits, plan, undo
 from backscroll.workspace.files.files import Files
 from tests.house import tree
@@ -41,10 +41,10 @@ def files(root: Path, tmp_path: Path) -> Files:
 
 
 EDITS: list[Edit] = [
-    Replace("a.txt", "two", "2"),
-    Delete("b.txt"),
+    TextReplacement("a.txt", "two", "2"),
+    FileDeletion("b.txt"),
     Patch("c.sh", to="sub/deep/c.sh"),
-    Write("新/文件.txt", "你好\n"),
+    WholeFile("新/文件.txt", "你好\n"),
 ]
 
 
@@ -152,7 +152,7 @@ def test_what_cannot_be_put_back_stays_in_the_journal(
 
     with monkeypatch.context() as patch:
         patch.setattr(Files, "write", write)
-        with pytest.raises(BackscrollError, match=r"could not be taken back: a\.txt: the disk said no"):
+        with pytest.raises(BackscrollError, match=r"could not be reverted: a\.txt: the disk said no"):
             apply(plan(files, EDITS))
     assert len(list((tmp_path / "journal").iterdir())) == 1
     assert files.recover() == ["edits that were broken off are undone: a.txt"]
@@ -162,7 +162,7 @@ def test_what_cannot_be_put_back_stays_in_the_journal(
 CRASHING = """
 import os, sys
 from pathlib import Path
-from backscroll.workspace.edits.edits import apply, plan, Delete, Patch, Replace, Write
+from backscroll.workspace.edits.edits import apply, plan, FileDeletion, Patch, TextReplacement, WholeFile
 from backscroll.workspace.files.files import Files
 
 left = int(sys.argv[3])
@@ -181,7 +181,7 @@ for name in ("open", "write", "fsync", "rename", "link", "unlink", "mkdir", "fch
     dying(name)
 files = Files(Path(sys.argv[1]), journal=Path(sys.argv[2]))
 planned = plan(files, [
-    Replace("a.txt", "two", "2"), Delete("b.txt"), Patch("c.sh", to="sub/deep/c.sh"), Write("新/文件.txt", "你好\\n"),
+    TextReplacement("a.txt", "two", "2"), FileDeletion("b.txt"), Patch("c.sh", to="sub/deep/c.sh"), WholeFile("新/文件.txt", "你好\\n"),
 ])
 left = int(sys.argv[3])
 apply(planned)
@@ -237,7 +237,7 @@ def test_recovery_leaves_what_somebody_changed_since(
     (root / "新/文件.txt").write_text("worked on")
     assert files.recover() == [
         "edits that were broken off are undone: a.txt, sub/deep/c.sh",
-        "edits that were broken off, and somebody changed the files since: 新/文件.txt",
+        "interrupted edits whose files were modified since: 新/文件.txt",
     ]
     assert (root / "a.txt").read_bytes() == b"one\r\ntwo\r\n"
     assert (root / "新/文件.txt").read_text() == "worked on"
@@ -292,10 +292,14 @@ TEXTS = st.tuples(LINES, st.sampled_from(["\n", "\r\n"]), st.booleans()).map(
     lambda t: t[1].join(t[0]) + (t[1] if t[2] else "")
 )
 EDIT = st.one_of(
-    st.builds(Write, NAMES, TEXTS),
-    st.builds(Delete, NAMES),
+    st.builds(WholeFile, NAMES, TEXTS),
+    st.builds(FileDeletion, NAMES),
     st.builds(
-        Replace, NAMES, st.sampled_from(["one", "two\n", "three", "四"]), TEXTS, replace_all=st.booleans()
+        TextReplacement,
+        NAMES,
+        st.sampled_from(["one", "two\n", "three", "四"]),
+        TEXTS,
+        replace_all=st.booleans(),
     ),
     st.builds(Patch, NAMES, to=NAMES),
 )

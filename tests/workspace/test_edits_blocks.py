@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backscroll.errors import FormatError
-from backscroll.workspace.edits.edit import Replace
+from backscroll.workspace.edits.edit import TextReplacement
 from backscroll.workspace.edits.edits import parse_edits
 
 AIDER = """I change two things.
@@ -35,15 +35,15 @@ second
 def test_the_name_in_front_holds_until_the_next() -> None:
     """A block without a name belongs to the file of the block before."""
     assert parse_edits(AIDER) == [
-        Replace("src/main.py", "old\n", "new\n\n  more\n", by_lines=True),
-        Replace("src/main.py", "second\n", "", by_lines=True),
+        TextReplacement("src/main.py", "old\n", "new\n\n  more\n", by_lines=True),
+        TextReplacement("src/main.py", "second\n", "", by_lines=True),
     ]
 
 
 def test_the_other_spelling() -> None:
     """Dashes and plus signs mean the same."""
     text = "说明文档.md\n------- SEARCH\n旧\n=======\n新\n+++++++ REPLACE\n"
-    assert parse_edits(text) == [Replace("说明文档.md", "旧\n", "新\n", by_lines=True)]
+    assert parse_edits(text) == [TextReplacement("说明文档.md", "旧\n", "新\n", by_lines=True)]
     assert parse_edits(text.split("\n", 1)[1], path="a.md")[0].path == "a.md"
 
 
@@ -104,19 +104,21 @@ def test_broken_blocks(text: str, said: str) -> None:
 def test_longer_marks_make_room_for_the_text() -> None:
     """A text with the mark in it is written with longer ones."""
     text = "a.md\n<<<<<<<<< SEARCH\nTitle\n=======\n=========\nOther\n=======\n>>>>>>>>> REPLACE\n"
-    assert parse_edits(text) == [Replace("a.md", "Title\n=======\n", "Other\n=======\n", by_lines=True)]
+    assert parse_edits(text) == [
+        TextReplacement("a.md", "Title\n=======\n", "Other\n=======\n", by_lines=True)
+    ]
 
 
 def test_fences_inside_a_block_are_text() -> None:
     """A block may edit Markdown; what follows it is read on."""
     text = "a.md\n````\n<<<<<<< SEARCH\n```sh\nold\n```\n=======\n```sh\nnew\n```\n>>>>>>> REPLACE\n````\n\nb.txt\n```\nhi\n```\n"
     edits = parse_edits(text)
-    assert edits[0] == Replace("a.md", "```sh\nold\n```\n", "```sh\nnew\n```\n", by_lines=True)
+    assert edits[0] == TextReplacement("a.md", "```sh\nold\n```\n", "```sh\nnew\n```\n", by_lines=True)
     assert [edit.path for edit in edits] == ["a.md", "b.txt"]
 
 
 def test_a_message_with_crlf() -> None:
     """Line ends of the message are no part of the edit."""
     assert parse_edits("a.py\r\n<<<<<<< SEARCH\r\nx\r\n=======\r\ny\r\n>>>>>>> REPLACE\r\n") == [
-        Replace("a.py", "x\n", "y\n", by_lines=True)
+        TextReplacement("a.py", "x\n", "y\n", by_lines=True)
     ]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, Conflict, FormatError, InvalidInput, NotFound
-from backscroll.workspace.edits.edit import Hunk, Patch, Write
+from backscroll.workspace.edits.edit import Hunk, Patch, WholeFile
 from backscroll.workspace.edits.edits import apply, parse_edits, plan
 from backscroll.workspace.files.files import Files
 
@@ -210,7 +210,7 @@ def test_diffs_without_a_header_in_a_fence(tmp_path: Path) -> None:
     """The name stands in front of the block, as for any other."""
     (tmp_path / "b.txt").write_text("1\n2\n")
     edits = parse_edits("b.txt\n```diff\n@@ -1,2 +1,2 @@\n 1\n-2\n+3\n```\nand\nc.txt\n```\nx\n```\n")
-    assert [type(edit) for edit in edits] == [Patch, Write]
+    assert [type(edit) for edit in edits] == [Patch, WholeFile]
     apply(plan(Files(tmp_path), edits))
     assert (tmp_path / "b.txt").read_text() == "1\n3\n"
 
@@ -218,21 +218,21 @@ def test_diffs_without_a_header_in_a_fence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("diff", "kind", "said"),
     [
-        ("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-nowhere\n+x\n", InvalidInput, "does not stand in the file"),
+        ("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-nowhere\n+x\n", InvalidInput, "was not found in the file"),
         ("--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-a\n+x\n", NotFound, "no such file: b.txt"),
-        ("--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+x\n", Conflict, "is there already"),
-        ("--- a/a.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", InvalidInput, "holds more than the diff says"),
+        ("--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+x\n", Conflict, "already exists"),
+        ("--- a/a.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", InvalidInput, "contains more than the diff"),
         ("diff --git a/a.txt b/a.txt\nBinary files a/a.txt and b/a.txt differ\n", FormatError, "binary"),
         ("--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", FormatError, "names no file"),
         (
             "--- a/a.txt\n+++ b/a.txt\n@@ -9,0 +9,1 @@\n+x\n",
             InvalidInput,
-            "adds after line 9, and the file has 2",
+            "inserts after line 9, and the file has 2",
         ),
         (
             "diff --git a/a.txt b/c.txt\nrename from a.txt\nrename to c.txt\n",
             Conflict,
-            "c.txt is there already",
+            "c.txt already exists",
         ),
         ("--- a/../a.txt\n+++ b/../a.txt\n@@ -1 +1 @@\n-a\n+b\n", InvalidInput, "leads out"),
     ],
@@ -262,7 +262,7 @@ def test_a_preview_is_a_diff_that_does_the_same(before: str, after: str) -> None
         (root / "a.txt").write_bytes(before.encode())
         files = Files(root, journal=root / "journal")
         try:
-            shown = plan(files, [Write("a.txt", after)]).diff
+            shown = plan(files, [WholeFile("a.txt", after)]).diff
         except InvalidInput:
             assert before == after
             return

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.workspace.edits.edit import Replace
+from backscroll.workspace.edits.edit import TextReplacement
 from backscroll.workspace.edits.match import Document, find_replace
 
 CODE = (
@@ -15,7 +15,7 @@ CODE = (
 )
 
 
-def result(text: str, edit: Replace) -> tuple[str, list[str]]:
+def result(text: str, edit: TextReplacement) -> tuple[str, list[str]]:
     found = sorted(find_replace(Document(text), edit), key=lambda f: f.start)
     out, at = "", 0
     for each in found:
@@ -26,23 +26,29 @@ def result(text: str, edit: Replace) -> tuple[str, list[str]]:
 
 def test_to_the_letter() -> None:
     """A part of a line, several lines, every place."""
-    assert result(CODE, Replace("a", "return 2", "return 3")) == (CODE.replace("return 2", "return 3"), [])
-    assert result("a b a b", Replace("a", "a", "c", replace_all=True)) == ("c b c b", [])
-    assert result("a b a b", Replace("a", "a", "c", count=2)) == ("c b c b", [])
-    assert result("aaaa", Replace("a", "aa", "b", replace_all=True)) == ("bb", [])
-    assert result("a\r\n".replace("\r\n", "\n"), Replace("a", "a\r\n", "b\r\n")) == ("b\n", [])
+    assert result(CODE, TextReplacement("a", "return 2", "return 3")) == (
+        CODE.replace("return 2", "return 3"),
+        [],
+    )
+    assert result("a b a b", TextReplacement("a", "a", "c", replace_all=True)) == ("c b c b", [])
+    assert result("a b a b", TextReplacement("a", "a", "c", count=2)) == ("c b c b", [])
+    assert result("aaaa", TextReplacement("a", "aa", "b", replace_all=True)) == ("bb", [])
+    assert result("a\r\n".replace("\r\n", "\n"), TextReplacement("a", "a\r\n", "b\r\n")) == ("b\n", [])
 
 
 def test_blocks_are_whole_lines() -> None:
     """The end of a longer line is no match."""
-    assert result("x = 10\n= 10\n", Replace("a", "= 10\n", "= 11\n", by_lines=True)) == ("x = 10\n= 11\n", [])
-    assert result("a\nb", Replace("a", "b\n", "c\n", by_lines=True)) == ("a\nc", [])
-    assert result("a\nb", Replace("a", "b\n", "", by_lines=True)) == ("a\n", [])
+    assert result("x = 10\n= 10\n", TextReplacement("a", "= 10\n", "= 11\n", by_lines=True)) == (
+        "x = 10\n= 11\n",
+        [],
+    )
+    assert result("a\nb", TextReplacement("a", "b\n", "c\n", by_lines=True)) == ("a\nc", [])
+    assert result("a\nb", TextReplacement("a", "b\n", "", by_lines=True)) == ("a\n", [])
 
 
 def test_spaces_at_the_end_do_not_matter_where_it_is_clear() -> None:
     """It is said; lines that stay keep theirs."""
-    edit = Replace(
+    edit = TextReplacement(
         "a", "        x = 1\n        return x\n", "        x = 1\n        return x + 1\n", by_lines=True
     )
     assert result(CODE, edit) == (
@@ -68,41 +74,43 @@ def test_spaces_at_the_end_do_not_matter_where_it_is_clear() -> None:
 )
 def test_indentation_is_shifted_as_a_whole(old: str, new: str, after: str) -> None:
     """All lines more, or all less, by the same; the new ones go along."""
-    text, notes = result(CODE, Replace("a", old, new))
+    text, notes = result(CODE, TextReplacement("a", old, new))
     assert text == CODE.replace("    def g(self):\n        return 2\n", after)
     assert notes == ["the indentation differs"]
 
 
 def test_tabs_are_shifted_too() -> None:
     """Whatever the indentation is made of."""
-    text, _ = result("if a:\n\tif b:\n\t\tc()\n", Replace("a", "if b:\n\tc()\n", "if b:\n\td()\n"))
+    text, _ = result("if a:\n\tif b:\n\t\tc()\n", TextReplacement("a", "if b:\n\tc()\n", "if b:\n\td()\n"))
     assert text == "if a:\n\tif b:\n\t\td()\n"
 
 
 def test_an_uneven_shift_is_no_match() -> None:
     """Lines that differ by different amounts mean something else."""
-    with pytest.raises(
-        InvalidInput, match=r"does not stand in the file; nearest, at line 6:\n6 \|     def g"
-    ):
-        find_replace(Document(CODE), Replace("a", "def g(self):\nreturn 2\n", "x\n"))
+    with pytest.raises(InvalidInput, match=r"was not found in the file; nearest, at line 6:\n6 \|     def g"):
+        find_replace(Document(CODE), TextReplacement("a", "def g(self):\nreturn 2\n", "x\n"))
 
 
 @pytest.mark.parametrize(
     ("text", "edit", "said"),
     [
-        ("a\nb\na\n", Replace("x", "a", "c"), "2 times, not 1: lines 1, 3"),
-        ("aaa", Replace("x", "aa", "c"), "2 times, not 1: lines 1, 1"),
-        ("a\n", Replace("x", "a", "c", count=2), "1 times, not 2: lines 1"),
-        ("a  \nb\na \n", Replace("x", "a\t\n", "c\n"), "2 times but for spaces: lines 1, 3"),
-        (" a\n  a\n", Replace("x", "\ta\n", "\tc\n"), "does not stand"),
-        ("a\n", Replace("x", "a", "a"), "are the same"),
-        ("a\n", Replace("x", "", "b"), "is empty"),
-        ("a\n", Replace("x", "\n\n", "b\n", by_lines=True), "is empty"),
-        ("", Replace("x", "a", "b"), "does not stand in the file"),
-        ("q" * 50 + "\n", Replace("x", "completely different text", "b"), r"does not stand in the file \("),
+        ("a\nb\na\n", TextReplacement("x", "a", "c"), "2 times, not 1: lines 1, 3"),
+        ("aaa", TextReplacement("x", "aa", "c"), "2 times, not 1: lines 1, 1"),
+        ("a\n", TextReplacement("x", "a", "c", count=2), "1 times, not 2: lines 1"),
+        ("a  \nb\na \n", TextReplacement("x", "a\t\n", "c\n"), "2 times ignoring whitespace: lines 1, 3"),
+        (" a\n  a\n", TextReplacement("x", "\ta\n", "\tc\n"), "was not found"),
+        ("a\n", TextReplacement("x", "a", "a"), "are the same"),
+        ("a\n", TextReplacement("x", "", "b"), "is empty"),
+        ("a\n", TextReplacement("x", "\n\n", "b\n", by_lines=True), "is empty"),
+        ("", TextReplacement("x", "a", "b"), "was not found in the file"),
+        (
+            "q" * 50 + "\n",
+            TextReplacement("x", "completely different text", "b"),
+            r"was not found in the file \(",
+        ),
     ],
 )
-def test_no_match(text: str, edit: Replace, said: str) -> None:
+def test_no_match(text: str, edit: TextReplacement, said: str) -> None:
     """How many there are and where; nothing is picked."""
     with pytest.raises(InvalidInput, match=said) as refused:
         find_replace(Document(text), edit)
@@ -115,17 +123,19 @@ def test_the_nearest_lines_are_shown() -> None:
     with pytest.raises(InvalidInput) as refused:
         find_replace(
             Document(text),
-            Replace("x", "value_20 = compute(20)\nvalue_21 = wrong\nvalue_22 = compute(22)\n", "y"),
+            TextReplacement("x", "value_20 = compute(20)\nvalue_21 = wrong\nvalue_22 = compute(22)\n", "y"),
         )
     assert "nearest, at line 20:\n20 | value_20 = compute(20)\n21 | value_21" in refused.value.message
     with pytest.raises(InvalidInput, match="nearest, at line 7:"):
-        find_replace(Document(text), Replace("x", "valeu_7 = compute(7)", "y"))
+        find_replace(Document(text), TextReplacement("x", "valeu_7 = compute(7)", "y"))
 
 
 def test_line_numbers_in_the_text_are_recognised() -> None:
     """A model that copies them along is told so."""
     with pytest.raises(InvalidInput) as refused:
-        find_replace(Document(CODE), Replace("x", " 6 |     def g(self):\n 7 |         return 2", "y"))
+        find_replace(
+            Document(CODE), TextReplacement("x", " 6 |     def g(self):\n 7 |         return 2", "y")
+        )
     assert "leave out the line numbers" in refused.value.hint
 
 
@@ -138,7 +148,7 @@ def test_what_stands_there_once_is_found_there(text: str, data: st.DataObject) -
     overlapping = sum(text.startswith(old, n) for n in range(len(text)))
     if not old or overlapping != 1:
         return
-    assert result(text, Replace("x", old, "NEW"))[0] == text[:start] + "NEW" + text[end:]
+    assert result(text, TextReplacement("x", old, "NEW"))[0] == text[:start] + "NEW" + text[end:]
 
 
 @given(st.text(st.sampled_from("a\n"), max_size=20))

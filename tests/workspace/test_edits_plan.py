@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, NotFound
-from backscroll.workspace.edits.edit import Delete, Edit, Hunk, Patch, Replace, Write
+from backscroll.workspace.edits.edit import Edit, FileDeletion, Hunk, Patch, TextReplacement, WholeFile
 from backscroll.workspace.edits.plan import plan
 from backscroll.workspace.files.files import Files
 
@@ -36,7 +36,14 @@ def after(files: Files, *edits: Edit) -> bytes | None:
 
 def test_a_plan_shows_what_would_be(files: Files, root: Path) -> None:
     """The diff, the paths, the lines; the disk is as it was."""
-    made = plan(files, [Replace("a.py", "return 1", "return 10"), Write("新.txt", "你好\n"), Delete("b.txt")])
+    made = plan(
+        files,
+        [
+            TextReplacement("a.py", "return 1", "return 10"),
+            WholeFile("新.txt", "你好\n"),
+            FileDeletion("b.txt"),
+        ],
+    )
     assert made.paths == ("a.py", "b.txt", "新.txt")
     assert [c.action for c in made.changes] == ["changed", "deleted", "added"]
     assert (made.added, made.removed) == (2, 4)
@@ -55,29 +62,37 @@ def test_a_plan_shows_what_would_be(files: Files, root: Path) -> None:
 
 def test_several_edits_of_a_file_are_matched_against_it_as_it_is(files: Files) -> None:
     """In any order, also where one makes lines more or fewer."""
-    edits = [Replace("b.txt", "three", "3\n4"), Replace("./b.txt", "one\n", ""), Replace("b.txt", "two", "2")]
+    edits = [
+        TextReplacement("b.txt", "three", "3\n4"),
+        TextReplacement("./b.txt", "one\n", ""),
+        TextReplacement("b.txt", "two", "2"),
+    ]
     assert after(files, *edits) == b"2\n3\n4\n"
 
 
 @pytest.mark.parametrize(
     ("before", "edit", "wanted"),
     [
-        (b"a\r\nb\r\nc\r\n", Replace("x", "b\n", "1\n2\n"), b"a\r\n1\r\n2\r\nc\r\n"),
-        (b"a\r\nb", Replace("x", "b", "b\nc"), b"a\r\nb\r\nc"),
-        (b"a\r\nb\nc\r\nd\n", Replace("x", "b", "1\n2"), b"a\r\n1\n2\nc\r\nd\n"),
-        (b"a\r\nb\nc\r\nd\n", Replace("x", "c", "1\n2"), b"a\r\nb\n1\r\n2\r\nd\n"),
-        (b"a\rb\r", Replace("x", "b", "1\n2"), b"a\r1\r2\r"),
-        (b"a\rb\nc\n", Replace("x", "c", "1\n2"), b"a\rb\n1\n2\n"),
-        (codecs.BOM_UTF8 + b"a\n", Replace("x", "a", "b"), codecs.BOM_UTF8 + b"b\n"),
-        ("\ufeff一\r\n".encode("utf-16-be"), Replace("x", "一", "二"), "\ufeff二\r\n".encode("utf-16-be")),
+        (b"a\r\nb\r\nc\r\n", TextReplacement("x", "b\n", "1\n2\n"), b"a\r\n1\r\n2\r\nc\r\n"),
+        (b"a\r\nb", TextReplacement("x", "b", "b\nc"), b"a\r\nb\r\nc"),
+        (b"a\r\nb\nc\r\nd\n", TextReplacement("x", "b", "1\n2"), b"a\r\n1\n2\nc\r\nd\n"),
+        (b"a\r\nb\nc\r\nd\n", TextReplacement("x", "c", "1\n2"), b"a\r\nb\n1\r\n2\r\nd\n"),
+        (b"a\rb\r", TextReplacement("x", "b", "1\n2"), b"a\r1\r2\r"),
+        (b"a\rb\nc\n", TextReplacement("x", "c", "1\n2"), b"a\rb\n1\n2\n"),
+        (codecs.BOM_UTF8 + b"a\n", TextReplacement("x", "a", "b"), codecs.BOM_UTF8 + b"b\n"),
+        (
+            "\ufeff一\r\n".encode("utf-16-be"),
+            TextReplacement("x", "一", "二"),
+            "\ufeff二\r\n".encode("utf-16-be"),
+        ),
         (
             "国标编码的文件\n".encode("gb18030"),
-            Replace("x", "国标", "中国"),
+            TextReplacement("x", "国标", "中国"),
             "中国编码的文件\n".encode("gb18030"),
         ),
-        (b"a\r\n", Write("x", "b\nc\n"), b"b\r\nc\r\n"),
-        (codecs.BOM_UTF8 + b"a", Write("x", "b\n"), codecs.BOM_UTF8 + b"b\n"),
-        (b"", Replace("x", "", "new\n", by_lines=True), b"new\n"),
+        (b"a\r\n", WholeFile("x", "b\nc\n"), b"b\r\nc\r\n"),
+        (codecs.BOM_UTF8 + b"a", WholeFile("x", "b\n"), codecs.BOM_UTF8 + b"b\n"),
+        (b"", TextReplacement("x", "", "new\n", by_lines=True), b"new\n"),
     ],
 )
 def test_line_ends_and_encodings_stay(
@@ -90,37 +105,53 @@ def test_line_ends_and_encodings_stay(
 
 def test_an_empty_search_makes_a_new_file(files: Files) -> None:
     """A block with nothing to look for, for a file that is not there."""
-    assert after(files, Replace("new.txt", "", "text\n", by_lines=True)) == b"text\n"
+    assert after(files, TextReplacement("new.txt", "", "text\n", by_lines=True)) == b"text\n"
     with pytest.raises(InvalidInput, match="is empty"):
-        plan(files, [Replace("b.txt", "", "text\n", by_lines=True)])
+        plan(files, [TextReplacement("b.txt", "", "text\n", by_lines=True)])
 
 
 @pytest.mark.parametrize(
     ("edits", "kind", "said"),
     [
         ([], InvalidInput, "there are no edits"),
-        ([Replace("a.py", "return", "x")], InvalidInput, "2 times"),
+        ([TextReplacement("a.py", "return", "x")], InvalidInput, "2 times"),
         (
-            [Replace("a.py", "return 1", "x"), Replace("a.py", "1\n\n", "y")],
+            [TextReplacement("a.py", "return 1", "x"), TextReplacement("a.py", "1\n\n", "y")],
             InvalidInput,
             "edits 1 and 2 overlap at line 2",
         ),
-        ([Replace("a.py", "return 1", "x"), Replace("a.py", "return 1", "y")], InvalidInput, "overlap"),
-        ([Write("a.py", "x = 1\n"), Replace("a.py", "x", "y")], InvalidInput, "as a whole and edited"),
-        ([Replace("a.py", "1", "3"), Write("a.py", "x = 1\n")], InvalidInput, "as a whole and edited"),
-        ([Delete("b.txt"), Replace("b.txt", "one", "1")], InvalidInput, "as a whole and edited"),
-        ([Write("b.txt", "one\ntwo\nthree\n")], InvalidInput, "change nothing"),
-        ([Write("b.txt", "x", new=True)], Conflict, "is there already"),
-        ([Delete("c.txt")], NotFound, "no such file: c.txt"),
-        ([Replace("c.txt", "a", "b")], NotFound, "no such file: c.txt"),
-        ([Write("n", "x"), Write("n/m", "y")], InvalidInput, "n would be a file and a folder"),
-        ([Write("b.txt/m", "y")], InvalidInput, "b.txt is no folder"),
-        ([Write(".git/hooks/pre-commit", "y")], InvalidInput, "protected"),
-        ([Write("../x", "y")], InvalidInput, "leads out"),
-        ([Write("x\ny", "y")], InvalidInput, "control characters"),
-        ([Write("x", "\ud800")], InvalidInput, "half of a character"),
-        ([Write("big.txt", "x" * 20_000_000)], InvalidInput, "would have 20000000 bytes"),
-        ([Patch("b.txt", (Hunk(("two",), ("2",), 2),), to="a.py")], Conflict, "a.py is there already"),
+        (
+            [TextReplacement("a.py", "return 1", "x"), TextReplacement("a.py", "return 1", "y")],
+            InvalidInput,
+            "overlap",
+        ),
+        (
+            [WholeFile("a.py", "x = 1\n"), TextReplacement("a.py", "x", "y")],
+            InvalidInput,
+            "as a whole and edited",
+        ),
+        (
+            [TextReplacement("a.py", "1", "3"), WholeFile("a.py", "x = 1\n")],
+            InvalidInput,
+            "as a whole and edited",
+        ),
+        (
+            [FileDeletion("b.txt"), TextReplacement("b.txt", "one", "1")],
+            InvalidInput,
+            "as a whole and edited",
+        ),
+        ([WholeFile("b.txt", "one\ntwo\nthree\n")], InvalidInput, "change nothing"),
+        ([WholeFile("b.txt", "x", new=True)], Conflict, "already exists"),
+        ([FileDeletion("c.txt")], NotFound, "no such file: c.txt"),
+        ([TextReplacement("c.txt", "a", "b")], NotFound, "no such file: c.txt"),
+        ([WholeFile("n", "x"), WholeFile("n/m", "y")], InvalidInput, "n would be both a file and a folder"),
+        ([WholeFile("b.txt/m", "y")], InvalidInput, "b.txt is not a folder"),
+        ([WholeFile(".git/hooks/pre-commit", "y")], InvalidInput, "protected"),
+        ([WholeFile("../x", "y")], InvalidInput, "leads out"),
+        ([WholeFile("x\ny", "y")], InvalidInput, "control characters"),
+        ([WholeFile("x", "\ud800")], InvalidInput, "lone surrogate"),
+        ([WholeFile("big.txt", "x" * 20_000_000)], InvalidInput, "would have 20000000 bytes"),
+        ([Patch("b.txt", (Hunk(("two",), ("2",), 2),), to="a.py")], Conflict, "a.py already exists"),
     ],
 )
 def test_what_cannot_be_done(
@@ -137,16 +168,16 @@ def test_what_cannot_be_done(
 def test_every_reason_at_once(files: Files) -> None:
     """One answer can mend all of them."""
     edits = [
-        Replace("a.py", "nope", "x"),
-        Replace("b.txt", "two", "2"),
-        Replace("c.txt", "a", "b"),
-        Write("/etc/x", ""),
+        TextReplacement("a.py", "nope", "x"),
+        TextReplacement("b.txt", "two", "2"),
+        TextReplacement("c.txt", "a", "b"),
+        WholeFile("/etc/x", ""),
     ]
     with pytest.raises(InvalidInput) as refused:
         plan(files, edits)
     said = refused.value.message
-    assert said.startswith("3 of 4 edits cannot be made, so none was:\n")
-    assert "a.py (edit 1): the text does not stand in the file" in said
+    assert said.startswith("3 of 4 edits cannot be applied, so none was:\n")
+    assert "a.py (edit 1): the text was not found in the file" in said
     assert "no such file: c.txt" in said
     assert "/etc/x lies outside the workspace" in said
     assert "b.txt" not in said
@@ -155,23 +186,26 @@ def test_every_reason_at_once(files: Files) -> None:
 def test_what_an_earlier_edit_makes_is_not_there_yet(files: Files) -> None:
     """Edits that build on each other are to be one; the hint says so."""
     with pytest.raises(InvalidInput) as refused:
-        plan(files, [Replace("b.txt", "two", "2 and more"), Replace("b.txt", "and more", "and less")])
-    assert refused.value.hint == "it stands there only after an earlier edit: make one edit of the two"
+        plan(
+            files,
+            [TextReplacement("b.txt", "two", "2 and more"), TextReplacement("b.txt", "and more", "and less")],
+        )
+    assert refused.value.hint == "it exists only after an earlier edit: merge the two edits"
 
 
 def test_syntax(files: Files, root: Path) -> None:
     """A file that parsed must still parse; one that was broken is only warned of, and so is everything where that is wanted."""
     with pytest.raises(InvalidInput, match=r"a\.py: the file would no longer parse: Python, line 1"):
-        plan(files, [Replace("a.py", "def f():", "def f(:")])
+        plan(files, [TextReplacement("a.py", "def f():", "def f(:")])
     with pytest.raises(InvalidInput, match="no longer parse: JSON"):
-        plan(files, [Write("new.json", "{")])
+        plan(files, [WholeFile("new.json", "{")])
     (root / "broken.py").write_text("def f(:\n  old\n")
     assert (
-        plan(files, [Replace("broken.py", "old", "new")])
+        plan(files, [TextReplacement("broken.py", "old", "new")])
         .notes[0]
         .startswith("broken.py: the file does not parse: Python")
     )
-    assert plan(files, [Replace("a.py", "def f():", "def f(:")], syntax="warn").notes
+    assert plan(files, [TextReplacement("a.py", "def f():", "def f(:")], syntax="warn").notes
 
 
 @pytest.mark.parametrize(
@@ -187,10 +221,10 @@ def test_syntax(files: Files, root: Path) -> None:
 )
 def test_code_that_is_left_out_is_refused(files: Files, line: str) -> None:
     """A model's shorthand would make the rest of the file disappear."""
-    with pytest.raises(InvalidInput, match="leaves code out"):
-        plan(files, [Write("b.txt", f"one\n{line}\n")])
-    with pytest.raises(InvalidInput, match="leaves code out"):
-        plan(files, [Replace("b.txt", "two\n", f"2\n{line}\n", by_lines=True)])
+    with pytest.raises(InvalidInput, match="elides code"):
+        plan(files, [WholeFile("b.txt", f"one\n{line}\n")])
+    with pytest.raises(InvalidInput, match="elides code"):
+        plan(files, [TextReplacement("b.txt", "two\n", f"2\n{line}\n", by_lines=True)])
 
 
 @pytest.mark.parametrize(
@@ -198,23 +232,23 @@ def test_code_that_is_left_out_is_refused(files: Files, line: str) -> None:
 )
 def test_dots_alone_leave_nothing_out(files: Files, line: str) -> None:
     """Only a comment that says so counts, and only where it is new."""
-    assert plan(files, [Write("b.txt", f"one\n{line}\n")])
+    assert plan(files, [WholeFile("b.txt", f"one\n{line}\n")])
 
 
 def test_a_comment_that_stood_there_may_stay(files: Files, root: Path) -> None:
     """Files that speak of such comments can be edited."""
     (root / "doc.txt").write_text("# ... existing code ...\nz\n")
-    assert after(files, Replace("doc.txt", "z", "y")) == b"# ... existing code ...\ny\n"
+    assert after(files, TextReplacement("doc.txt", "z", "y")) == b"# ... existing code ...\ny\n"
 
 
 def test_links(files: Files, root: Path) -> None:
     """The file is edited, not the link; a link is neither renamed nor deleted by an edit."""
     (root / "link.txt").symlink_to("b.txt")
-    assert plan(files, [Replace("link.txt", "two", "2")]).paths == ("b.txt",)
+    assert plan(files, [TextReplacement("link.txt", "two", "2")]).paths == ("b.txt",)
     with pytest.raises(InvalidInput, match="overlap"):
-        plan(files, [Replace("link.txt", "two", "2"), Replace("b.txt", "two", "zwei")])
+        plan(files, [TextReplacement("link.txt", "two", "2"), TextReplacement("b.txt", "two", "zwei")])
     with pytest.raises(InvalidInput, match=r"link\.txt is a link"):
-        plan(files, [Delete("link.txt")])
+        plan(files, [FileDeletion("link.txt")])
 
 
 def test_modes(files: Files, root: Path) -> None:
@@ -237,10 +271,10 @@ def test_modes(files: Files, root: Path) -> None:
 def test_a_binary_file(files: Files, root: Path) -> None:
     """It is not edited, but can be replaced, deleted and renamed; the preview only names it."""
     (root / "x.bin").write_bytes(b"\0\1")
-    with pytest.raises(InvalidInput, match=r"x\.bin is no text \(2 bytes\)"):
-        plan(files, [Replace("x.bin", "a", "b")])
-    assert plan(files, [Delete("x.bin")]).diff == "Binary files x.bin and /dev/null differ\n"
-    assert plan(files, [Write("x.bin", "now text\n")]).changes[0].after == b"now text\n"
+    with pytest.raises(InvalidInput, match=r"x\.bin is not text \(2 bytes\)"):
+        plan(files, [TextReplacement("x.bin", "a", "b")])
+    assert plan(files, [FileDeletion("x.bin")]).diff == "Binary files x.bin and /dev/null differ\n"
+    assert plan(files, [WholeFile("x.bin", "now text\n")]).changes[0].after == b"now text\n"
     assert plan(files, [Patch("x.bin", to="y.bin")]).diff == "rename from x.bin\nrename to y.bin\n"
 
 
@@ -248,5 +282,5 @@ def test_special_files(files: Files, root: Path) -> None:
     """A pipe is no file to be edited."""
     os.mkfifo(root / "pipe")
     assert stat.S_ISFIFO((root / "pipe").stat().st_mode)
-    with pytest.raises(InvalidInput, match="is no plain file"):
-        plan(files, [Write("pipe", "x")])
+    with pytest.raises(InvalidInput, match="is not a regular file"):
+        plan(files, [WholeFile("pipe", "x")])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.workspace.files.encoding import decoded, encoded, is_binary, newline_of, with_newlines
+from backscroll.workspace.files.encoding import decode_text, encode_text, is_binary, newline_of, with_newlines
 
 GB = "这是一个用国标编码保存的文件，里面有一些常用的汉字。\n第二行。\n"
 
@@ -17,9 +17,9 @@ GB = "这是一个用国标编码保存的文件，里面有一些常用的汉�
 @given(st.binary(max_size=300))
 def test_what_is_read_is_written_back(data: bytes) -> None:
     """Whatever counts as text gives its own bytes again."""
-    text = decoded(data)
+    text = decode_text(data)
     if text is not None:
-        assert encoded(text.raw, text) == data
+        assert encode_text(text.raw, text) == data
 
 
 @given(
@@ -28,7 +28,7 @@ def test_what_is_read_is_written_back(data: bytes) -> None:
 def test_utf8_is_always_read(text: str, newline: str) -> None:
     """Printable UTF-8 is never taken for something else."""
     whole = f"{text}{newline}"
-    found = decoded(whole.encode())
+    found = decode_text(whole.encode())
     assert found is not None
     assert (found.raw.removeprefix("\ufeff"), found.encoding) == (whole.removeprefix("\ufeff"), "utf-8")
 
@@ -46,11 +46,11 @@ def test_utf8_is_always_read(text: str, newline: str) -> None:
 )
 def test_encodings(data: bytes, encoding: str) -> None:
     """Marks are believed; without one GB18030 and a western code page are guessed, and said to be."""
-    text = decoded(data)
+    text = decode_text(data)
     assert text is not None
     assert text.encoding == encoding
     assert text.guessed == (encoding in ("gb18030", "cp1252"))
-    assert encoded(text.raw, text) == data
+    assert encode_text(text.raw, text) == data
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_encodings(data: bytes, encoding: str) -> None:
 )
 def test_binary(data: bytes) -> None:
     """What cannot be written back as text is none."""
-    assert decoded(data) is None
+    assert decode_text(data) is None
 
 
 def test_binary_is_told_from_its_beginning() -> None:
@@ -93,8 +93,8 @@ def test_line_ends() -> None:
 
 def test_what_an_encoding_lacks_is_named() -> None:
     """A character that the file cannot hold is an error, not a question mark."""
-    like = decoded("café au lait, s'il vous plaît, monsieur\n".encode("cp1252"))
+    like = decode_text("café au lait, s'il vous plaît, monsieur\n".encode("cp1252"))
     with pytest.raises(InvalidInput, match="cp1252, which has no '你'"):
-        encoded("你", like)
-    with pytest.raises(InvalidInput, match="half of a character"):
-        encoded("\ud800", None)
+        encode_text("你", like)
+    with pytest.raises(InvalidInput, match="lone surrogate"):
+        encode_text("\ud800", None)

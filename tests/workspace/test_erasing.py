@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import StoreError
-from backscroll.workspace.snapshots.keeping import snapshots_for
-from backscroll.workspace.snapshots.restoring import execute, plan_restore
+from backscroll.workspace.snapshots.keeper_choice import snapshots_for
+from backscroll.workspace.snapshots.restore import execute, plan_restore
 from backscroll.workspace.snapshots.shadow_objects import Objects
 from backscroll.workspace.snapshots.snapshots import Snapshots
+from tests import programs
 
 Open = Callable[[], Snapshots]
 SECRET = b"hunter2-" + bytes(range(33, 127))
@@ -106,7 +107,7 @@ def test_nothing_is_left_and_the_rest_comes_back(keeping: Open, root: Path, tmp_
     hashes = names_of(keeper, b"password = " + SECRET, b"password = 2" + SECRET, b"user = 'ann'\n")
     home = tmp_path / "kept"
     assert found_in(home, SECRET)
-    held = keeper.held(["deep/er/conf.py"])
+    held = keeper.find_held(["deep/er/conf.py"])
     assert (held.versions, held.snapshots, held.shared, held.present) == (
         3,
         3,
@@ -119,7 +120,7 @@ def test_nothing_is_left_and_the_rest_comes_back(keeping: Open, root: Path, tmp_
         assert {at: reader.read(*at) for at in rest} == rest
         assert [reader.read(name, "deep/er/conf.py") for name in taken] == [None, None, None, b"", b""]
         assert reader.entries(taken[1])["alone/only.txt"].why == "erased"
-        assert reader.held(["deep/er/conf.py"]).versions == 0
+        assert reader.find_held(["deep/er/conf.py"]).versions == 0
         told = [(c.action, c.path, c.kept) for c in reader.compare(taken[1], taken[2])]
         assert told == [("changed", "a.py", True), ("changed", "deep/er/conf.py", False)]
         assert "deep/er/conf.py was erased" in reader.diff(taken[1], taken[2])
@@ -140,7 +141,7 @@ def test_going_back_names_what_is_erased_and_restores_the_rest(
     """A plan says why a file stays as it is, and the others come back."""
     keeper = keeping()
     taken = story(keeper, root)
-    keeper.erase(keeper.held(["deep/er/conf.py"]).names)
+    keeper.erase(keeper.find_held(["deep/er/conf.py"]).names)
     plan = plan_restore(keeper, taken[1])
     assert {left.path: left.why for left in plan.impossible} == {
         "deep/er/conf.py": "its content was erased",
@@ -160,7 +161,7 @@ def test_a_file_that_is_still_there_is_kept_again_only_when_it_changes(
     place = write(root, "conf.py", SECRET)
     write(root, "b.py", "b\n")
     first = keeper.take()
-    keeper.erase(keeper.held(["conf.py"]).names, ["conf.py"])
+    keeper.erase(keeper.find_held(["conf.py"]).names, ["conf.py"])
     second = keeping().take()
     assert keeper.take() == second != first
     assert keeper.compare(first, second) == []
@@ -185,7 +186,7 @@ def test_another_keeper_that_was_open_all_the_while(keeping: Open, root: Path, t
     assert other.read(taken[1], "deep/er/conf.py") == b"password = " + SECRET
     write(root, "again.txt", SECRET)
     other.take()
-    keeper.erase({*keeper.held(["deep/er/conf.py"]).names, keeper.name(SECRET)})
+    keeper.erase({*keeper.find_held(["deep/er/conf.py"]).names, keeper.name(SECRET)})
     assert other.read(taken[1], "deep/er/conf.py") is None
     assert other.read(taken[1], "a.py") == b"one\n"
     write(root, "a.py", "four\n")
@@ -204,7 +205,7 @@ def test_what_was_only_hashed_goes_too(keeping: Open, root: Path, tmp_path: Path
     first = keeper.take()
     hashes = names_of(keeper, large)
     assert found_in(tmp_path / "kept", *hashes)
-    held = keeper.held(["big.bin"])
+    held = keeper.find_held(["big.bin"])
     assert (held.versions, held.names) == (1, frozenset())
     keeper.erase(held.names, ["big.bin"])
     assert not found_in(tmp_path / "kept", *hashes)
@@ -217,8 +218,8 @@ def test_twice_in_a_row(keeping: Open, root: Path, tmp_path: Path) -> None:
     """A snapshot that was written anew can be written anew again."""
     keeper = keeping()
     taken = story(keeper, root)
-    keeper.erase(keeper.held(["deep/er/conf.py"]).names)
-    held = keeper.held(["a.py"])
+    keeper.erase(keeper.find_held(["deep/er/conf.py"]).names)
+    held = keeper.find_held(["a.py"])
     keeper.erase(held.names, ["a.py"])
     assert [keeper.entries(name)["a.py"].why for name in taken] == ["erased"] * 4
     assert keeper.entries(taken[1])["deep/er/conf.py"].why == "erased"
@@ -234,7 +235,7 @@ def test_what_was_put_aside_as_damaged_goes_too(root: Path, tmp_path: Path) -> N
     (next((tmp_path / "kept").glob("*/git")) / "HEAD").unlink()
     keeper = snapshots_for(root, tmp_path / "kept", git=True)
     keeper.take()
-    keeper.erase(keeper.held(["conf.py"]).names)
+    keeper.erase(keeper.find_held(["conf.py"]).names)
     assert not found_in(tmp_path / "kept", SECRET)
 
 
@@ -244,7 +245,7 @@ def test_a_full_disk_is_told_and_it_is_finished_when_there_is_room(
     """The journal was written, the rest was not: the next start does it."""
     keeper = keeping()
     taken = story(keeper, root)
-    held = keeper.held(["deep/er/conf.py"])
+    held = keeper.find_held(["deep/er/conf.py"])
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -261,7 +262,7 @@ def test_a_full_disk_is_told_and_it_is_finished_when_there_is_room(
 
 KILLED = """
 import os, sys
-from backscroll.workspace.snapshots.keeping import snapshots_for
+from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 root, home, with_git, at = sys.argv[1:]
 left = int(at)
 def tick(_):
@@ -270,7 +271,7 @@ def tick(_):
         os._exit(9)
     left -= 1
 keeper = snapshots_for(root, home, git=with_git == "True", largest=10_000)
-keeper.erase(keeper.held(["deep/er/conf.py"]).names, ["deep/er/conf.py"], tick)
+keeper.erase(keeper.find_held(["deep/er/conf.py"]).names, ["deep/er/conf.py"], tick)
 """
 
 
@@ -290,7 +291,7 @@ def test_killed_before_any_operation(root: Path, tmp_path: Path, with_git: bool)
         if at % 2:
             keeper.tidy()
         rest = keeper.read(taken[2], "a.py"), keeper.read(taken[3], "中文.md")
-        ran = subprocess.run(
+        ran = programs.run(
             [sys.executable, "-c", KILLED, str(root), str(home), str(with_git), str(at)],
             check=False,
             capture_output=True,
@@ -335,6 +336,6 @@ def test_snapshots_of_earlier_versions_are_read_and_erased_too(root: Path, tmp_p
     for keeper, name in ((shadow, old_tree), (hashed, old_list)):
         assert keeper.read(name, "conf.py") == SECRET
         assert keeper.compare(name, keeper.take()) == []
-        keeper.erase(keeper.held(["conf.py"]).names)
+        keeper.erase(keeper.find_held(["conf.py"]).names)
         assert (keeper.read(name, "conf.py"), keeper.read(name, "a.py")) == (None, b"one\n")
     assert not found_in(tmp_path / "kept", SECRET)

@@ -166,7 +166,7 @@ def test_the_mode_stays(files: Files, root: Path) -> None:
 def test_expected(files: Files, root: Path) -> None:
     """A write that rests on what was read fails where that has changed, and changes nothing."""
     files.write("a.txt", "1", expected="")
-    with pytest.raises(Conflict, match="is there already"):
+    with pytest.raises(Conflict, match="already exists"):
         files.write("a.txt", "2", expected="")
     seen = files.hash("a.txt")
     (root / "a.txt").write_text("by hand")
@@ -230,7 +230,7 @@ def test_rename(files: Files, root: Path) -> None:
     """To a free name only; folders are made."""
     files.write("a.txt", "1")
     files.write("b.txt", "2")
-    with pytest.raises(Conflict, match="is there already"):
+    with pytest.raises(Conflict, match="already exists"):
         files.rename("a.txt", "b.txt")
     with pytest.raises(InvalidInput, match="protected"):
         files.rename("a.txt", ".git/hooks/post-commit")
@@ -314,7 +314,7 @@ def test_huge_files(root: Path) -> None:
 def test_a_huge_binary_file_is_refused(root: Path) -> None:
     """Also where only some lines are asked for."""
     (root / "big.bin").write_bytes(b"\0\1\2\n" * 5000)
-    with pytest.raises(InvalidInput, match="is no text"):
+    with pytest.raises(InvalidInput, match="is not text"):
         Files(root, largest=1000).read_text("big.bin", 1, 2)
 
 
@@ -328,7 +328,7 @@ def test_a_huge_file_of_wide_characters_is_refused(root: Path) -> None:
 def test_binary_is_refused_with_its_size(files: Files, root: Path) -> None:
     """A picture is no text."""
     (root / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
-    with pytest.raises(InvalidInput, match=r"a.png is no text \(10 bytes\)"):
+    with pytest.raises(InvalidInput, match=r"a.png is not text \(10 bytes\)"):
         files.read_text("a.png")
 
 

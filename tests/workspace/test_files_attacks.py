@@ -90,10 +90,10 @@ def escapes(root: Path) -> dict[str, str]:
         "../outside/secret.txt\0.py": "NUL",
         "": "the path is empty",
         "  ": "the path is empty",
-        "\ud800": "half of a character",
+        "\ud800": "lone surrogate",
         ".git/config": "is protected",
         "sub/.GIT/hooks/x": "is protected",
-        "mine.txt/../../outside": "is no folder",
+        "mine.txt/../../outside": "is not a folder",
         "not-there/../../outside": "goes through a folder that is not there",
     }
 
@@ -154,7 +154,7 @@ def test_special_files_are_never_opened(files: Files, root: Path) -> None:
                 pass  # a container without the right to make devices
         for name in special:
             for attempt in every_way(files, name)[:5]:
-                with pytest.raises(InvalidInput, match="is no plain file"):
+                with pytest.raises(InvalidInput, match="is not a regular file"):
                     attempt()
         assert names(root) == sorted(special)
 
@@ -322,7 +322,7 @@ def test_a_file_swapped_for_a_link_while_it_is_written(
         real(file)
 
     monkeypatch.setattr(putting.os, "fsync", swap)
-    with pytest.raises(Conflict, match="somebody else at the same moment"):
+    with pytest.raises(Conflict, match="another process at the same time"):
         files.write("a.txt", "new")
     assert (root / "other.txt").read_text() == "other"
     assert names(root) == ["a.txt", "other.txt"]

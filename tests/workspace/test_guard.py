@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
-from backscroll.workspace.files.guard import Guard, folded, shown
+from backscroll.workspace.files.guard import Guard, escape_path, fold_name
 
 ROOT = Path("/somewhere/root")
 
@@ -116,7 +116,7 @@ def test_no_name_breaks_the_guard(name: str) -> None:
     """Any characters at all get an answer, and being protected does not depend on case where letters have one."""
     guard = Guard(ROOT)
     assert isinstance(guard.why(name), str)
-    assert bool(guard.why(name)) == bool(guard.why(folded(name)))
+    assert bool(guard.why(name)) == bool(guard.why(fold_name(name)))
 
 
 @given(st.lists(st.sampled_from(["src", "a.py", "文", "x y"])), st.sampled_from([".git", ".Git", ".gIT"]))
@@ -127,5 +127,5 @@ def test_everything_inside_a_protected_folder_is_protected(parts: list[str], nam
 
 def test_names_are_shown_harmlessly() -> None:
     """What a terminal would act on is written out."""
-    assert shown("a\x1b[31m\n\udcff") == "a\\x1b[31m\\n\\udcff"
-    assert shown("文档 a.py") == "文档 a.py"
+    assert escape_path("a\x1b[31m\n\udcff") == "a\\x1b[31m\\n\\udcff"
+    assert escape_path("文档 a.py") == "文档 a.py"

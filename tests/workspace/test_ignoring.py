@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.workspace.files.files import Files
-from backscroll.workspace.files.ignore import Chosen, Ignore
-from backscroll.workspace.files.listing import Walk
+from backscroll.workspace.files.ignore import IgnoreFiles, PathSelection
+from backscroll.workspace.files.listing import FolderWalk
 
 NAMES = ["a", "b", "ab", "a.b", "文", "b c", "[a]", "#a", "!a"]
 PIECES = ["a", "b", "*", "**", "?", "/", "!", ".", "[ab]", "[!a]", "\\", "#", " ", "文", "[", "]"]
@@ -39,7 +39,7 @@ def by_git(root: Path) -> set[str]:
 
 
 def by_us(root: Path) -> set[str]:
-    return {entry.path for entry in Walk(Files(root)) if entry.kind != "folder"}
+    return {entry.path for entry in FolderWalk(Files(root)) if entry.kind != "folder"}
 
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to compare with")
@@ -100,7 +100,7 @@ def test_usual_ignore_files(tmp_path: Path) -> None:
 
 def test_the_deepest_file_has_the_last_word() -> None:
     """Layers are asked from the inside out."""
-    ignore = Ignore().with_file("", "*.txt\n").with_file("sub", "!a.txt\n")
+    ignore = IgnoreFiles().with_file("", "*.txt\n").with_file("sub", "!a.txt\n")
     assert ignore.ignores("a.txt", folder=False)
     assert not ignore.ignores("sub/a.txt", folder=False)
     assert ignore.ignores("sub/b.txt", folder=False)
@@ -112,7 +112,7 @@ def test_the_deepest_file_has_the_last_word() -> None:
 )
 def test_broken_lines_do_no_harm(text: str) -> None:
     """What cannot be understood ignores nothing it should not."""
-    assert not Ignore().with_file("", text).ignores("main.py", folder=False) or text == "***"
+    assert not IgnoreFiles().with_file("", text).ignores("main.py", folder=False) or text == "***"
 
 
 def test_choosing() -> None:
@@ -120,7 +120,7 @@ def test_choosing() -> None:
     paths = ["a.py", "src/b.py", "src/c.ts", "src/deep/d.tsx", "docs/e.md", "文档/说明.md"]
 
     def chosen(patterns: str) -> list[str]:
-        return [path for path in paths if Chosen(patterns).takes(path)]
+        return [path for path in paths if PathSelection(patterns).takes(path)]
 
     assert chosen("") == paths
     assert chosen("*.py") == ["a.py", "src/b.py"]

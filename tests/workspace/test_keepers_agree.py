@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.workspace.snapshots.keeping import snapshots_for
+from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 
 NAMES = st.sampled_from(
     ["a.py", "b.txt", "dir/a.py", "dir/c/d.md", "文件.txt", "x.log", ".env", "build/o", "z"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.workspace.git.line_history import counted, hunks, matched, split_lines
+from backscroll.workspace.git.line_history import count_changes, hunks, match_lines, split_lines
 
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=25)
 
@@ -17,7 +17,7 @@ LINES = st.lists(st.sampled_from("abcdefgh"), max_size=25)
 def test_runs_are_equal_and_in_order(before: list[str], after: list[str]) -> None:
     """What is called the same is the same, and no line is used twice."""
     old_at = new_at = 0
-    for old, new, count in matched(before, after):
+    for old, new, count in match_lines(before, after):
         assert old >= old_at
         assert new >= new_at
         assert before[old : old + count] == after[new : new + count]
@@ -26,13 +26,13 @@ def test_runs_are_equal_and_in_order(before: list[str], after: list[str]) -> Non
 
 @given(LINES)
 def test_a_text_is_all_of_itself(lines: list[str]) -> None:
-    assert matched(lines, lines) == ([(0, 0, len(lines))] if lines else [])
+    assert match_lines(lines, lines) == ([(0, 0, len(lines))] if lines else [])
 
 
 @given(LINES, LINES, LINES)
 def test_what_is_inserted_leaves_the_rest(head: list[str], middle: list[str], tail: list[str]) -> None:
     """Nothing but insertions: every old line is found again."""
-    assert counted(head + tail, head + [f"new {line}" for line in middle] + tail) == (len(middle), 0)
+    assert count_changes(head + tail, head + [f"new {line}" for line in middle] + tail) == (len(middle), 0)
 
 
 @given(st.text(alphabet="ab\r\n\x0c\u2028", max_size=30))
@@ -81,7 +81,7 @@ def test_as_many_lines_as_can_be_are_matched(before: list[str], after: list[str]
     for i, one in enumerate(before):
         for j, other in enumerate(after):
             best[i + 1][j + 1] = best[i][j] + 1 if one == other else max(best[i][j + 1], best[i + 1][j])
-    found = sum(count for _, _, count in matched(before, after))
+    found = sum(count for _, _, count in match_lines(before, after))
     if all(before.count(line) != 1 or after.count(line) != 1 for line in "ab"):
         assert found == best[-1][-1]
 
@@ -90,14 +90,14 @@ def test_long_lists_of_few_sorts_of_lines() -> None:
     """Tables and logs: thousands of lines of which none is unique."""
     before = [f"row {n * n % 11}" for n in range(4000)]
     after = [line for n, line in enumerate(before) if n % 40]
-    assert sum(count for _, _, count in matched(before, after)) == len(after)
+    assert sum(count for _, _, count in match_lines(before, after)) == len(after)
     turned = [f"row {n * n * n % 11}" for n in range(4000)]
-    assert sum(count for _, _, count in matched(before, turned)) > 1000
+    assert sum(count for _, _, count in match_lines(before, turned)) > 1000
 
 
 def test_large_texts_with_nothing_in_common_are_quick() -> None:
     """No table of all lines against all lines is filled."""
     before = [f"a{n % 7}" for n in range(20_000)]
     after = [f"b{n % 7}" for n in range(20_000)]
-    assert matched(before, after) == []
-    assert matched(before, [*before[:9000], "x", *before[9000:]])[0][2] >= 9000
+    assert match_lines(before, after) == []
+    assert match_lines(before, [*before[:9000], "x", *before[9000:]])[0][2] >= 9000

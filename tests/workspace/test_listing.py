@@ -112,7 +112,7 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
 def test_what_cannot_be_listed(tmp_path: Path) -> None:
     """A file, nothing, a way out, version control: each with its reason."""
     files = make(tmp_path, "a.py", ".git/config")
-    with pytest.raises(InvalidInput, match=r"a\.py is no folder"):
+    with pytest.raises(InvalidInput, match=r"a\.py is not a folder"):
         list_files(files, "a.py")
     with pytest.raises(NotFound, match="no such folder: b"):
         list_files(files, "b")

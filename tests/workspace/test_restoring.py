@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import Conflict, FormatError, InvalidInput, NotFound
-from backscroll.workspace.snapshots.keeping import snapshots_for
-from backscroll.workspace.snapshots.restoring import execute, plan_restore, recover
-from backscroll.workspace.snapshots.restoring_journal import close_journal, contents_of, read_journal
+from backscroll.workspace.snapshots.keeper_choice import snapshots_for
+from backscroll.workspace.snapshots.restore import execute, plan_restore, recover
+from backscroll.workspace.snapshots.restore_journal import close_journal, contents_of, read_journal
 from backscroll.workspace.snapshots.snapshots import Snapshots
+from tests import programs
 
 
 @pytest.fixture
@@ -226,7 +226,7 @@ def test_a_folder_changed_since_the_plan(keeper: Snapshots, root: Path, journal:
     write(root, "b.txt", "2")
     plan = plan_restore(keeper, name)
     write(root, "b.txt", "3")
-    with pytest.raises(Conflict, match=r"b\.txt was changed in the meantime"):
+    with pytest.raises(Conflict, match=r"b\.txt was modified since the plan was made"):
         execute(plan, journal)
     assert (root / "a.txt").read_text() == "2"
     assert not journal.exists()
@@ -265,11 +265,11 @@ def test_a_link_swapped_in_leads_nowhere(
 
 def test_a_plan_that_names_paths_outside_is_refused(keeper: Snapshots, root: Path, journal: Path) -> None:
     """A snapshot that somebody tampered with cannot reach out of the folder, nor into `.git`."""
-    from backscroll.workspace.files.inside import checked
+    from backscroll.workspace.files.safe_paths import check_path
 
     for path in ("../x", "/etc/passwd", "a/../b", ".git/config", "sub/.GIT/hooks/x", "a//b", "", "a\0b"):
         with pytest.raises(InvalidInput):
-            checked(path)
+            check_path(path)
 
 
 def test_an_unknown_snapshot(keeper: Snapshots) -> None:
@@ -315,8 +315,8 @@ def test_rights_of_a_file_are_kept(keeper: Snapshots, root: Path, journal: Path)
 KILLED = """
 import os, sys
 from pathlib import Path
-from backscroll.workspace.snapshots.keeping import snapshots_for
-from backscroll.workspace.snapshots.restoring import execute, plan_restore, recover
+from backscroll.workspace.snapshots.keeper_choice import snapshots_for
+from backscroll.workspace.snapshots.restore import execute, plan_restore, recover
 root, home, target, journal, at, what = sys.argv[1:]
 left = int(at)
 def step(_):
@@ -334,7 +334,7 @@ else:
 
 def killed_at(n: int, root: Path, home: Path, target: str, journal: Path, what: str = "execute") -> bool:
     """Run it in a process that ends itself before its n-th operation. False: it came to its end."""
-    ran = subprocess.run(
+    ran = programs.run(
         [sys.executable, "-c", KILLED, str(root), str(home), target, str(journal), str(n), what],
         check=False,
         capture_output=True,

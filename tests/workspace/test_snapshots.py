@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import InvalidInput, NotFound, StoreError
-from backscroll.workspace.snapshots import looking
-from backscroll.workspace.snapshots.keeping import snapshots_for
+from backscroll.workspace.snapshots import scan
+from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 from backscroll.workspace.snapshots.snapshots import Snapshots
+from tests import programs
 
 Open = Callable[..., Snapshots]
 
@@ -395,14 +396,14 @@ def test_unchanged_files_are_not_read_again(
     """Not in this process, and not in the next one."""
     for n in range(60):
         write(root, f"f{n}.txt", str(n))
-    monkeypatch.setattr(looking, "_STEADY_NS", -(10**18))  # as if all of it were old
+    monkeypatch.setattr(scan, "_STEADY_NS", -(10**18))  # as if all of it were old
     keeper = keeping()
     taken = keeper.take()
 
     def refuse(*_: object) -> int:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(looking, "open_file", refuse)
+    monkeypatch.setattr(scan, "open_file", refuse)
     assert keeper.take() == taken
     assert keeping().take() == taken
 
@@ -415,7 +416,7 @@ def test_files_that_vanish_or_cannot_be_read(
     write(root, "goes.txt", "2")
     write(root, "locked.txt", "3")
     os.mkfifo(root / "pipe")
-    real = looking.open_file
+    real = scan.open_file
 
     def open_file(fd: int, path: str) -> int:
         if path == "goes.txt":
@@ -424,7 +425,7 @@ def test_files_that_vanish_or_cannot_be_read(
             raise PermissionError(13, "Permission denied")
         return real(fd, path)
 
-    monkeypatch.setattr(looking, "open_file", open_file)
+    monkeypatch.setattr(scan, "open_file", open_file)
     keeper = keeping()
     entries = keeper.entries(keeper.take())
     assert {path: entry.why for path, entry in entries.items()} == {
@@ -438,7 +439,7 @@ def test_a_file_that_changes_while_it_is_read(
 ) -> None:
     """The hash is of what was read, never of half the one and half the other content."""
     place = write(root, "busy.txt", "0" * 100)
-    real = looking.open_file
+    real = scan.open_file
     count = 0
 
     def open_file(fd: int, path: str) -> int:
@@ -448,7 +449,7 @@ def test_a_file_that_changes_while_it_is_read(
         place.write_text(str(count % 10) * (100 + count))
         return opened
 
-    monkeypatch.setattr(looking, "open_file", open_file)
+    monkeypatch.setattr(scan, "open_file", open_file)
     keeper = keeping()
     taken = keeper.take()
     data = keeper.read(taken, "busy.txt")
@@ -600,7 +601,7 @@ def test_deleted_snapshots_are_begun_anew(keeping: Open, root: Path, tmp_path: P
     write(root, "a.txt", "2")
     shutil.rmtree(tmp_path / "kept")
     second = keeper.take()
-    assert any("begun anew" in note for note in keeper.notes)
+    assert any("starting over" in note for note in keeper.notes)
     assert keeper.read(second, "a.txt") == b"2"
     assert not keeper.has(first)
     with pytest.raises(NotFound):
@@ -704,7 +705,7 @@ def test_several_processes_at_once(root: Path, tmp_path: Path, git_too: bool) ->
 TAKING = """
 import sys
 from pathlib import Path
-from backscroll.workspace.snapshots.keeping import snapshots_for
+from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 root, home, git = sys.argv[1:]
 keeper = snapshots_for(root, home, git=git == "True")
 print("ready", flush=True)
@@ -720,7 +721,7 @@ for n in range(10_000):
 def test_killed_while_taking(root: Path, tmp_path: Path, git_too: bool) -> None:
     """What was named before is whole, and the next snapshot works; no lock stands in the way."""
     for lines in (1, 2, 4):
-        with subprocess.Popen(
+        with programs.start(
             [sys.executable, "-c", TAKING, str(root), str(tmp_path / "kept"), str(git_too)],
             stdout=subprocess.PIPE,
             text=True,
@@ -749,7 +750,7 @@ def test_a_folder_that_is_none(tmp_path: Path, keeping: Open, root: Path) -> Non
 
 def test_too_many_files_are_refused(keeping: Open, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody's home folder is no project; the hint says what to do."""
-    monkeypatch.setattr(looking, "MOST_FILES", 5)
+    monkeypatch.setattr(scan, "MOST_FILES", 5)
     for n in range(6):
         write(root, f"{n}.txt", "x")
     with pytest.raises(InvalidInput, match="more than 5 files"):

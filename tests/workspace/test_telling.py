@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.vocab.change import FileChange
+from backscroll.workspace.descriptions import describe, touched_by
 from backscroll.workspace.edits.definitions import definitions
-from backscroll.workspace.telling import describe, touched_by
 
 
 def tell(before: dict[str, str], after: dict[str, str], *changes: FileChange, language: str = "en") -> str:

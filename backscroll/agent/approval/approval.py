@@ -1,11 +1,12 @@
-"""Whether a call may go ahead: by rules, by the mode, by what it does, or by asking the person.
+"""Deciding whether a call may run: rules, the mode, its effect, or asking the user.
 
-In this order: what a rule denies is refused; what touches a protected path is asked about, unless a rule names that very path; of the rules
-that allow and those that ask, the more exact one holds (asking, where they are equal); then the mode (`agent.approval`: `strict`, `ask`,
-`edits`, `all`) says. Looking at files inside the folder, thinking and asking the person need no permission, nor do commands that only look
-(`act/approval/looking`), but for the mode `strict`. A command that wants out of its sandbox is asked about whatever the mode; one that is held in
-it may go ahead unasked (`agent.sandbox_unasked`). A broken file of permissions allows nothing: then everything is asked. Owns that order and
-the asking. Refuses: drawing the question (`surfaces`), the words of a refusal (`act/approval/refusals`). After: `act/loop/loop`.
+In this order: what a rule denies is refused; what touches a protected path is asked about, unless a rule names that very path; of
+the rules that allow and those that ask, the more exact one holds (asking, where they are equal); then the mode (`agent.approval`:
+`strict`, `ask`, `edits`, `all`) says. Looking at files inside the folder, thinking and asking the person need no permission, nor do
+commands that only look (`agent/approval/readonly_commands`), except for the mode `strict`. A command that wants out of its sandbox is
+asked about whatever the mode; one that is held in it may go ahead unasked (`agent.sandbox_unasked`). A broken file of permissions
+allows nothing: then everything is asked. Owns that order and the asking. Refuses: drawing the question (`surfaces`), the words of a
+refusal (`agent/approval/refusals`).
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from backscroll.act.approval import permissions
-from backscroll.act.approval.looking import Looking
-from backscroll.act.approval.offers import suggested, wider
-from backscroll.act.approval.place import EXACTLY, where_of
-from backscroll.act.approval.protected import ProtectedPaths
-from backscroll.act.approval.rules import (
-    Matter,
+from backscroll.agent.approval import permissions
+from backscroll.agent.approval.offers import suggest_rule, wider
+from backscroll.agent.approval.place import EXACTLY, where_of
+from backscroll.agent.approval.protected_paths import ProtectedPaths
+from backscroll.agent.approval.readonly_commands import ReadonlyCommands
+from backscroll.agent.approval.rules import (
     PlacedCommand,
     Rank,
     Rule,
+    RuleSubject,
     Verdict,
     allows_whole,
     catches,
@@ -35,14 +36,14 @@ from backscroll.act.approval.rules import (
     rule_of,
     rules_for,
 )
-from backscroll.act.person import Decision, Person, Proposal
+from backscroll.agent.person import Decision, Person, Proposal
 from backscroll.config import CHOICES, permissions_file
 from backscroll.errors import BackscrollError, InvalidInput
 
 if TYPE_CHECKING:
     from backscroll.config import Settings
 
-__all__ = ["Mode", "Rules", "decide", "suggested"]
+__all__ = ["Mode", "Rules", "decide", "suggest_rule"]
 
 Mode: TypeAlias = Literal["strict", "ask", "edits", "all"]
 #: Effects that need no permission of their own, and those that still need none where the file of rules cannot be read.
@@ -51,7 +52,7 @@ _FREE_ANYWAY = frozenset({"none", "ask"})
 _HARMLESS: Rank = (0, 0)
 CROPPER = "smart_context_cropper"
 RUNNER = "run_command"
-LOOK = "look"  # who decided: what the command does, as far as that can be told from the folder as it is
+LOOK = "look"  # who decided: what the command does, as far as the folder tells
 _BETWEEN = re.compile(r"[\s;|&<>(){}`$]+")
 _QUOTING = re.compile(r"[\\'\"]")
 UNDECIDED = "no decision was made on this call"
@@ -79,21 +80,21 @@ class Rules:
         given: tuple[tuple[Verdict, Iterable[str]], ...] = (("allow", allow), ("deny", deny), ("ask", ask))
         self._own = [rule_of(text, verdict, "flag") for verdict, texts in given for text in texts]
         self._kept: list[Rule] = []
-        self._seen: tuple[int, ...] | None = None
+        self._confirm_unseen: tuple[int, ...] | None = None
         self._trouble = ""
         self._read_again()
         self._protected = ProtectedPaths(self.root)
-        self._looking = Looking(self._protected)
+        self._looking = ReadonlyCommands(self._protected)
         self._guarded = True  # protected paths are asked about
 
     @classmethod
     def load(cls, root: str | Path | None, settings: Settings) -> Rules:
-        """The rules that the settings and the file of permissions make for a folder."""
+        """Return the rules that the settings and the file of permissions make for a folder."""
         return cls(settings.agent_approval, root=root, sandboxed_unasked=settings.agent_sandbox_unasked)
 
     @classmethod
-    def unasked(cls) -> Rules:
-        """Everything goes ahead: for what the person does with their own hands."""
+    def allow_everything(cls) -> Rules:
+        """Return everything goes ahead: for what the person does manually."""
         made = cls("all", file=Path(os.devnull))
         made._guarded = False
         return made
@@ -107,28 +108,28 @@ class Rules:
     def mode(self, mode: str) -> None:
         if mode not in CHOICES["agent_approval"]:
             raise InvalidInput(
-                f"unknown way of approval: {mode!r}",
+                f"unknown approval mode: {mode!r}",
                 hint=f"use one of {', '.join(CHOICES['agent_approval'])}",
             )
         self._mode: Mode = cast("Mode", mode)
 
     @property
     def trouble(self) -> str:
-        """Why the file of permissions cannot be used; empty where it can. Nothing is allowed unasked meanwhile."""
+        """Why the file of permissions cannot be used; empty if it can. Nothing is allowed unasked meanwhile."""
         self._read_again()
         return self._trouble
 
-    def listed(self) -> list[Rule]:
-        """Every rule in force: given, made in this run, from the file."""
+    def list_rules(self) -> list[Rule]:
+        """Return every rule in force: given, made in this run, from the file."""
         self._read_again()
         return [*self._own, *self._kept]
 
     # -- deciding --------------------------------------------------------------------------------------------
 
     def verdict(self, proposal: Proposal) -> Decision | None:
-        """What is decided without asking; None: the person is to be asked."""
-        rules = self.listed()
-        matter = Matter(proposal, self.root)
+        """Return what is decided without asking; None: the person is to be asked."""
+        rules = self.list_rules()
+        matter = RuleSubject(proposal, self.root)
         for rule in rules:
             if rule.verdict == "deny" and catches(rule, matter):
                 return Decision(False, f"a rule forbids this: {rule.text}", by="rule")
@@ -137,16 +138,16 @@ class Rules:
         if self._trouble:
             return Decision(True, by="policy") if proposal.effect in _FREE_ANYWAY else None
         allows = [r for r in rules if r.verdict == "allow"]
-        if self._guarded and self._touched(matter) and not self._is_named(matter, allows):
+        if self._guarded and self._list_protected_paths(matter) and not self._is_named(matter, allows):
             return None
         asks = max((r.rank for r in rules if r.verdict == "ask" and catches(r, matter)), default=None)
-        found = self._allowed(matter, allows)
+        found = self._rank_allowed(matter, allows)
         if found is not None and (asks is None or found > asks):
             return Decision(True, by=LOOK if found == _HARMLESS else "rule")
         return None if asks is not None else self._by_mode(matter, rules)
 
-    def _allowed(self, matter: Matter, rules: Sequence[Rule]) -> Rank | None:
-        """How exactly a call is allowed, by its least exactly allowed part; None where some part of it is not."""
+    def _rank_allowed(self, matter: RuleSubject, rules: Sequence[Rule]) -> Rank | None:
+        """Return how exactly a call is allowed, by its least exactly allowed part; None if some part of it is not."""
         whole = max((r.rank for r in rules if allows_whole(r, matter)), default=None)
         units = matter.units()
         certain = matter.line.whole if matter.is_command else not matter.doubt
@@ -166,8 +167,8 @@ class Rules:
             parts.append(max(ranks))
         return min(parts, default=_HARMLESS if steps and self.mode != "strict" else None)
 
-    def _only_looks(self, matter: Matter, unit: PlacedCommand | str) -> bool:
-        """True for a command that only looks, in every folder that it may run in."""
+    def _only_looks(self, matter: RuleSubject, unit: PlacedCommand | str) -> bool:
+        """Return True for a command that only looks, in every folder that it may run in."""
         proposal = matter.proposal
         if (
             self.mode == "strict"
@@ -181,12 +182,12 @@ class Rules:
 
     # -- protected paths -------------------------------------------------------------------------------------
 
-    def protected(self, proposal: Proposal) -> str:
-        """The protected path that a call touches, and why it is one; empty where there is none."""
-        touched = self._touched(Matter(proposal, self.root))
+    def find_protected_path(self, proposal: Proposal) -> str:
+        """Return the protected path that a call touches, and why it is one; empty if there is none."""
+        touched = self._list_protected_paths(RuleSubject(proposal, self.root))
         return touched[0] if touched else ""
 
-    def _touched(self, matter: Matter) -> list[str]:
+    def _list_protected_paths(self, matter: RuleSubject) -> list[str]:
         if matter.is_about_files:
             whys = {path: self._protected.why(path) for path in matter.paths}
             return [f"{path}: {why}" for path, why in whys.items() if why]
@@ -202,8 +203,8 @@ class Rules:
         found = next((why for why in glances if why), "")
         return [found] if found else []
 
-    def _is_named(self, matter: Matter, rules: Sequence[Rule]) -> bool:
-        """True where rules name the very line, or each of the protected paths: nothing wide covers them."""
+    def _is_named(self, matter: RuleSubject, rules: Sequence[Rule]) -> bool:
+        """Return True if rules name the very line, or each of the protected paths: nothing wide covers them."""
         if matter.is_command:
             exact = [r for r in rules if r.pattern is not None and where_of(r.pattern)[1].startswith(EXACTLY)]
             return any(allows_whole(rule, matter) for rule in exact)
@@ -211,27 +212,27 @@ class Rules:
         touched = [path for path in matter.paths if self._protected.why(path)]
         return all(any(covers(rule, matter, path) for rule in named) for path in touched)
 
-    def offered(self, proposal: Proposal) -> Proposal:
-        """A proposal as the person is asked about it: with what it touches, and the rules that an answer may make."""
-        touched = self.protected(proposal) if self._guarded else ""
+    def prepare_proposal(self, proposal: Proposal) -> Proposal:
+        """Return a proposal as the person is asked about it: with what it touches, and the rules that an answer may make."""
+        touched = self.find_protected_path(proposal) if self._guarded else ""
         if touched:
             return replace(proposal, protected=touched, narrow="", wider=())
-        matter = Matter(proposal, self.root)
+        matter = RuleSubject(proposal, self.root)
 
         def needless(unit: PlacedCommand) -> bool:
             return self._only_looks(matter, unit)
 
-        narrow = suggested(proposal, self.root, needless)
+        narrow = suggest_rule(proposal, self.root, needless)
         return replace(proposal, narrow=narrow, wider=wider(proposal, self.root, needless))
 
-    def _by_mode(self, matter: Matter, rules: Sequence[Rule]) -> Decision | None:
+    def _by_mode(self, matter: RuleSubject, rules: Sequence[Rule]) -> Decision | None:
         proposal = matter.proposal
         if proposal.effect in _FREE:
             return Decision(True, by="policy")
         if proposal.preview.outside:
             return None
         if self.mode == "all" or (self.sandboxed_unasked and proposal.preview.sandbox):
-            # Who forbids some commands wants to be asked where it cannot be told whether a line holds one of them.
+            # Who forbids some commands wants to be asked where it cannot be determined whether a line holds one of them.
             unsure = matter.doubt and any(
                 r.verdict != "allow" and r.pattern is not None and names_tool(r, matter) for r in rules
             )
@@ -241,7 +242,7 @@ class Rules:
             return Decision(True, by="policy")
         return None
 
-    def _own_file(self, matter: Matter) -> bool:
+    def _own_file(self, matter: RuleSubject) -> bool:
         if matter.proposal.effect != "write" or self.root is None:
             return False
         folder = self.file.parent.resolve()
@@ -251,8 +252,10 @@ class Rules:
     # -- remembering -----------------------------------------------------------------------------------------
 
     def remember(self, proposal: Proposal, decision: Decision) -> list[Rule]:
-        """Keep a decision for as long as it was meant; gives the rules that were made of it."""
-        if decision.span == "once" or (decision.allowed and self._guarded and self.protected(proposal)):
+        """Keep a decision for as long as it was meant; return the rules that were made of it."""
+        if decision.span == "once" or (
+            decision.allowed and self._guarded and self.find_protected_path(proposal)
+        ):
             return []
         verdict: Verdict = "allow" if decision.allowed else "deny"
         rules = rules_for(proposal, decision.pattern, verdict, decision.span)
@@ -262,7 +265,7 @@ class Rules:
         root = self.root if decision.span == "project" else None
         if decision.span == "project" and root is None:
             raise InvalidInput(
-                "there is no folder for which this could be remembered",
+                "no folder to remember this for",
                 hint="allow it for this session, or always",
             )
         for rule in rules:
@@ -277,9 +280,9 @@ class Rules:
 
     def _read_again(self) -> None:
         seen = _stamp(self.file)
-        if seen == self._seen:
+        if seen == self._confirm_unseen:
             return
-        self._seen = seen
+        self._confirm_unseen = seen
         try:
             self._kept, self._trouble = permissions.rules_in_force(self.root, self.file), ""
         except InvalidInput as error:
@@ -298,19 +301,19 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def decide(rules: Rules, person: Person, proposals: Sequence[Proposal]) -> list[Decision]:
-    """A decision for each call of one reply. What the rules leave open is put before the person at once, each on its own."""
+    """Return a decision for each call of one reply. What the rules leave open is shown to the user at once, each on its own."""
     out = [rules.verdict(proposal) for proposal in proposals]
     open_ones = [n for n, decision in enumerate(out) if decision is None]
     if open_ones:
-        answers = list(person.approve([rules.offered(proposals[n]) for n in open_ones]))
+        answers = list(person.approve([rules.prepare_proposal(proposals[n]) for n in open_ones]))
         answers += [Decision(False, UNDECIDED, by="policy")] * (len(open_ones) - len(answers))
         for n, answer in zip(open_ones, answers, strict=False):
-            out[n] = _remembered(rules, proposals[n], answer)
+            out[n] = _remember_decision(rules, proposals[n], answer)
     return [decision or Decision(False, UNDECIDED, by="policy") for decision in out]
 
 
-def _remembered(rules: Rules, proposal: Proposal, answer: Decision) -> Decision:
-    """The decision holds even if it cannot be written down; then only for this run."""
+def _remember_decision(rules: Rules, proposal: Proposal, answer: Decision) -> Decision:
+    """Remember a decision; if it cannot be written down, it holds for this run only."""
     try:
         rules.remember(proposal, answer)
     except BackscrollError:
@@ -324,5 +327,5 @@ def _remembered(rules: Rules, proposal: Proposal, answer: Decision) -> Decision:
 
 
 def _willing(proposal: Proposal) -> bool:
-    """True for a crop that asks to go ahead (`need_user_approve` false): it changes what prompts show, and can be undone."""
+    """Return True for a crop that asks to go ahead (`need_user_approve` false): it changes what prompts show, and can be undone."""
     return proposal.tool == CROPPER and proposal.arguments.get("need_user_approve") is False

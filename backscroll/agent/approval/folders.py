@@ -1,8 +1,8 @@
-"""In which folder each command of a line runs: `cd web && make test` runs `make test` in `web`.
+"""The folder each command of a line runs in: `cd web && make test` runs `make test` in `web`.
 
-Owns following `cd` through a line, as far as it can be told without running it. After `;` and `||` a `cd` may have failed, so a command
-may run in one of several folders; where a `cd` leads out of the working folder, through a link, or to what only the shell knows, the
-folder is unknown (None), and no rule that allows holds there. Refuses: taking the line apart (`act/approval/shell`). After: `act/approval/rules`.
+Owns following `cd` through a line, as far as it can be determined without running it. After `;` and `||` a `cd` may have failed, so a
+command may run in one of several folders; where a `cd` leads out of the working folder, through a link, or to what only the shell
+knows, the folder is unknown (None), and no rule that allows holds there. Refuses: taking the line apart (`agent/approval/shell`).
 """
 
 from __future__ import annotations
@@ -12,25 +12,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from posixpath import join, normpath
 
-from backscroll.act.approval.shell import InnerShell, Simple
+from backscroll.agent.approval.shell import InnerShell, SimpleCommand
 
-#: Folders, told from the working folder; None: not known.
+#: Folders, relative to the working folder; None: not known.
 Folders = frozenset[str | None]
 _MOST = 8  # folders that a command may run in before nothing is known
 _SHELLS = ("sh", "bash", "dash")
 
 
-def is_cd(command: Simple) -> bool:
-    """True for a `cd` of the shell itself; behind a wrapper it is another program, and changes nothing."""
+def is_cd(command: SimpleCommand) -> bool:
+    """Return True for a `cd` of the shell itself; behind a wrapper it is another program, and changes nothing."""
     return command.words[0] == "cd" and (not command.through or command.through[-1] in _SHELLS)
 
 
-def folders_of(inside: Sequence[Simple | InnerShell], start: str | None, root: Path | None) -> list[Folders]:
+def folders_of(
+    inside: Sequence[SimpleCommand | InnerShell], start: str | None, root: Path | None
+) -> list[Folders]:
     """Where each simple command of a line may run, in their order; `start` is where the line begins."""
-    return _followed(inside, frozenset({start}), root)
+    return _follow_folders(inside, frozenset({start}), root)
 
 
-def _followed(inside: Sequence[Simple | InnerShell], start: Folders, root: Path | None) -> list[Folders]:
+def _follow_folders(
+    inside: Sequence[SimpleCommand | InnerShell], start: Folders, root: Path | None
+) -> list[Folders]:
     out: list[Folders] = []
     now = ends = start  # where the next command runs; where the shell may be once the list at hand is over
     led: Folders | None = None  # where the `cd` that came last leads if it succeeds
@@ -44,23 +48,23 @@ def _followed(inside: Sequence[Simple | InnerShell], start: Folders, root: Path 
             mixed, now = False, ends
         led = None
         if isinstance(each, InnerShell):
-            out += _followed(each.inside, now, root)
+            out += _follow_folders(each.inside, now, root)
             continue
         out.append(now)
         following = inside[place + 1].joined if place + 1 < len(inside) else ""
         if is_cd(each) and "|" not in (each.joined, following):  # in a pipe it runs in a shell of its own
             led = leads(each, now, root)
-            ends = _bounded(ends | led)
+            ends = _limit_folders(ends | led)
     return out
 
 
-def leads(command: Simple, folders: Folders, root: Path | None) -> Folders:
-    """Where a `cd` leads from where it may run."""
+def leads(command: SimpleCommand, folders: Folders, root: Path | None) -> Folders:
+    """Return where a `cd` leads from where it may run."""
     return frozenset(_target(command, at, root) for at in folders)
 
 
-def _target(command: Simple, at: str | None, root: Path | None) -> str | None:
-    """Where a `cd` leads from a folder."""
+def _target(command: SimpleCommand, at: str | None, root: Path | None) -> str | None:
+    """Return where a `cd` leads from a folder."""
     words = [word for place, word in enumerate(command.words[1:], 1) if place != 1 or word != "--"]
     if at is None or len(words) != 1 or command.open or not words[0] or words[0].startswith("-"):
         return None
@@ -78,5 +82,5 @@ def _target(command: Simple, at: str | None, root: Path | None) -> str | None:
     return found
 
 
-def _bounded(folders: Folders) -> Folders:
+def _limit_folders(folders: Folders) -> Folders:
     return folders if len(folders) <= _MOST else frozenset({None})

@@ -1,8 +1,8 @@
-"""Whether a command of git only looks, and which files it would show.
+"""Git commands that only read, and the files they would show.
 
-Owns the subcommands and options (`approval_git.toml`), the settings with which a repository makes git run programs when it only looks, and
-asking git itself, sealed, which files a patch would show: `git diff` is fine until a `.env` is among them. Where any of that cannot be told, the
-person is asked. Refuses: other commands (`act/approval/looking`). Before: `workspace/git/git`. After: `act/approval/looking`.
+Owns the subcommands and options (`approval_git.toml`), the settings with which a repository makes git run programs when it only
+looks, and asking git itself, sealed, which files a patch would show: `git diff` is fine until a `.env` is among them. Where any of
+that cannot be determined, the person is asked. Refuses: other commands (`agent/approval/readonly_commands`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pathlib import Path
 from posixpath import join, normpath
 from typing import cast
 
-from backscroll.act.approval.options import Told, told_apart
-from backscroll.act.approval.protected import Glance, ProtectedPaths
+from backscroll.agent.approval.options import CommandOptions, told_apart
+from backscroll.agent.approval.protected_paths import CommandAssessment, ProtectedPaths
 from backscroll.errors import BackscrollError
 from backscroll.vocab.part import Json
 from backscroll.workspace.git.git import run_git
 
 _SECONDS = 5.0
 _QUIET = ("--no-pager", "-P", "--no-optional-locks")
-#: Without contents: what stands beside them in a log or a diff.
+#: Without contents: what is beside them in a log or a diff.
 _BRIEF = (
     "--stat",
     "--numstat",
@@ -60,33 +60,33 @@ _LINK = b"160000 "
 
 def glance_at_git(
     words: Sequence[str], opened: frozenset[int], folder: str, protected: ProtectedPaths
-) -> Glance | None:
-    """What a command of git does in a folder; None where that cannot be told."""
+) -> CommandAssessment | None:
+    """Return what a command of git does in a folder; None if that cannot be determined."""
     rest = list(words[1:])
     while rest and rest[0] in _QUIET:
         rest.pop(0)
     if rest == ["--version"]:
-        return Glance(True)
+        return CommandAssessment(True)
     table, taken = _subcommand(rest)
     told = None if table is None else told_apart(table, rest[taken:])
     if table is None or told is None or protected.root is None or opened & {0, 1}:
         return None
     if why := protected.in_words(rest[taken:], folder) if table["what"] != "search" else "":
-        return Glance(False, why)
+        return CommandAssessment(False, why)
     try:
-        looked = _Repository(protected, folder)
+        looked = _CommandRepository(protected, folder)
         if not looked.is_plain():
             return None
-        shown = looked.shown(table, told, rest[0])
+        shown = looked.find_exposed_file(table, told, rest[0])
     except (BackscrollError, OSError, ValueError):
         return None
     if shown is None:
         return None
-    return Glance(not shown, shown)
+    return CommandAssessment(not shown, shown)
 
 
 def _subcommand(rest: Sequence[str]) -> tuple[Mapping[str, Json] | None, int]:
-    """The table of a subcommand, and how many words it takes."""
+    """Return the table of a subcommand, and how many words it takes."""
     for taken in (2, 1):
         found = _tables().get(" ".join(rest[:taken])) if len(rest) >= taken else None
         if isinstance(found, dict):
@@ -94,7 +94,7 @@ def _subcommand(rest: Sequence[str]) -> tuple[Mapping[str, Json] | None, int]:
     return None, 0
 
 
-class _Repository:
+class _CommandRepository:
     """The repository that a command of git would find from a folder."""
 
     def __init__(self, protected: ProtectedPaths, folder: str) -> None:
@@ -105,7 +105,7 @@ class _Repository:
         self.place = protected.root / folder
 
     def ask(self, *arguments: str, check: bool = True) -> bytes:
-        """What git answers, with nobody's settings and running nothing; pathspecs mean what they mean to the command."""
+        """Return what git answers, without any settings, running nothing; pathspecs mean what they mean to the command."""
         return run_git(
             arguments,
             cwd=self.place,
@@ -116,7 +116,7 @@ class _Repository:
         ).out
 
     def is_plain(self) -> bool:
-        """True where looking runs no program of the repository's choosing: settings, hooks, modules, variables."""
+        """Return True if looking runs no program of the repository's choosing: settings, hooks, modules, variables."""
         allowed = set(cast("list[str]", _tables()["variables"]))
         if any(n.startswith("GIT_") and n not in allowed for n in os.environ) or not self.place.is_dir():
             return False
@@ -137,8 +137,10 @@ class _Repository:
 
     # -- which files are shown -------------------------------------------------------------------------------
 
-    def shown(self, table: Mapping[str, Json], told: Told, subcommand: str) -> str | None:
-        """The protected file that would be shown; empty where there is none; None where that cannot be told."""
+    def find_exposed_file(
+        self, table: Mapping[str, Json], told: CommandOptions, subcommand: str
+    ) -> str | None:
+        """Return the protected file that would be shown; empty if there is none; None if that cannot be determined."""
         what = str(table["what"])
         if any("%G" in value for value in told.values("--format", "--pretty")):
             return None  # a signature is checked by a program
@@ -152,14 +154,14 @@ class _Repository:
         if what == "names":
             return "" if self._inside(told.others) else None
         if what == "search":
-            return self._searched(told)
+            return self._find_in_grep(told)
         if what == "lines":
             return self._lines(told)
         if what == "patch_of" and any(":" in word for word in told.others):
             return self._files_of(told)
         return self._patch(table, told, subcommand)
 
-    def _patch(self, table: Mapping[str, Json], told: Told, subcommand: str) -> str | None:
+    def _patch(self, table: Mapping[str, Json], told: CommandOptions, subcommand: str) -> str | None:
         what = str(table["what"])
         revisions, paths = self._sides(told)
         if revisions is None or not self._inside(paths):
@@ -189,10 +191,10 @@ class _Repository:
             "--",
             *paths,
         )
-        return self._hidden(names)
+        return self._find_hidden(names)
 
-    def _sides(self, told: Told) -> tuple[list[str] | None, list[str]]:
-        """The commits and the paths among the words; no commits at all (None) where a word may be something else."""
+    def _sides(self, told: CommandOptions) -> tuple[list[str] | None, list[str]]:
+        """Return the commits and the paths among the words; no commits at all (None) where a word may be something else."""
         before = told.others if told.divided < 0 else told.others[: told.divided]
         paths = [] if told.divided < 0 else told.others[told.divided :]
         revisions: list[str] = []
@@ -208,7 +210,7 @@ class _Repository:
         return revisions, paths
 
     def _is_commit(self, name: str) -> bool:
-        """True for what names a commit; the name of a file's content alone would show it without its path."""
+        """Return True for what names a commit; the name of a file's content alone would show it without its path."""
         if name.startswith(("-", ":")) or ":" in name or re.search(r"\^[@!{-]", name):
             return False
         return bool(
@@ -220,7 +222,7 @@ class _Repository:
     def _is_no_blob(self, name: str) -> bool:
         return self.ask("cat-file", "-t", name, check=False).strip() in (b"commit", b"tag")
 
-    def _files_of(self, told: Told) -> str | None:
+    def _files_of(self, told: CommandOptions) -> str | None:
         """`git show HEAD:src/a.py`: files as they were, named one by one."""
         for word in told.others:
             revision, _, path = word.partition(":")
@@ -231,13 +233,13 @@ class _Repository:
                     return f"{path}: {why}"
         return ""
 
-    def _lines(self, told: Told) -> str | None:
+    def _lines(self, told: CommandOptions) -> str | None:
         *revisions, path = told.others or [""]
         if not path or not self._inside([path]) or not all(map(self._is_commit, revisions)):
             return None
         return ""
 
-    def _searched(self, told: Told) -> str | None:
+    def _find_in_grep(self, told: CommandOptions) -> str | None:
         """`git grep`: files that are tracked; only as they are now."""
         paths = told.others if told.has("-e") else told.others[1:]
         if not self._inside(paths) or (not told.others and not told.has("-e")):
@@ -246,10 +248,10 @@ class _Repository:
             return None
         if why := self.protected.in_words(paths, self.folder):
             return why
-        return self._hidden(self.ask("ls-files", "-z", "--full-name", "--", *paths))
+        return self._find_hidden(self.ask("ls-files", "-z", "--full-name", "--", *paths))
 
-    def _hidden(self, names: bytes) -> str | None:
-        """The first of some names, told from the top of the repository, that must not be shown."""
+    def _find_hidden(self, names: bytes) -> str | None:
+        """Return the first of some names, relative to the top of the repository, that must not be shown."""
         top = os.fsdecode(self.ask("rev-parse", "--show-toplevel").rstrip(b"\n"))
         for name in {os.fsdecode(each.strip(b"\n")) for each in names.split(b"\0")} - {""}:
             path = Path(normpath(join(top, name)))
@@ -261,7 +263,7 @@ class _Repository:
         return ""
 
     def _inside(self, paths: Sequence[str]) -> bool:
-        """False for paths that lead out, and for pathspecs that mean more than they show."""
+        """Return False for paths that lead out, and for pathspecs that mean more than they show."""
         return all(not path.startswith(":") and self.protected.is_inside(path, self.folder) for path in paths)
 
 
@@ -274,4 +276,4 @@ def _programs() -> re.Pattern[str]:
 
 @cache
 def _tables() -> dict[str, Json]:
-    return tomllib.loads((files("backscroll.act") / "approval_git.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("backscroll.agent") / "approval_git.toml").read_text(encoding="utf-8"))

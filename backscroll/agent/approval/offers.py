@@ -1,8 +1,8 @@
-"""Rules that a question offers: a narrow one by default, and wider ones that say what they would let through.
+"""Rules that a question offers: a narrow one by default, and wider ones with examples.
 
-Owns both. Narrow is this very command, with these words, in the folder it runs in. Wider keeps the subcommand (`terraform apply *`, never
-`terraform *`) and the folder, or takes the folders below as well; each comes with examples that it covers. Nothing is offered for protected
-paths. Also tells which kept rules are broad. Refuses: asking (`surfaces`), deciding (`act/approval/approval`). Before: `act/approval/rules`.
+Owns both. Narrow is this very command, with these words, in the folder it runs in. Wider keeps the subcommand (`terraform apply *`,
+never `terraform *`) and the folder, or takes the folders below as well; each comes with examples that it covers. Nothing is offered
+for protected paths. Also tells which kept rules are broad. Refuses: asking (`surfaces`), deciding (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import cast
 
-from backscroll.act.approval.place import EXACTLY, Where, where_of, written
-from backscroll.act.approval.rules import Matter, PlacedCommand, Rule, as_pattern, pattern_words
-from backscroll.act.approval.shell import Simple
-from backscroll.act.person import Proposal, WiderRule
+from backscroll.agent.approval.place import EXACTLY, CommandPlace, render_pattern, where_of
+from backscroll.agent.approval.rules import PlacedCommand, Rule, RuleSubject, as_pattern, pattern_words
+from backscroll.agent.approval.shell import SimpleCommand
+from backscroll.agent.person import Proposal, WiderRule
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
 
@@ -38,9 +38,9 @@ def _never(_unit: PlacedCommand) -> bool:
     return False
 
 
-def suggested(proposal: Proposal, root: Path | None = None, needless: Needless = _never) -> str:
-    """The narrow rule: these words, in this folder; this file. Empty: exactly this call, to the letter."""
-    matter = Matter(proposal, root)
+def suggest_rule(proposal: Proposal, root: Path | None = None, needless: Needless = _never) -> str:
+    """Return the narrow rule: these words, in this folder; this file. Empty: exactly this call, to the letter."""
+    matter = RuleSubject(proposal, root)
     if matter.is_command:
         parts = _parts(matter, needless)
         if parts is None:
@@ -48,7 +48,7 @@ def suggested(proposal: Proposal, root: Path | None = None, needless: Needless =
         where, units = parts
         patterns = [as_pattern(unit.words) for unit in units]
         plain = all(_is_plain(unit, text) for unit, text in zip(units, patterns, strict=True))
-        return _placed(where, patterns) if plain else ""
+        return _render_patterns(where, patterns) if plain else ""
     if not matter.is_about_files or len(matter.paths) != 1 or matter.doubt:
         return ""
     (path,) = matter.paths
@@ -56,16 +56,16 @@ def suggested(proposal: Proposal, root: Path | None = None, needless: Needless =
 
 
 def wider(proposal: Proposal, root: Path | None = None, needless: Needless = _never) -> tuple[WiderRule, ...]:
-    """What a person may choose instead, each with examples of what it covers; from narrow to wide."""
-    matter = Matter(proposal, root)
+    """Return what a person may choose instead, each with examples of what it covers; from narrow to wide."""
+    matter = RuleSubject(proposal, root)
     if matter.is_command:
         parts = _parts(matter, needless)
         patterns = [] if parts is None else [kept_words(unit) for unit in parts[1]]
         if parts is None or not all(patterns):
             return ()
         below = "**" if parts[0].folder == "." else f"{parts[0].folder}/**"
-        places = [(parts[0], "words"), (Where(parts[0].held, below, said=True), "below")]
-        found = [(_placed(where, patterns), kind) for where, kind in places]
+        places = [(parts[0], "words"), (CommandPlace(parts[0].held, below, said=True), "below")]
+        found = [(_render_patterns(where, patterns), kind) for where, kind in places]
         return tuple(WiderRule(text, kind, examples_of(text)) for text, kind in found if text)
     if not matter.is_about_files or not matter.paths or matter.doubt:
         return ()
@@ -74,8 +74,8 @@ def wider(proposal: Proposal, root: Path | None = None, needless: Needless = _ne
     return (WiderRule(pattern, "folder", _files_in(pattern)),) if pattern not in ("", "./**") else ()
 
 
-def _parts(matter: Matter, needless: Needless) -> tuple[Where, list[Simple]] | None:
-    """The one folder in which the commands of a line run, and those that need a rule; None where no pattern can say it."""
+def _parts(matter: RuleSubject, needless: Needless) -> tuple[CommandPlace, list[SimpleCommand]] | None:
+    """Return the one folder in which the commands of a line run, and those that need a rule; None if no pattern can say it."""
     units = [u for u in matter.commands if not matter.is_step(u) and not needless(u)]
     if not matter.line.whole or not units or any(unit.simple.doubt for unit in units):
         return None
@@ -83,19 +83,19 @@ def _parts(matter: Matter, needless: Needless) -> tuple[Where, list[Simple]] | N
     folder = next(iter(folders))
     if len(folders) != 1 or folder is None:
         return None
-    where = Where(matter.where.held, folder)
+    where = CommandPlace(matter.where.held, folder)
     return (where, [unit.simple for unit in units]) if where.can_be_written else None
 
 
-def _placed(where: Where, patterns: list[str]) -> str:
+def _render_patterns(where: CommandPlace, patterns: list[str]) -> str:
     try:
-        return written(where, " && ".join(dict.fromkeys(patterns)))
+        return render_pattern(where, " && ".join(dict.fromkeys(patterns)))
     except InvalidInput:
         return ""
 
 
-def _is_plain(unit: Simple, text: str) -> bool:
-    """True where a pattern means these words and no others."""
+def _is_plain(unit: SimpleCommand, text: str) -> bool:
+    """Return True if a pattern means these words and no others."""
     if unit.open or unit.inputs or any(_WILD.search(word) for word in unit.words):
         return False
     return pattern_words(text) == (unit.words,)
@@ -104,8 +104,8 @@ def _is_plain(unit: Simple, text: str) -> bool:
 # -- wider -------------------------------------------------------------------------------------------------------
 
 
-def kept_words(command: Simple) -> str:
-    """A pattern that covers a command and others like it: its subcommand, and anything behind; empty where there should be none."""
+def kept_words(command: SimpleCommand) -> str:
+    """Return a pattern that covers a command and others like it: its subcommand, and anything behind; empty if there should be none."""
     exactly, words = cast("dict[str, list[str]]", _tables()["exactly"]), command.words
     two = " ".join(words[:2])
     if two in exactly["subcommands"] or (words[0] in exactly["names"] and two not in _depths()):
@@ -122,7 +122,7 @@ def kept_words(command: Simple) -> str:
 
 
 def depth_of(words: tuple[str, ...]) -> int:
-    """How many words say what a command does: `git status`, `npm run test`; of unknown ones what looks like a subcommand."""
+    """Return how many words say what a command does: `git status`, `npm run test`; of unknown ones what looks like a subcommand."""
     depths = _depths()
     listed = depths.get(" ".join(words[:2])) or depths.get(words[0])
     if listed is not None:
@@ -131,7 +131,7 @@ def depth_of(words: tuple[str, ...]) -> int:
 
 
 def examples_of(pattern: str) -> tuple[str, ...]:
-    """Command lines that a pattern covers: the bare one, and some that nobody may have thought of."""
+    """Command lines that a pattern covers: the bare one, and some that are easy to overlook."""
     where, rest = where_of(pattern)
     out: list[str] = []
     for words in pattern_words(rest):
@@ -157,7 +157,7 @@ def _files_in(pattern: str) -> tuple[str, ...]:
 
 
 def is_broad(rule: Rule) -> bool:
-    """True for a rule that allows far more than one kind of call: `cat *`, `cd *`, `git *`, a whole tool."""
+    """Return True for a rule that allows far more than one kind of call: `cat *`, `cd *`, `git *`, a whole tool."""
     if rule.verdict != "allow":
         return False
     if rule.pattern is None:
@@ -169,7 +169,7 @@ def is_broad(rule: Rule) -> bool:
 
 
 def _is_broad(words: tuple[str, ...]) -> bool:
-    """A pattern that leaves open what the command is asked to do; files and folders behind it do not make it narrow."""
+    """Return a pattern that leaves open what the command is asked to do; files and folders behind it do not make it narrow."""
     last = words[-1]
     fixed = tuple(word for word in words[:-1] if not _WILD.search(word)) if last.endswith("*") else words
     if not fixed:
@@ -182,7 +182,7 @@ def _is_broad(words: tuple[str, ...]) -> bool:
 
 @cache
 def _tables() -> dict[str, Json]:
-    return tomllib.loads((files("backscroll.act") / "approval.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("backscroll.agent") / "approval.toml").read_text(encoding="utf-8"))
 
 
 def _depths() -> dict[str, int]:

@@ -1,8 +1,7 @@
-"""The words of a command told apart: options, their values, and the rest.
+"""Options, values and arguments of a command.
 
 Owns comparing options with a table of those that are known (`approval_looking.toml`, `approval_git.toml`). An option that is not in
-the table, or is shortened, makes the whole unreadable: then nobody claims to know what the command does. Pure. After:
-`act/approval/looking`, `act/approval/git`.
+the table, or is shortened, makes the whole unreadable: then the command counts as unknown. Pure.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ _NUMBER = re.compile(r"-\d+")
 
 
 @dataclass(slots=True)
-class Told:
+class CommandOptions:
     """What a command was given."""
 
     options: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # with their values
     others: list[str] = field(default_factory=list[str])  # the rest, in order
-    divided: int = -1  # how many of the others stand before `--`; negative: there is none
+    divided: int = -1  # how many of the others come before `--`; negative: there is none
 
     def has(self, *names: str) -> bool:
-        """True where one of these options was given."""
+        """Return True if one of these options was given."""
         return any(name in names for name, _ in self.options)
 
     def values(self, *names: str) -> list[str]:
-        """The values that these options were given."""
+        """Return the values that these options were given."""
         return [value for name, value in self.options if name in names]
 
 
-def told_apart(table: Mapping[str, Json], words: Sequence[str]) -> Told | None:
-    """Options and the rest of the words behind a command's name; None where some option is not known."""
-    out, left = Told(), list(words)
+def told_apart(table: Mapping[str, Json], words: Sequence[str]) -> CommandOptions | None:
+    """Options and the rest of the words behind a command's name; None if some option is not known."""
+    out, left = CommandOptions(), list(words)
     while left:
         word = left.pop(0)
         if out.divided >= 0 or not word.startswith("-") or word == "-":
@@ -53,7 +52,7 @@ def told_apart(table: Mapping[str, Json], words: Sequence[str]) -> Told | None:
     return out
 
 
-def _long(table: Mapping[str, Json], word: str, left: list[str], out: Told) -> bool:
+def _long(table: Mapping[str, Json], word: str, left: list[str], out: CommandOptions) -> bool:
     name, mark, value = word.partition("=")
     if mark:
         out.options.append((name, value))
@@ -67,7 +66,7 @@ def _long(table: Mapping[str, Json], word: str, left: list[str], out: Told) -> b
     return False
 
 
-def _short(table: Mapping[str, Json], letters: str, left: list[str], out: Told) -> bool:
+def _short(table: Mapping[str, Json], letters: str, left: list[str], out: CommandOptions) -> bool:
     flags, valued = str(table.get("flags", "")), str(table.get("valued", ""))
     for place, letter in enumerate(letters):
         rest = letters[place + 1 :]

@@ -1,6 +1,6 @@
-"""Rules that outlive the program: `permissions.toml` in the user's configuration folder.
+"""Permanent rules: `permissions.toml` in the user's configuration folder.
 
-A table for each folder, and one (`always`) for all; one rule to a line, so that it can be read, written and commented by hand:
+A table for each folder, and one (`always`) for all; one rule to a line, so that it can be read, written and commented manually:
 
     [always]
     "run_command(git status *)" = "allow"
@@ -9,8 +9,7 @@ A table for each folder, and one (`always`) for all; one rule to a line, so that
     "write_file(docs/**)" = "allow"
 
 Owns the file: what is not understood in it is refused with its line, changes keep comments and are atomic. It never lies in a
-folder that an agent works in, since whoever may write it may do anything. Refuses: deciding (`act/approval/approval`). Before:
-`act/approval/rules`. After: `act/approval/approval`, the command `permissions`.
+folder that an agent works in, since writing it allows everything. Refuses: deciding (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
-from backscroll.act.approval.rules import VERDICTS, Rule, Verdict, rule_of
+from backscroll.agent.approval.rules import VERDICTS, Rule, Verdict, rule_of
 from backscroll.config import permissions_file
 from backscroll.errors import InvalidInput, NotFound, StoreError
 from backscroll.regular_files import read_text
@@ -40,12 +39,12 @@ _HEAD = (
 
 
 def table_for(root: Path | None) -> str:
-    """The table of a folder, or of everything."""
+    """Return the table of a folder, or of everything."""
     return ALWAYS if root is None else str(root)
 
 
 def rules_in_force(root: Path | None, path: Path | None = None) -> list[Rule]:
-    """The rules for everything and, where a folder is named, those for it and for the folders it lies in."""
+    """Return the rules for everything and, where a folder is named, those for it and for the folders it lies in."""
     out: list[Rule] = []
     for table, entries in read_tables(path).items():
         if table == ALWAYS:
@@ -59,12 +58,12 @@ def rules_in_force(root: Path | None, path: Path | None = None) -> list[Rule]:
 
 
 def read_tables(path: Path | None = None) -> Tables:
-    """All that the file says; empty where there is none."""
+    """Return all that the file says; empty if there is none."""
     return _tables_in(_text(path or permissions_file()), path or permissions_file())
 
 
 def add(rule: Rule, root: Path | None, path: Path | None = None) -> bool:
-    """Write a rule down for a folder or for everything; False where it stands there already. Another verdict is replaced."""
+    """Write a rule down for a folder or for everything; False if it already exists. Another verdict is replaced."""
     table = table_for(root)
     rule_of(rule.text, rule.verdict)
 
@@ -75,7 +74,7 @@ def add(rule: Rule, root: Path | None, path: Path | None = None) -> bool:
             text = _without(text, table, rule.text)
         return _with(text, table, rule)
 
-    return _changed(change, path or permissions_file())
+    return _change_file(change, path or permissions_file())
 
 
 def remove(text: str, root: Path | None, path: Path | None = None) -> None:
@@ -90,7 +89,7 @@ def remove(text: str, root: Path | None, path: Path | None = None) -> None:
             )
         return _without(content, table, wanted)
 
-    _changed(change, path or permissions_file())
+    _change_file(change, path or permissions_file())
 
 
 # -- reading -----------------------------------------------------------------------------------------------------
@@ -104,13 +103,13 @@ def _text(path: Path) -> str:
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise _broken(path, str(error)) from error
+        raise _build_error(path, str(error)) from error
 
 
-def _broken(path: Path, why: str) -> InvalidInput:
+def _build_error(path: Path, why: str) -> InvalidInput:
     return InvalidInput(
         f"the permissions in {path} cannot be used: {why}",
-        hint="correct the file, or remove it; until then everything is asked",
+        hint="fix or remove the file; until then everything requires approval",
     )
 
 
@@ -118,12 +117,14 @@ def _tables_in(text: str, path: Path) -> Tables:
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _broken(path, str(error)) from error
+        raise _build_error(path, str(error)) from error
     for table, entries in data.items():
         if table != ALWAYS and not Path(table).is_absolute():
-            raise _broken(path, f"line {_line_of(text, table)}: {table!r} is neither always nor a whole path")
+            raise _build_error(
+                path, f"line {_line_of(text, table)}: {table!r} is neither always nor a whole path"
+            )
         if not isinstance(entries, dict):
-            raise _broken(path, f"line {_line_of(text, table)}: {table!r} is not a table")
+            raise _build_error(path, f"line {_line_of(text, table)}: {table!r} is not a table")
         _check(text, cast("Mapping[str, Json]", entries), path)
     return cast("Tables", data)
 
@@ -132,22 +133,22 @@ def _check(text: str, entries: Mapping[str, Json], path: Path) -> None:
     for written, verdict in entries.items():
         line = _line_of(text, written)
         if verdict not in VERDICTS:
-            raise _broken(path, f"line {line}: {verdict!r} is none of allow, deny, ask")
+            raise _build_error(path, f"line {line}: {verdict!r} is none of allow, deny, ask")
         try:
             rule_of(written, verdict)
         except InvalidInput as error:
-            raise _broken(path, f"line {line}: {error.message}") from error
+            raise _build_error(path, f"line {line}: {error.message}") from error
 
 
 def _lines(text: str) -> list[str]:
-    """Lines as TOML has them: other characters that end a line elsewhere may stand inside of a pattern."""
+    """Return lines as TOML has them: other characters that end a line elsewhere may stand inside of a pattern."""
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def _line_of(text: str, written: str) -> int:
-    """The line in which something stands, however it is quoted; 1 where that cannot be told."""
+    """Return the line in which something is, however it is quoted; 1 where that cannot be determined."""
     for number, line in enumerate(_lines(text), 1):
-        if written in line or _quoted(written) in line:
+        if written in line or _quote_toml(written) in line:
             return number
     return 1
 
@@ -155,17 +156,17 @@ def _line_of(text: str, written: str) -> int:
 # -- writing -----------------------------------------------------------------------------------------------------
 
 
-def _quoted(text: str) -> str:
-    """A TOML string; JSON's escapes are TOML's, but for the delete character and halves of characters."""
+def _quote_toml(text: str) -> str:
+    """Return a TOML string; JSON's escapes are TOML's, except for the delete character and halves of characters."""
     return json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _header(table: str) -> str:
-    return f"[{table}]" if table == ALWAYS else f"[{_quoted(table)}]"
+    return f"[{table}]" if table == ALWAYS else f"[{_quote_toml(table)}]"
 
 
 def _table_at(lines: list[str], table: str) -> tuple[int, int] | None:
-    """The lines between the head of a table and the next one."""
+    """Return the lines between the head of a table and the next one."""
     start = next((n for n, line in enumerate(lines) if _is_head(line, table)), None)
     if start is None:
         return None
@@ -184,7 +185,7 @@ def _is_head(line: str, table: str) -> bool:
 
 def _with(text: str, table: str, rule: Rule) -> str:
     lines = _lines(text or _HEAD)
-    added = f"{_quoted(rule.text)} = {_quoted(rule.verdict)}"
+    added = f"{_quote_toml(rule.text)} = {_quote_toml(rule.verdict)}"
     place = _table_at(lines, table)
     if place is None:
         lines += ["", _header(table), added]
@@ -210,7 +211,7 @@ def _without(text: str, table: str, written: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _changed(change: Callable[[str, Tables], str | None], path: Path) -> bool:
+def _change_file(change: Callable[[str, Tables], str | None], path: Path) -> bool:
     """Read, change and write as one step. What could not be read is not overwritten."""
     with _alone(path.parent):
         text = _text(path)
@@ -220,8 +221,8 @@ def _changed(change: Callable[[str, Tables], str | None], path: Path) -> bool:
             return False
         if _tables_in(after, path) == before:
             raise InvalidInput(
-                f"the permissions in {path} are written in a way that only a person can change",
-                hint="change the line by hand, or put one rule to a line",
+                f"the permissions in {path} cannot be edited automatically",
+                hint="edit the line manually, or write one rule per line",
             )
         _write(path, after)
         return True
@@ -247,13 +248,13 @@ def _write(path: Path, text: str) -> None:
 def _unwritable(path: Path, error: OSError) -> StoreError:
     return StoreError(
         f"cannot write the permissions {path}: {error.strerror or error}",
-        hint="check the folder and its rights",
+        hint="check the folder and its permissions",
     )
 
 
 @contextmanager
 def _alone(folder: Path) -> Generator[None]:
-    """Nobody else changes the file meanwhile, where the system can promise that."""
+    """Lock the file against other processes, where the system supports it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

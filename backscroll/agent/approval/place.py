@@ -1,10 +1,10 @@
-"""Where a command runs, as rules say it: in which folder, in the sandbox or outside of it.
+"""The place a rule applies to: a folder, inside or outside the sandbox.
 
 `run_command(make test *)` speaks of the working folder itself; `in web: npm test *` of a folder in it (`in web/**:` of all below,
-`in **:` of any); `sandboxed: npm *` holds only where a sandbox does, and `outside: git push *` lets a command out of it.
-Owns how that is written in front of a pattern, and comparing it. What allows is narrow: without a word it means the working folder,
-and never outside of a sandbox. What forbids is wide: without a word it means everywhere. Refuses: the patterns themselves
-(`act/approval/rules`). Before: `act/approval/wildcards`. After: `act/approval/rules`.
+`in **:` of any); `sandboxed: npm *` holds only where a sandbox does, and `outside: git push *` lets a command out of it. Owns how
+that is written in front of a pattern, and comparing it. What allows is narrow: without a word it means the working folder, and
+never outside of a sandbox. What forbids is wide: without a word it means everywhere. Refuses: the patterns themselves
+(`agent/approval/rules`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from unicodedata import normalize
 
-from backscroll.act.approval.wildcards import fits_parts
+from backscroll.agent.approval.wildcards import fits_parts
 from backscroll.errors import InvalidInput
 
 EXACTLY = "="
@@ -28,15 +28,15 @@ _WILD = frozenset("*?")
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class CommandPlace:
     """Where a command runs, or where a rule holds."""
 
     held: str = ""  # sandboxed, outside; empty: there is no sandbox, or the rule says nothing about it
-    folder: str = "."  # of a rule: a pattern; told from the working folder
+    folder: str = "."  # of a rule: a pattern; relative to the working folder
     said: bool = False  # of a rule: it names a folder
 
-    def allows(self, at: Where) -> bool:
-        """True where a rule that allows holds at a place."""
+    def allows(self, at: CommandPlace) -> bool:
+        """Return True if a rule that allows holds at a place."""
         holds = {
             "": at.held != "outside",
             "sandboxed": at.held == "sandboxed",
@@ -44,8 +44,8 @@ class Where:
         }
         return holds[self.held] and fits_folder(self.folder, at.folder)
 
-    def catches(self, at: Where) -> bool:
-        """True where a rule that forbids (or asks) holds at a place."""
+    def catches(self, at: CommandPlace) -> bool:
+        """Return True if a rule that forbids (or asks) holds at a place."""
         holds = {"": True, "sandboxed": at.held == "sandboxed", "outside": at.held != "sandboxed"}
         return holds[self.held] and (
             not self.said or fits_folder(self.folder.casefold(), at.folder.casefold())
@@ -58,23 +58,23 @@ class Where:
 
 
 @lru_cache(maxsize=1024)
-def where_of(pattern: str) -> tuple[Where, str]:
-    """What stands in front of a pattern, and the rest of it."""
+def where_of(pattern: str) -> tuple[CommandPlace, str]:
+    """Return what is in front of a pattern, and the rest of it."""
     found = _FRONT.fullmatch(pattern.strip())
     if found is None:
-        return Where(), pattern
+        return CommandPlace(), pattern
     folder = found["folder"] or found["there"]
     rest = (found["rest"] or "").strip()
     if folder is None:
-        return Where(found["held"] or ""), rest
+        return CommandPlace(found["held"] or ""), rest
     named = folder.strip()
     if len(named) > 1 and named[0] == named[-1] and named[0] in "'\"":
         named = named[1:-1]
-    return Where(found["held"] or "", _calm(named), said=True), rest
+    return CommandPlace(found["held"] or "", _calm(named), said=True), rest
 
 
-def written(where: Where, pattern: str) -> str:
-    """A pattern with its place in front, as `where_of` reads it."""
+def render_pattern(where: CommandPlace, pattern: str) -> str:
+    """Return a pattern with its place in front, as `where_of` reads it."""
     if where.folder == "." and not where.said:
         return f"{where.held}: {pattern}" if where.held else pattern
     if not where.said and not where.can_be_written:

@@ -1,8 +1,9 @@
-"""Protected paths: files about which the person is always asked, whoever reads or writes them.
+"""Protected paths: files that always require approval, to read and to write.
 
-Owns which they are (`approval_protected.toml` on top of `workspace/protected.toml`, and our own store and settings), comparing paths with
-them as they are written and as they are on disk (links followed), finding them in the words of a command, and in what a search would go
-through. Refuses: deciding (`act/approval/approval`), refusing them to the tools for files (`workspace/files/guard`). After: `act/approval/looking`, `act/approval/approval`.
+Owns which they are (`approval_protected.toml` on top of `workspace/protected.toml`, and our own store and settings), comparing
+paths with them as they are written and as they are on disk (links followed), finding them in the words of a command, and in what a
+search would go through. Refuses: deciding (`agent/approval/approval`), refusing them to the tools for files
+(`workspace/files/guard`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from posixpath import join, normpath
 
 from backscroll.config import config_file, default_store, permissions_file
-from backscroll.workspace.files.guard import Guard, Pattern, compiled, folded, shown
+from backscroll.workspace.files.guard import Guard, GuardPattern, compile_patterns, escape_path, fold_name
 
 #: Where a word may hold a path behind something else: `--file=.env`, `HEAD:.env`, `@.env`, `if=.env`.
 _PIECES = re.compile(r"[=:,@;|&<>()\s\"']+")
@@ -32,15 +33,15 @@ _SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class CommandAssessment:
     """What is known about a command: that it only looks, or which protected path it touches; or neither."""
 
     looks: bool
     protected: str = ""
 
 
-class Unknown(Exception):
-    """What a word or a search comes to cannot be told; then the person is asked."""
+class UnclearPath(Exception):
+    """What a word or a search comes to cannot be determined; then the person is asked."""
 
 
 class ProtectedPaths:
@@ -54,70 +55,70 @@ class ProtectedPaths:
     # -- one path --------------------------------------------------------------------------------------------
 
     def why(self, path: str, folder: str = ".", *, hidden: bool = False) -> str:
-        """Why a path, told from a folder, is protected: as it is written, or where it leads; empty where it is not.
+        """Return why a path, relative to a folder, is protected: as it is written, or where it leads; empty if it is not.
 
         With `hidden` only where its content may be secret.
         """
-        reason = self._named(path, hidden=hidden)
+        reason = self._explain_by_name(path, hidden=hidden)
         if reason or self.root is None:
             return reason
         whole = real(self.whole(path, folder))
         inside = Path(whole).is_relative_to(self.root)
         told = os.path.relpath(whole, self.root) if inside else whole
-        return self._named(told, hidden=hidden) or self._of_ours(whole)
+        return self._explain_by_name(told, hidden=hidden) or self._of_ours(whole)
 
     def whole(self, path: str, folder: str = ".") -> str:
-        """The whole path, links not followed."""
+        """Return the whole path, links not followed."""
         given = os.path.expanduser(path)  # noqa: PTH111 - the name of a user whom nobody knows stays as it is
         return given if given.startswith("/") else join(str(self.root or "/nowhere"), folder, given)
 
     def is_inside(self, path: str, folder: str = ".") -> bool:
-        """True where a path leads to something in the working folder."""
+        """Return True if a path leads to something in the working folder."""
         return self.root is not None and Path(real(self.whole(path, folder))).is_relative_to(self.root)
 
-    def _named(self, path: str, *, hidden: bool = False) -> str:
-        parts = [folded(part) for part in normpath(path).split("/") if part not in ("", ".", "..")]
+    def _explain_by_name(self, path: str, *, hidden: bool = False) -> str:
+        parts = [fold_name(part) for part in normpath(path).split("/") if part not in ("", ".", "..")]
         return self._guard.why("/".join(parts)) or _why(parts, hidden=hidden)
 
     def _of_ours(self, whole: str) -> str:
         return "it belongs to Backscroll" if any(Path(whole).is_relative_to(p) for p in self._ours) else ""
 
     def is_hidden(self, path: str) -> bool:
-        """True for a file, told from the working folder, whose content no search may show unasked."""
-        parts = [folded(part) for part in path.split("/") if part not in ("", ".")]
+        """Return True for a file, relative to the working folder, whose content no search may show unasked."""
+        parts = [fold_name(part) for part in path.split("/") if part not in ("", ".")]
         return bool(self._guard.why(path) or _why(parts, hidden=True))
 
     # -- words of a command ----------------------------------------------------------------------------------
 
     def in_words(self, words: Iterable[str], folder: str | None) -> str:
-        """The first protected path that the words of a command may name, with the reason; empty where there is none."""
+        """Return the first protected path that the words of a command may name, with the reason; empty if there is none."""
         for word in words:
             for piece in pieces(word):
-                for path in self._completed(piece, folder):
+                for path in self._expand_piece(piece, folder):
                     if why := self.why(path, folder or "."):
-                        return f"{shown(path)}: {why}"
+                        return f"{escape_path(path)}: {why}"
         return ""
 
-    def _completed(self, piece: str, folder: str | None) -> list[str]:
+    def _expand_piece(self, piece: str, folder: str | None) -> list[str]:
         if not _WILD.search(piece) or self.root is None or folder is None:
             return [piece]
         try:
-            return [piece, *self.completed(piece, folder)]
-        except Unknown:
+            return [piece, *self.expand_wildcards(piece, folder)]
+        except UnclearPath:
             return [piece]
 
-    def completed(self, word: str, folder: str) -> list[str]:
-        """The names that a shell makes of a word with `*`, `?` or `[`: all that it may, and no fewer. Raises `Unknown`."""
+    def expand_wildcards(self, word: str, folder: str) -> list[str]:
+        """Return the names that a shell makes of a word with `*`, `?` or `[`: all that it may, and no fewer. Raises `UnclearPath`."""
         plain = _BRACKETS.sub("?", word)
         if "[" in plain or "]" in plain or self.root is None:
-            raise Unknown
+            raise UnclearPath
         whole = word.startswith("/")
         reached = [""] if not whole else ["/"]
         base = "" if whole else join(str(self.root), folder)
         for part in plain.strip("/").split("/"):
             reached = [made for at in reached for made in _matching(base, at, part)]
             if len(reached) > _MOST_NAMES:
-                raise Unknown
+                raise UnclearPath
         return reached
 
     # -- searching -------------------------------------------------------------------------------------------
@@ -130,9 +131,9 @@ class ProtectedPaths:
         *,
         most: int = _MOST_FILES,
     ) -> str:
-        """The first file below a path whose content a search must not show, among those it `reaches` (told from the path).
+        """Return the first file below a path whose content a search must not show, among those it `reaches` (relative to the path).
 
-        Raises `Unknown` where there is more than can be looked at.
+        Raises `UnclearPath` where there is more than can be looked at.
         """
         assert self.root is not None
         top = os.path.realpath(self.whole(path, folder))
@@ -141,7 +142,7 @@ class ProtectedPaths:
             folders.sort()
             seen += len(names)
             if seen > most or time.monotonic() > end:
-                raise Unknown
+                raise UnclearPath
             above = os.path.relpath(at, self.root)
             ours = self._of_ours(at)
             # Most folders hold nothing of interest, and lie in none that is: one look at each name tells.
@@ -151,12 +152,12 @@ class ProtectedPaths:
                 if Path(whole).is_symlink() or not (ours or self.is_hidden(told)):
                     continue  # searches do not follow links that they come by
                 if reaches(os.path.relpath(whole, top)):
-                    return f"{shown(told)}: {self.why(told) or ours}"
+                    return f"{escape_path(told)}: {self.why(told) or ours}"
         return ""
 
 
 def _ours(root: Path | None) -> list[Path]:
-    """Our store and settings, with the folders that hold them; of a folder in which somebody works only the files themselves."""
+    """Our store and settings, with the folders that hold them; of a folder in which the user works only the files themselves."""
     places = [default_store().parent, permissions_file().parent]
     around = [path for path in places if root is not None and root.is_relative_to(real(str(path)))]
     kept = [path for path in places if path not in around]
@@ -172,7 +173,7 @@ def real(path: str) -> str:
 
 
 def pieces(word: str) -> Iterator[str]:
-    """The parts of a word that may be paths."""
+    """Yield the parts of a word that may be paths."""
     yield word
     short = _SHORT.match(word)
     for text in (word, word[short.end() :]) if short else (word,):
@@ -180,7 +181,7 @@ def pieces(word: str) -> Iterator[str]:
 
 
 def _matching(base: str, at: str, part: str) -> list[str]:
-    """What a part of a pattern makes of one place reached so far; a leading dot has to be written."""
+    """Return what a part of a pattern makes of one place reached so far; a leading dot has to be written."""
     if not _WILD.search(part):
         return [f"{at}{part}" if not at or at.endswith("/") else f"{at}/{part}"]
     wanted = re.compile(
@@ -198,15 +199,15 @@ def _matching(base: str, at: str, part: str) -> list[str]:
 
 @lru_cache(maxsize=65536)
 def _is_suspect(path: str) -> bool:
-    """True where some part of a path may be protected: quick, and never wrongly no."""
+    """Return True if some part of a path may be protected: quick, and never wrongly no."""
     guard, groups = Guard(Path("/nowhere")), _groups()[0]
-    parts = [folded(part) for part in path.split("/") if part not in ("", ".")]
+    parts = [fold_name(part) for part in path.split("/") if part not in ("", ".")]
     firsts = [pattern.parts[0] for patterns, _, _ in groups for pattern in patterns]
     return any(guard.is_suspect(part) or any(first.match(part) for first in firsts) for part in parts)
 
 
 def _why(parts: Sequence[str], *, hidden: bool = False) -> str:
-    """Why a path is protected by the patterns that are asked about; with `hidden` only those whose content may be secret."""
+    """Return why a path is protected by the patterns that are asked about; with `hidden` only those whose content may be secret."""
     groups, harmless = _groups()
     if not parts or any(each.match(parts[-1]) for each in harmless):
         return ""
@@ -217,13 +218,15 @@ def _why(parts: Sequence[str], *, hidden: bool = False) -> str:
 
 
 @lru_cache(maxsize=1)
-def _groups() -> tuple[tuple[tuple[tuple[Pattern, ...], str, bool], ...], tuple[re.Pattern[str], ...]]:
-    text = files("backscroll.act").joinpath("approval_protected.toml").read_text(encoding="utf-8")
+def _groups() -> tuple[tuple[tuple[tuple[GuardPattern, ...], str, bool], ...], tuple[re.Pattern[str], ...]]:
+    text = files("backscroll.agent").joinpath("approval_protected.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
-    harmless = compiled(data.pop("harmless")["names"])
+    harmless = compile_patterns(data.pop("harmless")["names"])
     return tuple(
         (
-            tuple(Pattern(compiled(name.split("/")), str(group["why"])) for name in group["names"]),
+            tuple(
+                GuardPattern(compile_patterns(name.split("/")), str(group["why"])) for name in group["names"]
+            ),
             str(group["why"]),
             bool(group.get("hidden")),
         )

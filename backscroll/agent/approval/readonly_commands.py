@@ -1,8 +1,8 @@
-"""Whether a command only looks at files inside the working folder, and at none that are protected.
+"""Commands that only read files inside the working folder, none of them protected.
 
 Owns what the listed commands (`approval_looking.toml`) do with every one of their words: an option that is not listed, a file elsewhere, a
 name that the shell may complete to something else, a program that lies in the folder itself make it a command like any other. It is
-decided by all words of a command, never by the first. Refuses: git (`act/approval/git`), the line (`act/approval/shell`), deciding (`act/approval/approval`).
+decided by all words of a command, never by the first. Refuses: git (`agent/approval/git`), the line (`agent/approval/shell`), deciding (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
-from backscroll.act.approval.git import glance_at_git
-from backscroll.act.approval.options import Told, told_apart
-from backscroll.act.approval.protected import Glance, ProtectedPaths, Unknown, real
-from backscroll.act.approval.shell import Simple
+from backscroll.agent.approval.git import glance_at_git
+from backscroll.agent.approval.options import CommandOptions, told_apart
+from backscroll.agent.approval.protected_paths import CommandAssessment, ProtectedPaths, UnclearPath, real
+from backscroll.agent.approval.shell import SimpleCommand
 from backscroll.vocab.part import Json
 
 _BUILTINS = frozenset({"echo", "printf", "pwd", "true", "false", "type", "command"})
@@ -31,34 +31,34 @@ _SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack"})
 _IGNORING = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 
 
-class Looking:
+class ReadonlyCommands:
     """Knows commands that run in one working folder."""
 
     def __init__(self, protected: ProtectedPaths) -> None:
         self.protected = protected
 
-    def glance(self, command: Simple, folder: str | None) -> Glance:
-        """What a simple command does in a folder; None: in one that is not known."""
-        words = self._completed(command, folder)
-        named = self._named(command, words, folder)
+    def glance(self, command: SimpleCommand, folder: str | None) -> CommandAssessment:
+        """Return what a simple command does in a folder; None: in one that is not known."""
+        words = self._expand_words(command, folder)
+        named = self._find_protected(command, words, folder)
         if folder is None or words is None or not self.protected.is_inside(".", folder):
-            return Glance(False, named)
+            return CommandAssessment(False, named)
         if words[0] == "git":
             found = glance_at_git(words, command.open, folder, self.protected)
         else:
-            found = self._listed(words, folder)
+            found = self._look_up_command(words, folder)
         trusted = all(self._is_trusted(name) for name in (words[0], *command.through))
         if found is None or not trusted or command.opaque:
-            return Glance(False, named or self._searched(words, folder))
+            return CommandAssessment(False, named or self._check_search_scope(words, folder))
         if found.protected:
             return found
         if why := self.protected.in_words(command.inputs, folder):
-            return Glance(False, why)
+            return CommandAssessment(False, why)
         inside = all(self.protected.is_inside(path, folder) for path in command.inputs)
-        return Glance(found.looks and inside)
+        return CommandAssessment(found.looks and inside)
 
-    def _completed(self, command: Simple, folder: str | None) -> list[str] | None:
-        """The words as the program gets them; None where that cannot be told."""
+    def _expand_words(self, command: SimpleCommand, folder: str | None) -> list[str] | None:
+        """Return the words as the program gets them; None if that cannot be determined."""
         out: list[str] = []
         for place, word in enumerate(command.words):
             if place not in command.open:
@@ -67,22 +67,22 @@ class Looking:
             if word.startswith("~") or folder is None or place == 0:
                 return None
             try:
-                names = self.protected.completed(word, folder)
-            except Unknown:
+                names = self.protected.expand_wildcards(word, folder)
+            except UnclearPath:
                 return None
             if not all(self.protected.is_inside(name, folder) for name in names):
                 return None  # even the names of what lies elsewhere are not shown
             out += names or [word]
         return out
 
-    def _named(self, command: Simple, words: Sequence[str] | None, folder: str | None) -> str:
-        """The protected path that stands among the words, whatever the command does with it."""
+    def _find_protected(self, command: SimpleCommand, words: Sequence[str] | None, folder: str | None) -> str:
+        """Return the protected path that stands among the words, whatever the command does with it."""
         given = [*command.words[1:], *(words or ())[1:], *command.inputs]
         first = [command.words[0]] if "/" in command.words[0] else []
         return self.protected.in_words(dict.fromkeys([*first, *given]), folder)
 
     def _is_trusted(self, name: str) -> bool:
-        """False where a program of this name lies in the working folder, or may: whoever writes there may have made it."""
+        """Return False if a program of this name lies in the working folder, or may: an agent may have written it."""
         if name in _BUILTINS:
             return f"BASH_FUNC_{name}%%" not in os.environ
         path = os.environ.get("PATH", os.defpath)
@@ -95,25 +95,27 @@ class Looking:
 
     # -- listed commands -------------------------------------------------------------------------------------
 
-    def _listed(self, words: Sequence[str], folder: str) -> Glance | None:
-        """What a listed command does; None where it is not listed, or given something that is not."""
+    def _look_up_command(self, words: Sequence[str], folder: str) -> CommandAssessment | None:
+        """Return what a listed command does; None if it is not listed, or given something that is not."""
         table = _table(words[0])
         if table is None:
             return None
         what = str(table["what"])
         if table.get("free"):
-            return Glance(True)
+            return CommandAssessment(True)
         if what == "find":
             return self._find(table, words[1:], folder)
         told = told_apart(table, words[1:])
         if told is None or len(told.others) > int(cast("int", table.get("most", len(told.others)))):
             return None
-        kinds: Mapping[str, Callable[[], Glance | None]] = {
+        kinds: Mapping[str, Callable[[], CommandAssessment | None]] = {
             "files": lambda: self._files(told.others, folder, folders=bool(table.get("folders"))),
             "names": lambda: self._files(told.others, folder, folders=True, contents=False),
-            "text": lambda: Glance(True),
-            "none": lambda: None if told.others else Glance(True),
-            "date": lambda: Glance(True) if all(word.startswith("+") for word in told.others) else None,
+            "text": lambda: CommandAssessment(True),
+            "none": lambda: None if told.others else CommandAssessment(True),
+            "date": lambda: (
+                CommandAssessment(True) if all(word.startswith("+") for word in told.others) else None
+            ),
             "pages": lambda: self._pages(told, folder),
             "search": lambda: self._search(told, folder),
             "tree": lambda: self._tree(told, folder),
@@ -122,20 +124,20 @@ class Looking:
 
     def _files(
         self, paths: Sequence[str], folder: str, *, folders: bool, contents: bool = True
-    ) -> Glance | None:
+    ) -> CommandAssessment | None:
         """Files that are read, or only looked up; all of them inside, and none protected."""
         for path in paths:
             if path in ("-", "/dev/null"):
                 continue
             if why := self.protected.why(path, folder, hidden=not contents):
-                return Glance(False, f"{path}: {why}")
+                return CommandAssessment(False, f"{path}: {why}")
             if not self.protected.is_inside(path, folder):
                 return None
             if not folders and Path(self.protected.whole(path, folder)).is_dir():
                 return None
-        return Glance(True)
+        return CommandAssessment(True)
 
-    def _find(self, table: Mapping[str, Json], words: Sequence[str], folder: str) -> Glance | None:
+    def _find(self, table: Mapping[str, Json], words: Sequence[str], folder: str) -> CommandAssessment | None:
         tests, valued = cast("list[str]", table["tests"]), cast("list[str]", table["valued_tests"])
         left, places = list(words), list[str]()
         while left and not left[0].startswith("-") and left[0] != "!":
@@ -148,14 +150,14 @@ class Looking:
                 return None
         return self._files(places, folder, folders=True, contents=False)
 
-    def _pages(self, told: Told, folder: str) -> Glance | None:
+    def _pages(self, told: CommandOptions, folder: str) -> CommandAssessment | None:
         if not told.has("-n") or not told.others or not _PAGES.fullmatch(told.others[0]):
             return None
         return self._files(told.others[1:], folder, folders=False)
 
     # -- searches --------------------------------------------------------------------------------------------
 
-    def _search(self, told: Told, folder: str) -> Glance | None:
+    def _search(self, told: CommandOptions, folder: str) -> CommandAssessment | None:
         """`grep`: of files, or with -r of everything below folders, hidden files too."""
         paths = told.others if told.has("-e", "--regexp") else told.others[1:]
         if not told.others and not told.has("-e", "--regexp"):
@@ -175,7 +177,7 @@ class Looking:
 
         return self._below(paths or ["."], folder, reaches)
 
-    def _tree(self, told: Told, folder: str) -> Glance | None:
+    def _tree(self, told: CommandOptions, folder: str) -> CommandAssessment | None:
         """`rg`: everything below folders but what is hidden or ignored, unless something says otherwise."""
         listing = told.has("--files", "--type-list")
         texts = listing or told.has("-e", "--regexp")
@@ -196,20 +198,22 @@ class Looking:
 
         return self._below(paths, folder, reaches)
 
-    def _below(self, paths: Sequence[str], folder: str, reaches: Callable[[str], bool]) -> Glance | None:
+    def _below(
+        self, paths: Sequence[str], folder: str, reaches: Callable[[str], bool]
+    ) -> CommandAssessment | None:
         found = self._files(paths, folder, folders=True)
         if found is None or not found.looks:
             return found
         try:
             for path in paths:
                 if path != "-" and (why := self.protected.in_search(path, folder, reaches)):
-                    return Glance(False, why)
-        except Unknown:
+                    return CommandAssessment(False, why)
+        except UnclearPath:
             return None
-        return Glance(True)
+        return CommandAssessment(True)
 
     def _is_let_in(self, path: str, paths: Sequence[str], folder: str) -> bool:
-        """True where an ignore file takes a hidden file back in (`!.env`), which `rg` obeys."""
+        """Return True if an ignore file takes a hidden file back in (`!.env`), which `rg` obeys."""
         assert self.protected.root is not None
         parts = path.split("/")
         for top in paths:
@@ -224,8 +228,8 @@ class Looking:
                         return True
         return False
 
-    def _searched(self, words: Sequence[str], folder: str) -> str:
-        """What a search shows that is written in a way nobody here reads: everything below the folders it names."""
+    def _check_search_scope(self, words: Sequence[str], folder: str) -> str:
+        """Return what a search shows that is written in a form that is not parsed here: everything below the folders it names."""
         if words[0] not in _SEARCHERS:
             return ""
         if words[0].endswith("grep") and not any(_is_recursive(word) for word in words):
@@ -238,7 +242,7 @@ class Looking:
                 if self.protected.is_inside(path, folder)
             )
             return next((why for why in found if why), "")
-        except Unknown:
+        except UnclearPath:
             return ""
 
 
@@ -247,7 +251,7 @@ def _is_recursive(word: str) -> bool:
 
 
 def _may_choose(glob: str, path: str) -> bool:
-    """True where a pattern of an ignore file may mean a path: wide, by any of its parts."""
+    """Return True if a pattern of an ignore file may mean a path: wide, by any of its parts."""
     wanted = [part for part in glob.strip().lstrip("!").strip("/").casefold().split("/") if part]
     parts = path.casefold().split("/")
     if any(set("{}[]\\") & set(part) for part in wanted):
@@ -264,7 +268,7 @@ def _lines(path: Path) -> list[str]:
 
 @cache
 def _tables() -> dict[str, Json]:
-    return tomllib.loads((files("backscroll.act") / "approval_looking.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("backscroll.agent") / "approval_looking.toml").read_text(encoding="utf-8"))
 
 
 def _table(name: str) -> Mapping[str, Json] | None:

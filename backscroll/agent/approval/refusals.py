@@ -1,8 +1,8 @@
-"""What was refused: how a call is recognised when it comes again, and what the model is told.
+"""Refused calls: how they are recognised when they come again, and what the model reads.
 
 Owns fingerprints of calls, finding an earlier refusal in the record, and the words of a refusal. A refusal is a message of role
-`tool` whose `Content.metadata["act"]` says `refused` (the reason) and `fingerprint`; one that was deleted or undone is none any more.
-Refuses: asking (`act/approval/approval`). Before: `act/approval/shell`. After: `act/loop/loop`.
+`tool` whose `Content.metadata["act"]` says `refused` (the reason) and `fingerprint`; one that was deleted or undone is none any
+more. Refuses: asking (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _QUIET = BESIDE | {Kind.COMPACTED, Kind.CODE_CHANGED}
 
 
 def fingerprint(tool: str, arguments: Mapping[str, Json] | str) -> str:
-    """A short name of a call. The part before the dot is the call to the letter (but for blanks in a command), the part behind
+    """Return a short name of a call. The part before the dot is the call to the letter (except for blanks in a command), the part behind
     it, where there is one, all commands like it: the same words in the same order, whatever the options."""
     known = _arguments(arguments)
     exact = _hash([tool, {key: _calm(key, value) for key, value in known.items()}])[:16]
@@ -52,7 +52,7 @@ def fingerprint(tool: str, arguments: Mapping[str, Json] | str) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """True where two fingerprints are of the same call, or of commands that are nearly the same."""
+    """Return True if two fingerprints are of the same call, or of commands that are nearly the same."""
     if not one or not other:
         return False
     (exact, _, alike), (exact_other, _, alike_other) = one.partition("."), other.partition(".")
@@ -74,7 +74,7 @@ def _calm(key: str, value: Json) -> Json:
 
 
 def _alike(command: Json) -> list[str]:
-    """The words of a command without its options; nothing where there are too few to tell two commands apart."""
+    """Return the words of a command without its options; nothing if there are too few to tell two commands apart."""
     if not isinstance(command, str):
         return []
     try:
@@ -96,53 +96,55 @@ def _hash(value: Json) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Refused:
+class _RefusalRecord:
     fingerprint: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _RefusalCache:
     """What was found up to an event of a thread."""
 
     head: int
-    found: tuple[tuple[int, _Refused], ...]  # the newest first, each with how many messages stand behind it
+    found: tuple[
+        tuple[int, _RefusalRecord], ...
+    ]  # the newest first, each with how many messages are behind it
 
 
 #: It is asked for at every call: what is new since the last time is looked at, and nothing twice.
-_FOUND: WeakKeyDictionary[Engine, dict[str, _Known]] = WeakKeyDictionary()
+_FOUND: WeakKeyDictionary[Engine, dict[str, _RefusalCache]] = WeakKeyDictionary()
 
 
 def refused_before(thread: Thread, tool: str, arguments: Mapping[str, Json] | str) -> str | None:
-    """The reason that was given when the same call (or a command nearly the same) was refused before; None: it was not.
+    """Return the reason that was given when the same call (or a command nearly the same) was refused before; None: it was not.
 
-    Looks at the last thousand messages that stand in the history.
+    Looks at the last thousand messages that are in the history.
     """
     wanted = fingerprint(tool, arguments)
     return next((r.reason for r in _refusals(thread) if same(r.fingerprint, wanted)), None)
 
 
-def _refusals(thread: Thread) -> tuple[_Refused, ...]:
+def _refusals(thread: Thread) -> tuple[_RefusalRecord, ...]:
     threads = _FOUND.setdefault(thread.engine, {})
     known = threads.get(thread.id)
     if known is None or known.head != thread.head:
-        known = threads[thread.id] = thread.reading(lambda view: _looked(view, known))
+        known = threads[thread.id] = thread.reading(lambda view: _update_refusals(view, known))
     return tuple(refused for _, refused in known.found)
 
 
-def _looked(view: View, known: _Known | None) -> _Known:
+def _update_refusals(view: View, known: _RefusalCache | None) -> _RefusalCache:
     """Refusals, the newest first. Where nothing but new messages came since the last look, only those are read."""
     if known is None or any(event.kind not in _QUIET for event in view.others(known.head)):
         found, _ = _read(view, None)
-        return _Known(view.as_of, tuple(found))
+        return _RefusalCache(view.as_of, tuple(found))
     found, new = _read(view, known.head)
     old = ((age + new, refused) for age, refused in known.found if age + new < _PAGE * _PAGES)
-    return _Known(view.as_of, (*found, *old))
+    return _RefusalCache(view.as_of, (*found, *old))
 
 
-def _read(view: View, since: int | None) -> tuple[list[tuple[int, _Refused]], int]:
+def _read(view: View, since: int | None) -> tuple[list[tuple[int, _RefusalRecord]], int]:
     """Refusals among the last messages (or those after an event), and how many messages were looked at."""
-    out: list[tuple[int, _Refused]] = []
+    out: list[tuple[int, _RefusalRecord]] = []
     before: bytes | None = None
     age, most, size = 0, _PAGE * _PAGES, _PAGE if since is None else _FEW
     while age < most:
@@ -152,7 +154,7 @@ def _read(view: View, since: int | None) -> tuple[list[tuple[int, _Refused]], in
                 return out, age
             # Looking for the word in the bytes spares taking every message apart.
             if entry.role == "tool" and spoken.body is not None and _MARK in spoken.body:
-                found = _refused(message_of(entry, spoken).content.metadata)
+                found = _parse_refusal(message_of(entry, spoken).content.metadata)
                 out += [(age, found)] if found is not None else []
             age += 1
         if len(rows) < size:
@@ -161,15 +163,15 @@ def _read(view: View, since: int | None) -> tuple[list[tuple[int, _Refused]], in
     return out, age
 
 
-def _refused(metadata: Mapping[str, Json]) -> _Refused | None:
+def _parse_refusal(metadata: Mapping[str, Json]) -> _RefusalRecord | None:
     facts: Json = metadata.get(ACT)
     if not isinstance(facts, dict):
         return None
     told = cast("dict[str, Json]", facts)
     if told.get("by", "person") != "person":
-        return None  # a rule, or that nobody was there: no opinion of the person's
+        return None  # a rule, or no user was present: not the user's opinion
     reason, print_ = told.get("refused"), told.get("fingerprint")
-    return _Refused(print_, reason) if isinstance(reason, str) and isinstance(print_, str) else None
+    return _RefusalRecord(print_, reason) if isinstance(reason, str) and isinstance(print_, str) else None
 
 
 # -- telling -----------------------------------------------------------------------------------------------------
@@ -178,7 +180,7 @@ def _refused(metadata: Mapping[str, Json]) -> _Refused | None:
 def refusal_text(
     tool: str, reason: str = "", before: str | None = None, *, language: str = "en", by: str = "person"
 ) -> str:
-    """What a refused call gets as its result, in the language of the conversation; `by` is that of the decision."""
+    """Return what a refused call gets as its result, in the language of the conversation; `by` is that of the decision."""
     words = _words()["zh" if language.startswith("zh") else "en"]
     reason = " ".join(reason.split())
     kind = "rule" if by != "person" and reason else "reason" if reason else "plain"
@@ -193,4 +195,4 @@ def refusal_text(
 
 @cache
 def _words() -> dict[str, dict[str, str]]:
-    return tomllib.loads((files("backscroll.act") / "refusals.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("backscroll.agent") / "refusals.toml").read_text(encoding="utf-8"))

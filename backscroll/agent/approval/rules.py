@@ -1,9 +1,9 @@
-"""One rule on one kind of call: `run_command(git status *)`, `write_file(docs/**)`, `recall`.
+"""Rules on calls: `run_command(git status *)`, `write_file(docs/**)`, `recall`.
 
-Owns how rules are written, what they are compared with and which of two is the more exact. A pattern for commands is compared
-word by word with every simple command of a line, and with where it runs (`act/approval/place`, `act/approval/folders`); one for files with
-every path; anything else with the subject as a whole. `=` in front means: exactly this. Refuses: files of rules (`act/approval/permissions`), deciding
-(`act/approval/approval`), proposing rules (`act/approval/offers`). Before: `act/approval/shell`, `act/approval/place`. After: `act/approval/approval`.
+Owns how rules are written, what they are compared with and which of two is the more exact. A pattern for commands is compared word
+by word with every simple command of a line, and with where it runs (`agent/approval/place`, `agent/approval/folders`); one for
+files with every path; anything else with the subject as a whole. `=` in front means: exactly this. Refuses: files of rules
+(`agent/approval/permissions`), deciding (`agent/approval/approval`), proposing rules (`agent/approval/offers`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from posixpath import normpath
 from typing import Literal, TypeAlias, get_args
 from unicodedata import normalize
 
-from backscroll.act.approval.folders import Folders, folders_of, is_cd, leads
-from backscroll.act.approval.place import EXACTLY, Where, where_of, written
-from backscroll.act.approval.shell import Line, Simple, read, scanned
-from backscroll.act.approval.wildcards import fits_path, wild
-from backscroll.act.person import Proposal
+from backscroll.agent.approval.folders import Folders, folders_of, is_cd, leads
+from backscroll.agent.approval.place import EXACTLY, CommandPlace, render_pattern, where_of
+from backscroll.agent.approval.shell import CommandLine, SimpleCommand, read, scan_words
+from backscroll.agent.approval.wildcards import fits_path, wild
+from backscroll.agent.person import Proposal
 from backscroll.errors import InvalidInput
 
 Verdict: TypeAlias = Literal["allow", "deny", "ask"]
@@ -59,7 +59,7 @@ class Rule:
 
 
 def rule_of(text: str, verdict: Verdict, source: str = "session") -> Rule:
-    """A rule as somebody wrote it, or a clear error."""
+    """Return a rule as the user wrote it, or a clear error."""
     found = _WRITTEN.fullmatch(text.strip())
     if found is None:
         raise InvalidInput(
@@ -88,17 +88,17 @@ def rule_of(text: str, verdict: Verdict, source: str = "session") -> Rule:
 class PlacedCommand:
     """A simple command of a line, and where it may run."""
 
-    simple: Simple
-    folders: Folders  # told from the working folder; None among them: not known
+    simple: SimpleCommand
+    folders: Folders  # relative to the working folder; None among them: not known
 
     @property
     def folder(self) -> str | None:
-        """The one folder it runs in; None where that is not certain."""
+        """The one folder it runs in; None if that is not certain."""
         return next(iter(self.folders)) if len(self.folders) == 1 else None
 
 
-class Matter:
-    """A proposal, taken apart for comparing it with rules; `root` is the folder that paths are told from."""
+class RuleSubject:
+    """A proposal, taken apart for comparing it with rules; `root` is the folder that paths are relative to."""
 
     def __init__(self, proposal: Proposal, root: Path | None = None) -> None:
         self.proposal = proposal
@@ -106,41 +106,41 @@ class Matter:
 
     @property
     def is_command(self) -> bool:
-        """True where the subject is a command line."""
+        """True if the subject is a command line."""
         return self.proposal.effect == "command"
 
     @cached_property
-    def where(self) -> Where:
+    def where(self) -> CommandPlace:
         """Where a command would run."""
         preview, folder = self.proposal.preview, self.proposal.arguments.get("folder")
         held = "outside" if preview.outside else "sandboxed" if preview.sandbox else ""
-        return Where(held, _told(preview.folder or str(folder or "."), self._root))
+        return CommandPlace(held, _normalize_path(preview.folder or str(folder or "."), self._root))
 
     @property
     def is_about_files(self) -> bool:
-        """True where the subject is a path."""
+        """True if the subject is a path."""
         return self.proposal.effect in ("read", "write")
 
     @cached_property
-    def line(self) -> Line:
+    def line(self) -> CommandLine:
         """The command line, read."""
         return read(self.subject)
 
     @property
     def subject(self) -> str:
-        """What the call is about: a command, a path, or nothing. Of a command the very line, not as it is spelt out for people."""
+        """What the call is about: a command, a path, or nothing. Of a command the very line, not as it is spelled out for people."""
         preview = self.proposal.preview
         return preview.subject if preview.subject and self.is_command else preview.command or preview.subject
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
-        """The files it touches, told from the root; what leads out of it keeps its `..` or `/` in front."""
+        """The files it touches, relative to the root; what leads out of it keeps its `..` or `/` in front."""
         given = self.proposal.preview.paths or ((self.subject,) if self.subject else ())
-        return tuple(dict.fromkeys(_told(path, self._root) for path in given))
+        return tuple(dict.fromkeys(_normalize_path(path, self._root) for path in given))
 
     @property
     def doubt(self) -> str:
-        """Why no pattern may allow it; empty where one may."""
+        """Why no pattern may allow it; empty if one may."""
         if self.is_command:
             return self.line.doubt
         if self.is_about_files and any(_outside(path) for path in self.paths):
@@ -155,17 +155,17 @@ class Matter:
         return [PlacedCommand(c, at) for c, at in zip(self.line.commands, places, strict=True)]
 
     def is_step(self, unit: PlacedCommand) -> bool:
-        """True for a `cd` within the working folder: it says where the others run, and does nothing else."""
+        """Return True for a `cd` within the working folder: it says where the others run, and does nothing else."""
         return is_cd(unit.simple) and None not in leads(unit.simple, unit.folders, self._root)
 
     def units(self) -> list[PlacedCommand | str]:
-        """The things that all have to be covered: every simple command, every path, or the subject as a whole."""
+        """Return the things that all have to be covered: every simple command, every path, or the subject as a whole."""
         if self.is_command:
             return list(self.commands)
         return list(self.paths) if self.is_about_files else [self.subject]
 
 
-def _told(path: str, root: Path | None) -> str:
+def _normalize_path(path: str, root: Path | None) -> str:
     text = normalize("NFC", path.replace("\\", "/") if "/" not in path else path)
     if root is not None and text.startswith("/"):
         try:
@@ -182,30 +182,30 @@ def _outside(path: str) -> bool:
 # -- comparing ---------------------------------------------------------------------------------------------------
 
 
-def names_tool(rule: Rule, matter: Matter) -> bool:
-    """True where the rule speaks of this tool at all."""
+def names_tool(rule: Rule, matter: RuleSubject) -> bool:
+    """Return True if the rule speaks of this tool at all."""
     return wild(rule.tool, matter.proposal.tool)
 
 
-def covers_whole(rule: Rule, matter: Matter) -> bool:
-    """True where a rule speaks of the call as it is: of every call of the tool, or of exactly this one."""
+def covers_whole(rule: Rule, matter: RuleSubject) -> bool:
+    """Return True if a rule speaks of the call as it is: of every call of the tool, or of exactly this one."""
     if not names_tool(rule, matter):
         return False
     if rule.pattern is None:
         return True
     if rule.pattern.startswith(EXACTLY):
-        wanted = _spaced(rule.pattern[1:])
-        return wanted == _spaced(matter.subject) or (
+        wanted = _strip_blanks(rule.pattern[1:])
+        return wanted == _strip_blanks(matter.subject) or (
             matter.is_about_files and [normpath(wanted)] == list(matter.paths)
         )
     return not matter.subject and not matter.paths and rule.pattern in _ANYTHING
 
 
-def allows_whole(rule: Rule, matter: Matter) -> bool:
-    """The same for a rule that allows: of commands it has to say where, too."""
+def allows_whole(rule: Rule, matter: RuleSubject) -> bool:
+    """Return the same for a rule that allows: of commands it has to say where, too."""
     if not matter.is_command or not matter.subject:
         return covers_whole(rule, matter)
-    if rule.pattern is None:  # nothing lets a command out of its sandbox by the by
+    if rule.pattern is None:  # nothing lets a command out of its sandbox implicitly
         return names_tool(rule, matter) and matter.where.held != "outside"
     where, rest = where_of(rule.pattern)
     return (
@@ -217,8 +217,8 @@ def _plain(rule: Rule, pattern: str) -> Rule:
     return Rule(rule.verdict, rule.tool, pattern, rule.source)
 
 
-def covers(rule: Rule, matter: Matter, unit: PlacedCommand | str) -> bool:
-    """True where the pattern of a rule allows one of the things a call consists of; narrow: in doubt it does not."""
+def covers(rule: Rule, matter: RuleSubject, unit: PlacedCommand | str) -> bool:
+    """Return True if the pattern of a rule allows one of the things a call consists of; narrow: in doubt it does not."""
     if not names_tool(rule, matter) or rule.pattern is None:
         return False
     if rule.pattern.startswith(EXACTLY):
@@ -226,7 +226,7 @@ def covers(rule: Rule, matter: Matter, unit: PlacedCommand | str) -> bool:
     if isinstance(unit, PlacedCommand):
         where, rest = where_of(rule.pattern)
         held = matter.where.held
-        there = all(at is not None and where.allows(Where(held, at)) for at in unit.folders)
+        there = all(at is not None and where.allows(CommandPlace(held, at)) for at in unit.folders)
         if rest.startswith(EXACTLY) or not there or unit.simple.doubt:
             return False
         return any(_fits(words, unit.simple.words, unit.simple.open) for words in pattern_words(rest))
@@ -235,8 +235,8 @@ def covers(rule: Rule, matter: Matter, unit: PlacedCommand | str) -> bool:
     return wild(rule.pattern, unit)
 
 
-def catches(rule: Rule, matter: Matter) -> bool:
-    """True where a rule that forbids (or asks) speaks of any part of a call; wide: in doubt it does."""
+def catches(rule: Rule, matter: RuleSubject) -> bool:
+    """Return True if a rule that forbids (or asks) speaks of any part of a call; wide: in doubt it does."""
     if matter.is_command and rule.pattern is not None:
         where, rest = where_of(rule.pattern)
         rule = _plain(rule, rest)
@@ -253,14 +253,14 @@ def catches(rule: Rule, matter: Matter) -> bool:
     return wild(rule.pattern, matter.subject)
 
 
-def _catches_command(pattern: str, where: Where, matter: Matter) -> bool:
+def _catches_command(pattern: str, where: CommandPlace, matter: RuleSubject) -> bool:
     held = matter.where.held
     runs: list[tuple[str, ...]] = []
     for unit in matter.commands:
-        if any(at is None or where.catches(Where(held, at)) for at in unit.folders):
+        if any(at is None or where.catches(CommandPlace(held, at)) for at in unit.folders):
             runs += [(unit.simple.name, *unit.simple.words[1:]), unit.simple.words]
     if matter.line.doubt and (not matter.line.whole or where.catches(matter.where)):
-        runs += scanned(matter.subject)
+        runs += scan_words(matter.subject)
     # Where file systems do not tell `RM` from `rm`, both are the same program.
     folded = {tuple(word.casefold() for word in run) for run in runs}
     if pattern.startswith(EXACTLY):
@@ -291,14 +291,14 @@ def _fits(pattern: Sequence[str], words: Sequence[str], opened: frozenset[int]) 
 
 @lru_cache(maxsize=1024)
 def pattern_words(pattern: str) -> tuple[tuple[str, ...], ...]:
-    """The words of a pattern; quotes keep blanks together, `&&` stands between several."""
+    """Return the words of a pattern; quotes keep blanks together, `&&` is between several."""
     line = read(pattern)
     if line.commands and line.doubt in ("", "name", "carrier"):
         return tuple(command.words for command in line.commands)
     return (tuple(pattern.split()),)
 
 
-def _spaced(text: str) -> str:
+def _strip_blanks(text: str) -> str:
     return text.strip(" \t\n")
 
 
@@ -306,38 +306,42 @@ def _spaced(text: str) -> str:
 
 
 def rules_for(proposal: Proposal, pattern: str, verdict: Verdict, source: str) -> list[Rule]:
-    """The rules that a decision on a proposal amounts to; without a pattern: exactly this call."""
-    matter = Matter(proposal)
+    """Return the rules that a decision on a proposal amounts to; without a pattern: exactly this call."""
+    matter = RuleSubject(proposal)
     if not pattern.strip():
         return _exactly(matter, verdict, source)
     whole = _WRITTEN.fullmatch(pattern.strip())
     if whole is not None and whole["pattern"] is not None and whole["tool"] == proposal.tool:
-        pattern = whole["pattern"]  # somebody wrote the name of the tool as well
+        pattern = whole["pattern"]  # the user wrote the name of the tool as well
     if matter.is_command:
         where, rest = where_of(pattern.strip())
         patterns = (
             [rest] if rest.startswith(EXACTLY) else [as_pattern(words) for words in pattern_words(rest)]
         )
-        return [rule_of(f"{proposal.tool}({written(where, each)})", verdict, source) for each in patterns]
+        return [
+            rule_of(f"{proposal.tool}({render_pattern(where, each)})", verdict, source) for each in patterns
+        ]
     return [rule_of(f"{proposal.tool}({pattern})", verdict, source)]
 
 
-def _exactly(matter: Matter, verdict: Verdict, source: str) -> list[Rule]:
+def _exactly(matter: RuleSubject, verdict: Verdict, source: str) -> list[Rule]:
     """This very call: its line, where it runs; each of its files; without either, the tool."""
-    proposal, subject = matter.proposal, _spaced(matter.subject)
+    proposal, subject = matter.proposal, _strip_blanks(matter.subject)
     if matter.is_about_files and matter.paths:
         return [Rule(verdict, proposal.tool, f"{EXACTLY}{path}", source) for path in matter.paths]
     exact = f"{EXACTLY}{subject}" if subject else None
     if exact is not None and matter.is_command:
-        exact = written(matter.where, exact)
+        exact = render_pattern(matter.where, exact)
     return [Rule(verdict, proposal.tool, exact, source)]
 
 
 def as_pattern(words: Sequence[str]) -> str:
-    """The words of a pattern as one text."""
-    return " ".join(word if word and not re.search(r"[\s'\"&|;]", word) else _quoted(word) for word in words)
+    """Return the words of a pattern as one text."""
+    return " ".join(
+        word if word and not re.search(r"[\s'\"&|;]", word) else _quote_word(word) for word in words
+    )
 
 
-def _quoted(word: str) -> str:
+def _quote_word(word: str) -> str:
     mark = '"' if "'" in word else "'"
     return f"{mark}{word}{mark}"

@@ -1,10 +1,10 @@
-"""Reading a command line as a shell would, as far as that can be done with certainty.
+"""Parsing a command line as a shell would, as far as it is certain.
 
-Owns a small, strict lexer: a line is either a list of simple commands, each a list of plain words, or it is in `doubt`.
-In doubt is whatever could run or write something that does not stand there as a plain word: substitution, redirection into a
-file, assignments, subshells, several lines, escapes, commands that run other commands. Wrappers that only run another command
-(`timeout 30 make`, `bash -lc "make"`) are taken off. Patterns of rules never cover a line in doubt. Refuses: deciding
-(`act/approval/approval`), running (`act/commands/commands`), in which folder a command runs (`act/approval/folders`). After: `act/approval/rules`.
+Owns a small, strict lexer: a line is either a list of simple commands, each a list of plain words, or it is in `doubt`. In doubt is
+whatever could run or write something that does not are there as a plain word: substitution, redirection into a file, assignments,
+subshells, several lines, escapes, commands that run other commands. Wrappers that only run another command (`timeout 30 make`,
+`bash -lc "make"`) are taken off. Patterns of rules never cover a line in doubt. Refuses: deciding (`agent/approval/approval`),
+running (`agent/commands/commands`), in which folder a command runs (`agent/approval/folders`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib.resources import files
 from posixpath import basename
 from typing import cast
 
-from backscroll.act.approval.wrappers import line_of_shell, wrapped
+from backscroll.agent.approval.wrappers import line_of_shell, match_wrapper
 from backscroll.vocab.part import Json
 
 _DEEPEST = 4  # shells within each other
@@ -36,18 +36,18 @@ _BETWEEN = re.compile(r"[\s;|&<>(){}`$\"'=\\]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Simple:
+class SimpleCommand:
     """One simple command: its words without quotes; `open` are the places of those that the shell turns into file names."""
 
     words: tuple[str, ...]
     open: frozenset[int] = frozenset()
     joined: str = (
-        ""  # what stands between it and the command before: `&&`, `||`, `;`, `|`; empty: it is the first
+        ""  # what is between it and the command before: `&&`, `||`, `;`, `|`; empty: it is the first
     )
     inputs: tuple[str, ...] = ()  # files that it gets as standard input; open ones are in doubt
     through: tuple[str, ...] = ()  # wrappers that were taken off, outermost first
     doubt: str = ""  # why it may run something else than its words say
-    opaque: bool = False  # a wrapper gives it other rights or other words than those that stand there
+    opaque: bool = False  # a wrapper gives it other rights or other words than those that are there
 
     @property
     def name(self) -> str:
@@ -60,51 +60,51 @@ class InnerShell:
     """`sh -c "…"`: a shell of its own among the commands of a line."""
 
     joined: str
-    inside: tuple[Simple | InnerShell, ...]
+    inside: tuple[SimpleCommand | InnerShell, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CommandLine:
     """A command line. With `doubt` (one word for why), what is in it is not all that would run."""
 
-    inside: tuple[Simple | InnerShell, ...]
+    inside: tuple[SimpleCommand | InnerShell, ...]
     doubt: str = ""
     whole: bool = True  # all commands are known, even if one of them is in doubt
 
     @property
-    def commands(self) -> tuple[Simple, ...]:
+    def commands(self) -> tuple[SimpleCommand, ...]:
         """All simple commands in their order, those of inner shells among them."""
         return tuple(_flat(self.inside))
 
 
-def _flat(inside: Sequence[Simple | InnerShell]) -> Iterator[Simple]:
+def _flat(inside: Sequence[SimpleCommand | InnerShell]) -> Iterator[SimpleCommand]:
     for each in inside:
-        if isinstance(each, Simple):
+        if isinstance(each, SimpleCommand):
             yield each
         else:
             yield from _flat(each.inside)
 
 
-class _Doubt(Exception):
+class _UnclearLine(Exception):
     """The line cannot be read with certainty; says why in a word."""
 
 
-class _Reading:
+class _ShellLexer:
     """A line on its way into words; one character is looked at at a time."""
 
     def __init__(self, line: str) -> None:
         self.line = line
         self.at = 0
-        self.commands: list[Simple] = []
+        self.commands: list[SimpleCommand] = []
         self._words: list[str] = []
         self._open: set[int] = set()
         self._word: str | None = None  # None: between words; an empty one came in quotes
-        self._bare = True  # nothing of the word stood in quotes
+        self._bare = True  # nothing of the word was in quotes
         self._joined = ""
         self._inputs: list[str] = []
         self._is_input = False  # the word at hand names a file that is read from
 
-    def read(self) -> tuple[Simple, ...]:
+    def read(self) -> tuple[SimpleCommand, ...]:
         while self.at < len(self.line):
             self._step(self.line[self.at])
         self._end_command("")
@@ -115,7 +115,7 @@ class _Reading:
             self._end_word()
             self.at += 1
         elif char in "'\"":
-            self._quoted(char)
+            self._read_quoted(char)
         elif char == ">":
             self._redirection()
         elif char == "<":
@@ -124,16 +124,16 @@ class _Reading:
             self._end_command(separator[0])
             self.at = separator.end()
         elif char in _MEANING or (char == "#" and self._word is None):
-            raise _Doubt({"$": "substitution", "`": "substitution"}.get(char, "syntax"))
+            raise _UnclearLine({"$": "substitution", "`": "substitution"}.get(char, "syntax"))
         else:
             if char in _COMPLETED or (char == "~" and self._word is None):
                 if self._is_input:
-                    raise _Doubt("redirection")
+                    raise _UnclearLine("redirection")
                 self._open.add(len(self._words))
             self._word = (self._word or "") + char
             self.at += 1
 
-    def _quoted(self, mark: str) -> None:
+    def _read_quoted(self, mark: str) -> None:
         inside, end = _single(self.line, self.at) if mark == "'" else _double(self.line, self.at)
         self._word, self._bare = (self._word or "") + inside, False
         self.at = end
@@ -146,7 +146,7 @@ class _Reading:
             or self._is_input
             or (self._word is not None and self._bare and self._word.isdigit())
         ):
-            raise _Doubt("redirection")
+            raise _UnclearLine("redirection")
         self._end_word()
         self._is_input = True
         self.at = found.end()
@@ -154,9 +154,9 @@ class _Reading:
     def _redirection(self) -> None:
         found = _TO_NOWHERE.match(self.line, self.at)
         if found is None:
-            raise _Doubt("redirection")
+            raise _UnclearLine("redirection")
         if self._is_input:
-            raise _Doubt("redirection")
+            raise _UnclearLine("redirection")
         if self._word in ("1", "2") and self._bare:
             self._word = None  # the number of an output, no word
         self._end_word()
@@ -170,29 +170,29 @@ class _Reading:
     def _end_command(self, separator: str) -> None:
         self._end_word()
         if not self._words:
-            raise _Doubt("syntax")
-        made = Simple(tuple(self._words), frozenset(self._open), self._joined, tuple(self._inputs))
+            raise _UnclearLine("syntax")
+        made = SimpleCommand(tuple(self._words), frozenset(self._open), self._joined, tuple(self._inputs))
         self.commands.append(made)
         self._words, self._open, self._inputs, self._joined = [], set(), [], separator
 
 
 def _single(line: str, at: int) -> tuple[str, int]:
-    """What stands in single quotes, and where they end."""
+    """Return what is in single quotes, and where they end."""
     end = line.find("'", at + 1)
     if end < 0:
-        raise _Doubt("quotes")
+        raise _UnclearLine("quotes")
     return line[at + 1 : end], end + 1
 
 
 def _double(line: str, at: int) -> tuple[str, int]:
-    """The same for double quotes: a backslash takes the meaning of four characters, and is itself before all others."""
+    """Return the same for double quotes: a backslash takes the meaning of four characters, and is itself before all others."""
     out, at = "", at + 1
     while at < len(line):
         char = line[at]
         if char == '"':
             return out, at + 1
         if char in _MEANING_QUOTED:
-            raise _Doubt("substitution")
+            raise _UnclearLine("substitution")
         if char == "\\":
             if at + 1 == len(line):
                 break
@@ -202,29 +202,29 @@ def _double(line: str, at: int) -> tuple[str, int]:
         else:
             out += char
             at += 1
-    raise _Doubt("quotes")
+    raise _UnclearLine("quotes")
 
 
-def read(line: str) -> Line:
-    """The simple commands of a line, with wrappers taken off, or doubt."""
+def read(line: str) -> CommandLine:
+    """Return the simple commands of a line, with wrappers taken off, or doubt."""
     return _read(line, (), (), 0)
 
 
-def _read(line: str, through: tuple[str, ...], inputs: tuple[str, ...], depth: int) -> Line:
+def _read(line: str, through: tuple[str, ...], inputs: tuple[str, ...], depth: int) -> CommandLine:
     line = line.strip(" \t\n")
     if any(not (c == "\t" or c.isprintable()) for c in line):
-        return Line(
+        return CommandLine(
             (), "characters", whole=False
         )  # line ends, control characters, blanks that are none to a shell
     try:
-        written = _Reading(line).read()
-    except _Doubt as doubt:
-        return Line((), str(doubt), whole=False)
-    inside: list[Simple | InnerShell] = []
+        written = _ShellLexer(line).read()
+    except _UnclearLine as doubt:
+        return CommandLine((), str(doubt), whole=False)
+    inside: list[SimpleCommand | InnerShell] = []
     doubts: list[str] = []
     whole = True
     for each in written:
-        bare = _unwrapped(replace(each, through=through, inputs=(*inputs, *each.inputs)))
+        bare = _unwrap_command(replace(each, through=through, inputs=(*inputs, *each.inputs)))
         inner = None if bare.opaque or bare.open or depth >= _DEEPEST else line_of_shell(bare.words)
         if inner is None:
             bare = replace(bare, doubt="carrier" if bare.opaque else _doubtful(bare))
@@ -235,13 +235,13 @@ def _read(line: str, through: tuple[str, ...], inputs: tuple[str, ...], depth: i
             inside.append(InnerShell(bare.joined, found.inside))
             doubts.append(found.doubt)
             whole = whole and found.whole
-    return Line(tuple(inside), next(filter(None, doubts), ""), whole)
+    return CommandLine(tuple(inside), next(filter(None, doubts), ""), whole)
 
 
-def _unwrapped(command: Simple) -> Simple:
-    """A command without its wrappers."""
+def _unwrap_command(command: SimpleCommand) -> SimpleCommand:
+    """Return a command without its wrappers."""
     for _ in range(_DEEPEST):
-        found = wrapped(command.words)
+        found = match_wrapper(command.words)
         if found is None or not command.open.isdisjoint(range(found[0])):
             break
         taken, name, opaque = found
@@ -255,8 +255,8 @@ def _unwrapped(command: Simple) -> Simple:
     return command
 
 
-def _doubtful(command: Simple) -> str:
-    """Why a command of plain words may still run something else; empty where it does not."""
+def _doubtful(command: SimpleCommand) -> str:
+    """Return why a command of plain words may still run something else; empty if it does not."""
     first = command.words[0]
     if 0 in command.open or not _NAME.fullmatch(first):
         return "assignment" if "=" in first else "name"
@@ -265,12 +265,12 @@ def _doubtful(command: Simple) -> str:
     if command.name in _names("carriers"):
         asks_only = command.words[0] == "command" and command.words[1:2] in (("-v",), ("-V",))
         return "" if asks_only else "carrier"
-    if any(_carried(table, command.words) for table in _carrying(command.name)):
+    if any(_has_inner_command(table, command.words) for table in _carrying(command.name)):
         return "carrier"
     return ""
 
 
-def _carried(table: Mapping[str, Json], words: Sequence[str]) -> bool:
+def _has_inner_command(table: Mapping[str, Json], words: Sequence[str]) -> bool:
     first = cast("list[str]", table.get("first", []))
     rest = list(words[1:])
     if first:
@@ -301,8 +301,8 @@ def _is_option(word: str, fixed: Sequence[str], letters: str) -> bool:
     return word.startswith("-") and any(letter in word[1:] for letter in letters)
 
 
-def scanned(line: str) -> list[tuple[str, ...]]:
-    """Every run of words in a line, however it is written, up to its end: where a refused command might hide in a doubtful one."""
+def scan_words(line: str) -> list[tuple[str, ...]]:
+    """Return every run of words in a line, however it is written, up to its end: where a refused command might hide in a doubtful one."""
     words = [word for word in _BETWEEN.split(line) if word]
     return [(basename(words[n]) or words[n], *words[n + 1 :]) for n in range(len(words))]
 
@@ -312,7 +312,7 @@ def scanned(line: str) -> list[tuple[str, ...]]:
 
 @cache
 def _tables() -> dict[str, Json]:
-    return tomllib.loads((files("backscroll.act") / "approval.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("backscroll.agent") / "approval.toml").read_text(encoding="utf-8"))
 
 
 @cache

@@ -1,7 +1,6 @@
-"""Names and paths compared with patterns that hold `*` and `?`.
+"""Matching of names and paths with `*` and `?`.
 
-Owns what the signs mean, in words, in paths and in folders; in time that no pattern can make long. Pure. After:
-`act/approval/rules`, `act/approval/place`.
+Owns what the signs mean, in words, in paths and in folders; in time that no pattern can make long. Pure.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def fits_path(pattern: str, path: str) -> bool:
 
 
 def fits_parts(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    """Part by part; `**` stands for any number of them."""
+    """Part by part; `**` represents any number of them."""
     reached: set[int] = {0}  # numbers of parts that the pattern so far can have used up
     for piece in pattern:
         if piece == "**":
@@ -33,7 +32,7 @@ def fits_parts(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def wild(pattern: str, text: str) -> bool:
-    """`*` stands for anything, `?` for one character; in time that grows with the product of both at the most."""
+    """`*` represents anything, `?` for one character; in time that grows with the product of both at most."""
     at = start = 0
     star, again = -1, 0
     while at < len(text):

@@ -2,8 +2,7 @@
 
 Owns how many words such a wrapper takes, and the line that a shell is given. Options that are not known here leave the wrapper on:
 then the line is in doubt, as with every command that runs another one. `sudo` and `xargs` are looked through as well, so that rules
-which forbid see what is behind them, but nothing is allowed there: the one has other rights, the other other words. Pure. After:
-`act/approval/shell`.
+which forbid see what is behind them, but nothing is allowed there: the one has other rights, the other other words. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 
 _FOLDERS = ("", "/bin/", "/usr/bin/", "/usr/local/bin/")
 _SHELLS = frozenset({"sh", "bash", "dash"})
-#: Of a shell: errors end it, unset names are errors, commands are told, start-up files of a login are read; and the line itself.
+#: Of a shell: errors end it, unset names are errors, commands are reported, start-up files of a login are read; and the line itself.
 _SHELL_LETTERS = frozenset("eulxc")
 _DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 _NUMBER = re.compile(r"[+-]?\d+")
@@ -22,11 +21,11 @@ _NUMBER = re.compile(r"[+-]?\d+")
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """How the words of a wrapper are told from those of the command behind it."""
+    """How the words of a wrapper are told apart from those of the command behind it."""
 
     flags: frozenset[str] = frozenset()
     valued: frozenset[str] = frozenset()  # options with a value, in the same word or in the next
-    first: re.Pattern[str] | None = None  # a word that has to stand before the command
+    first: re.Pattern[str] | None = None  # a word that has to come before the command
     shorthand: re.Pattern[str] | None = None  # an option of another shape: `nice -5`
     opaque: bool = False  # what is behind it is seen, but never allowed with it
 
@@ -58,9 +57,9 @@ _WRAPPERS = {
 }
 
 
-def wrapped(words: Sequence[str]) -> tuple[int, str, bool] | None:
-    """How many words belong to a wrapper, its name, and whether nothing may be allowed with it; None where there is none to take off."""
-    name = _known(words[0], frozenset(_WRAPPERS))
+def match_wrapper(words: Sequence[str]) -> tuple[int, str, bool] | None:
+    """Return how many words belong to a wrapper, its name, and whether nothing may be allowed with it; None if there is none to take off."""
+    name = _find_program(words[0], frozenset(_WRAPPERS))
     if name is None:
         return None
     wrapper, at = _WRAPPERS[name], 1
@@ -80,7 +79,7 @@ def wrapped(words: Sequence[str]) -> tuple[int, str, bool] | None:
 
 
 def _option(wrapper: Wrapper, words: Sequence[str], at: int) -> int:
-    """How many words an option of a wrapper takes; 0 for one that is not known."""
+    """Return how many words an option of a wrapper takes; 0 for one that is not known."""
     word = words[at]
     if word in wrapper.flags or (wrapper.shorthand is not None and wrapper.shorthand.fullmatch(word)):
         return 1
@@ -94,8 +93,8 @@ def _option(wrapper: Wrapper, words: Sequence[str], at: int) -> int:
 
 
 def line_of_shell(words: Sequence[str]) -> str | None:
-    """The line that `sh -c LINE` runs; None for any other use of a shell."""
-    if _known(words[0], _SHELLS) is None or len(words) < 3:
+    """Return the line that `sh -c LINE` runs; None for any other use of a shell."""
+    if _find_program(words[0], _SHELLS) is None or len(words) < 3:
         return None
     options, line = words[1:-1], words[-1]
     pending = list(options)
@@ -116,7 +115,7 @@ def line_of_shell(words: Sequence[str]) -> str | None:
     return line if seen else None
 
 
-def _known(word: str, names: frozenset[str]) -> str | None:
-    """The name of a program of the system: bare, or in one of the usual folders; `./bash` is anything."""
+def _find_program(word: str, names: frozenset[str]) -> str | None:
+    """Return the name of a program of the system: bare, or in one of the usual folders; `./bash` is anything."""
     folder, _, name = word.rpartition("/")
     return name if name in names and (f"{folder}/" if "/" in word else "") in _FOLDERS else None

@@ -1,9 +1,9 @@
-"""Running a command of a shell: bounded in time and output, and nothing of it left behind.
+"""Running a shell command with limits on time and output, leaving no process behind.
 
-Owns starting it under a warden (`act/commands/warden`), in a sandbox where one is wanted (`act/commands/sandbox`), reading what it prints as it comes,
-the limits and stopping. Standard output and errors come in the order in which they were printed. Of endless output only head and tail are kept, and
-it is ended at a hard bound. Processes that it leaves in the background are ended with it, whatever session they are in.
-Refuses: asking (`act/approval/approval`). Before: `act/commands/cleaning`, `act/commands/environment`, `act/loop/stopping`. After: `act/tools/run_command`, `act/agent`.
+Owns starting it under a supervisor (`agent/commands/supervisor`), in a sandbox where one is wanted (`agent/commands/sandbox`),
+reading what it prints as it comes, the limits and stopping. Standard output and errors come in the order in which they were
+printed. Of endless output only head and tail are kept, and it is ended at a hard bound. Processes that it leaves in the background
+are ended with it, whatever session they are in. Refuses: asking (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.act.commands.cleaning import decoded, readable
-from backscroll.act.commands.environment import clean_environment
-from backscroll.act.loop.stopping import Stop
+from backscroll.agent.commands.environment import clean_environment
+from backscroll.agent.commands.output import decode_output, readable
+from backscroll.agent.loop.stop_switch import Stop
 from backscroll.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
-    from backscroll.act.commands.sandbox import Sandbox
+    from backscroll.agent.commands.sandbox import Sandbox
 
 __all__ = ["FLOOD", "LONGEST", "CommandResult", "clean_environment", "run", "shell", "signal_name"]
 
@@ -41,9 +41,9 @@ _SHOWN = 200_000  # characters that are shown while it runs; all that is kept is
 _TICK = 0.05
 _LINGER = 0.25  # seconds in which output may still come once the command has ended
 _PIECE = 65536
-_STRAYS = 5.0  # seconds in which what lost its warden has to be gone
+_STRAYS = 5.0  # seconds in which what lost its supervisor has to be gone
 _MARK = "BACKSCROLL_COMMAND"
-_WARDEN = str(Path(__file__).with_name("warden.py"))
+_SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ class CommandResult:
     left: int = 0  # processes in the background that were ended with it
     seconds: float = 0.0  # that it ran
     limit: float = 0.0  # seconds that it might have run
-    note: str = ""  # about output that was no text
+    note: str = ""  # about output that was not text
 
     @property
     def ok(self) -> bool:
-        """True where it ended by itself and says that all went well."""
+        """True if it ended by itself and says that all went well."""
         return self.code == 0 and not (self.timed_out or self.stopped or self.flooded)
 
     @property
@@ -84,7 +84,7 @@ class CommandResult:
 
     @property
     def told(self) -> str:
-        """The whole result for a model. Where it went wrong, that stands in front: output may be long."""
+        """The whole result for a model. Where it went wrong, that is in front: output may be long."""
         also = [f"[{self.note}]"] if self.note else []
         if self.left:
             plural = "processes" if self.left > 1 else "process"
@@ -94,7 +94,7 @@ class CommandResult:
 
 
 def signal_name(number: int) -> str:
-    """The name of a signal, and what it usually means."""
+    """Return the name of a signal, and what it usually means."""
     words = {
         signal.SIGSEGV: "it crashed",
         signal.SIGABRT: "it gave up",
@@ -109,7 +109,7 @@ def signal_name(number: int) -> str:
 
 
 def shell() -> list[str]:
-    """The shell that reads command lines, without anybody's start-up files."""
+    """Return the shell that reads command lines, without anybody's start-up files."""
     bash = shutil.which("bash")
     return [bash, "--noprofile", "--norc", "-c"] if bash else ["/bin/sh", "-c"]
 
@@ -131,7 +131,7 @@ def run(
     """Run a command line of a shell to its end, or to a limit; `keep` names variables it may have although they look secret, `keys`
     others that hold keys."""
     if "\x00" in command:
-        raise InvalidInput("a command cannot hold a zero byte", hint="leave it out")
+        raise InvalidInput("the command contains a NUL byte", hint="leave it out")
     line = command.encode("utf-8", "surrogateescape" if _whole(command) else "replace").decode(
         "utf-8", "surrogateescape"
     )
@@ -140,25 +140,29 @@ def run(
         raise NotFound(f"no such folder: {folder}", hint="commands run in a folder that exists")
     if sys.platform == "win32":
         raise InvalidInput("commands run on Linux and macOS only", hint="use WSL")
-    watch = _Watch(longest, flood, seconds, stop or Stop(), show)
+    watch = _CommandWatch(longest, flood, seconds, stop or Stop(), show)
     try:
-        with _entered(sandbox, clean_environment(env, keep=keep, keys=keys)) as (starter, plan, variables):
+        with _enter_sandbox(sandbox, clean_environment(env, keep=keep, keys=keys)) as (
+            starter,
+            plan,
+            variables,
+        ):
             return watch.run([*starter, *shell(), line], folder, variables, plan)
     except OSError as error:
         raise InvalidInput(f"the command cannot be started: {error}", hint="it may be too long") from error
 
 
 @contextlib.contextmanager
-def _entered(
+def _enter_sandbox(
     sandbox: Sandbox | None, env: dict[str, str]
 ) -> Generator[tuple[list[str], tuple[int, ...], dict[str, str]]]:
-    """What stands before a command so that it runs in a sandbox, the descriptor of the plan, and its variables."""
+    """What comes before a command so that it runs in a sandbox, the descriptor of the plan, and its variables."""
     if sandbox is None:
         yield [], (), env
         return
-    from backscroll.act.commands.sandbox import ENTERING, sandboxed_environment
+    from backscroll.agent.commands.sandbox import ENTERING, sandboxed_environment
 
-    with tempfile.TemporaryFile() as file:  # without a name: nobody else can read or change it
+    with tempfile.TemporaryFile() as file:  # without a name: no other process can read or change it
         file.write(json.dumps(sandbox.plan(os.environ)).encode())
         file.seek(0)
         starter = [sys.executable, "-I", "-S", ENTERING, str(file.fileno())]
@@ -166,11 +170,11 @@ def _entered(
 
 
 def _whole(text: str) -> bool:
-    """True where half characters stand for bytes of file names, and can go back to what they were."""
+    """Return True if half characters represent bytes of file names, and can go back to what they were."""
     return not any(0xD800 <= ord(c) <= 0xDFFF and not 0xDC80 <= ord(c) <= 0xDCFF for c in text)
 
 
-class _Kept:
+class _OutputEnds:
     """Head and tail of a stream of bytes."""
 
     def __init__(self, longest: int) -> None:
@@ -197,29 +201,29 @@ class _Kept:
             while self.tail and self.in_tail - len(self.tail[0]) >= self.half:
                 self.in_tail -= len(self.tail.popleft())
 
-    def told(self) -> tuple[str, str, int]:
-        """The text, a note, and how many bytes of the middle are missing."""
+    def render_output(self) -> tuple[str, str, int]:
+        """Return the text, a note, and how many bytes of the middle are missing."""
         tail = b"".join(self.tail)[-self.half :]
         gone = self.total - len(self.head) - len(tail)
         if gone <= 0:
-            text, note = decoded(bytes(self.head) + tail)
+            text, note = decode_output(bytes(self.head) + tail)
             return text, note, 0
-        # Cut at line ends, so that no half character stands at the seam.
+        # Cut at line ends, so that no half character is at the seam.
         head = bytes(self.head)
         head = head[: head.rfind(b"\n") + 1] or head
         tail = tail[tail.find(b"\n") + 1 :] or tail
         gone = self.total - len(head) - len(tail)
-        (first, note), (last, other) = decoded(head), decoded(tail)
+        (first, note), (last, other) = decode_output(head), decode_output(tail)
         return f"{first}[… {gone:,} bytes left out …]\n{last}", note or other, gone
 
 
-class _Watch:
+class _CommandWatch:
     """One command being watched."""
 
     def __init__(
         self, longest: int, flood: int, seconds: float, stop: Stop, show: Callable[[str], None] | None
     ) -> None:
-        self.kept = _Kept(longest)
+        self.kept = _OutputEnds(longest)
         self.flood = flood
         self.seconds = seconds
         self.stop = stop
@@ -229,7 +233,7 @@ class _Watch:
         self.told = b""
         self.why = ""  # it is being ended: time, stop, flood
         self.mark = (
-            f"{os.getpid()}-{time.monotonic_ns()}"  # by which its processes are known without a warden
+            f"{os.getpid()}-{time.monotonic_ns()}"  # by which its processes are known without a supervisor
         )
 
     def run(
@@ -242,23 +246,23 @@ class _Watch:
         try:
             try:
                 variables = {**env, _MARK: self.mark}
-                warden = self._started(command, folder, variables, printing, (telling, *given))
+                supervisor = self._start_process(command, folder, variables, printing, (telling, *given))
             finally:
                 os.close(printing)
                 os.close(telling)
             try:
-                self._read(warden, out, heard, began)
+                self._read(supervisor, out, heard, began)
             finally:
-                self._over(warden)
+                self._over(supervisor)
         finally:
             os.close(out)
             os.close(heard)
         return self._result(time.monotonic() - began)
 
-    def _started(
+    def _start_process(
         self, command: list[str], folder: Path, env: dict[str, str], printing: int, handed: tuple[int, ...]
     ) -> subprocess.Popen[bytes]:
-        starter = [sys.executable, "-I", "-S", _WARDEN, str(handed[0]), *command]
+        starter = [sys.executable, "-I", "-S", _SUPERVISOR, str(handed[0]), *command]
         return subprocess.Popen(
             starter,
             stdin=subprocess.PIPE,
@@ -270,8 +274,8 @@ class _Watch:
             start_new_session=True,
         )
 
-    def _read(self, warden: subprocess.Popen[bytes], out: int, heard: int, began: float) -> None:
-        """Read output and the warden's words until both are silent."""
+    def _read(self, supervisor: subprocess.Popen[bytes], out: int, heard: int, began: float) -> None:
+        """Read output and the supervisor's words until both are silent."""
         os.set_blocking(out, False)
         os.set_blocking(heard, False)
         ended = None
@@ -285,9 +289,9 @@ class _Watch:
                 now = time.monotonic()
                 if heard not in {key.fd for key in ready.get_map().values()}:
                     ended = ended or now
-                    if now - ended > _LINGER:  # somebody who got away still holds the output open
+                    if now - ended > _LINGER:  # an escaped process still holds the output open
                         return
-                self._limits(warden, now - began)
+                self._limits(supervisor, now - began)
 
     def _piece(self, source: int, name: str) -> bool:
         """Read some of what is there; False at the end of it."""
@@ -310,7 +314,7 @@ class _Watch:
         if text:
             self.show(readable(text) if self.shown <= _SHOWN else "\n[…]\n")
 
-    def _limits(self, warden: subprocess.Popen[bytes], passed: float) -> None:
+    def _limits(self, supervisor: subprocess.Popen[bytes], passed: float) -> None:
         if self.why:
             return
         if self.stop.thrown:
@@ -319,22 +323,22 @@ class _Watch:
             self.why = "time"
         elif self.kept.total > self.flood:
             self.why = "flood"
-        if self.why and warden.stdin is not None:
+        if self.why and supervisor.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
-                warden.stdin.close()
+                supervisor.stdin.close()
 
-    def _over(self, warden: subprocess.Popen[bytes]) -> None:
-        """Whatever happened, the warden and all below it are gone afterwards."""
-        if warden.stdin is not None:
+    def _over(self, supervisor: subprocess.Popen[bytes]) -> None:
+        """Whatever happened, the supervisor and all below it are gone afterwards."""
+        if supervisor.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
-                warden.stdin.close()
+                supervisor.stdin.close()
         try:
-            warden.wait(15)
+            supervisor.wait(15)
         except subprocess.TimeoutExpired:
-            warden.kill()
-            warden.wait()
+            supervisor.kill()
+            supervisor.wait()
         words = self._words()
-        if "left" not in words:  # the command killed its warden
+        if "left" not in words:  # the command killed its supervisor
             _end_strays(words.get("began"), f"{_MARK}={self.mark}".encode())
 
     def _words(self) -> dict[str, int]:
@@ -342,7 +346,7 @@ class _Watch:
         return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].lstrip("-").isdigit()}
 
     def _result(self, seconds: float) -> CommandResult:
-        text, note, gone = self.kept.told()
+        text, note, gone = self.kept.render_output()
         words = self._words()
         return CommandResult(
             words.get("ended"),
@@ -360,25 +364,25 @@ class _Watch:
 
 
 def _end_strays(group: int | None, mark: bytes) -> None:
-    """End the group of a command that has no warden any more, and whatever else carries its mark; wait until it is gone."""
+    """End the group of a command that has no supervisor any more, and whatever else carries its mark; wait until it is gone."""
     if group is not None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)
     end = time.monotonic() + _STRAYS
-    while (left := _marked(mark)) and time.monotonic() < end:
+    while (left := _find_marked(mark)) and time.monotonic() < end:
         for pid in left:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)
 
 
-def _marked(mark: bytes) -> list[int]:
-    """The living processes that carry a mark."""
+def _find_marked(mark: bytes) -> list[int]:
+    """Return the living processes that carry a mark."""
     found: list[int] = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if mark in (folder / "environ").read_bytes().split(b"\0"):
                 found.append(int(folder.name))
-        except OSError:  # gone, or somebody else's
+        except OSError:  # gone, or another process's
             continue
     return found

@@ -1,7 +1,7 @@
-"""The variables that a command gets: those of the person, without keys.
+"""The environment of a command: the user's variables without keys.
 
 Owns which variables are secrets: by their names, by what their values look like, and those that the configuration names as keys of
-services, with every copy of them. The person can name exceptions (`agent.environment`). After: `act/commands/commands`.
+services, with every copy of them. The person can name exceptions (`agent.environment`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _QUIET: Mapping[str, str] = {
     "MANPAGER": "cat",
     "SYSTEMD_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",  # whoever looks at a repository does not write its index, and runs no hook of it
+    "GIT_OPTIONAL_LOCKS": "0",  # looking at a repository does not write its index or run its hooks
     "TERM": "dumb",
     "NO_COLOR": "1",
     "DEBIAN_FRONTEND": "noninteractive",
@@ -57,7 +57,7 @@ _QUIET: Mapping[str, str] = {
 def clean_environment(
     given: Mapping[str, str] | None = None, *, keep: Collection[str] = (), keys: Collection[str] = ()
 ) -> dict[str, str]:
-    """The variables that a command gets: no keys and tokens but those in `keep`, no pager, no colours.
+    """Return the variables that a command gets: no keys and tokens but those in `keep`, no pager, no colours.
 
     `keys` are variables that hold keys whatever they are called; copies of their values under other names are left out too.
     """
@@ -84,6 +84,6 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 def key_variables() -> list[str]:
-    """The variables in which the configuration says that keys of services are."""
+    """Return the variables in which the configuration says that keys of services are."""
     entries = [cast("Mapping[str, Json]", e) for e in providers_table().values() if isinstance(e, Mapping)]
     return [str(entry["key_env"]) for entry in entries if entry.get("key_env")]

@@ -1,15 +1,14 @@
-"""Output made readable: what a terminal would have acted on, what is no text, what is too long.
+"""Command output made readable and bounded.
 
 Owns taking out escape sequences and control characters (what was written over with a carriage return or a backspace is gone, as on
-a screen), half characters, bytes that are no UTF-8, and keeping head and tail of what is too long. Pure. After: `act/loop/calls`,
-`act/commands/commands`.
+a screen), half characters, bytes that are not UTF-8, and keeping head and tail of what is too long. Pure.
 """
 
 from __future__ import annotations
 
 import re
 
-#: Characters of one result that are recorded at the most; what is longer loses its middle.
+#: Characters of one result that are recorded at most; what is longer loses its middle.
 HARDEST = 20_000_000
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?"  # titles, links, clipboards
@@ -17,16 +16,16 @@ _ESCAPES = re.compile(
     r"|(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]?"  # colours, moves
     r"|\x1b[ -/]{0,8}[0-~]?"
 )
-#: Control characters but for tab and line end; marks that turn the direction of writing, with which text can be hidden.
+#: Control characters except for tab and line end; marks that turn the direction of writing, with which text can be hidden.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 _HALVES = re.compile(r"[\ud800-\udfff]")
 _OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n)")
 _RUBBED = re.compile(r"[^\x08\n]\x08")
-_BINARY = 0.3  # share of bytes that are no text from which on it is not shown
+_BINARY = 0.3  # share of bytes that are not text from which on it is not shown
 
 
 def readable(text: str) -> str:
-    """Text without anything that a terminal would act on, and without half characters."""
+    """Return text without anything that a terminal would act on, and without half characters."""
     if "\x1b" in text or "\x9b" in text:
         text = _ESCAPES.sub("", text)
     if "\r" in text:
@@ -40,8 +39,8 @@ def readable(text: str) -> str:
     return _HALVES.sub("\ufffd", _CONTROLS.sub("", text))
 
 
-def decoded(data: bytes) -> tuple[str, str]:
-    """Bytes as readable text, and a note where they were not all text. Zero bytes between names end a line."""
+def decode_output(data: bytes) -> tuple[str, str]:
+    """Return bytes as readable text, and a note where they were not all text. Zero bytes between names end a line."""
     sample = data[:65536]
     odd = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in sample)
     spoiled = sample.decode("utf-8", "replace").count("\ufffd")
@@ -55,7 +54,7 @@ def decoded(data: bytes) -> tuple[str, str]:
     return readable(text), f"{bad:,} bytes were no UTF-8; each is shown as \ufffd"
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten_text(text: str, longest: int) -> str:
     """Head and tail of what is too long, at line ends where that is possible, with a note of what was left out."""
     if len(text) <= longest:
         return text
@@ -70,7 +69,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def one_line(text: str, longest: int = 120) -> str:
-    """The first words of a text on one line."""
+    """Return the first words of a text on one line."""
     first = next((line.strip() for line in text.split("\n") if line.strip()), "")
     words = " ".join(first.split())
     return words if len(words) <= longest else f"{words[: longest - 1]}…"

@@ -1,9 +1,9 @@
-"""The sandbox of commands: what they may write, what they may not read, whether there is a network.
+"""The sandbox of commands: writable folders, unreadable files, network access.
 
 Owns the choice (`agent.sandbox`, `agent.sandbox_network`, `agent.sandbox_folders`), the plan that the kernel gets, what this system
-can hold, what is told to the person and the model, and recognising that a command was refused something. A sandbox that cannot be
-held is an error, never silently none. Refuses: entering it (`act/commands/sandbox_entry`), deciding who may leave it (`act/approval/approval`).
-Before: `act/commands/sandbox_walk`, `act/commands/sandbox_exit`, `sandbox.toml`. After: `act/commands/commands`, `act/tools/run_command`, `backscroll doctor`.
+can hold, what is reported to the person and the model, and recognising that a command was refused something. A sandbox that cannot be
+held is an error, never silently none. Refuses: entering it (`agent/commands/sandbox_entry`), deciding who may leave it
+(`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act.commands import sandbox_entry as kernel
-from backscroll.act.commands.sandbox_exit import left_behind, runs_later
-from backscroll.act.commands.sandbox_walk import around
+from backscroll.agent.commands import sandbox_entry as kernel
+from backscroll.agent.commands.sandbox_exit import left_behind, runs_later
+from backscroll.agent.commands.sandbox_walk import around
 from backscroll.config import config_file, default_store, permissions_file
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
@@ -63,7 +63,7 @@ _TOLD: Mapping[tuple[str, str], str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class KernelSupport:
     """What the kernel of this computer can hold."""
 
     interface: int  # version of Landlock's interface; 0: there is none
@@ -72,12 +72,12 @@ class Holds:
 
     @property
     def network(self) -> bool:
-        """True where the network can be denied as a whole, not TCP alone."""
+        """True if the network can be denied as a whole, not TCP alone."""
         return self.namespaces or self.calls
 
     @property
     def not_held(self) -> list[str]:
-        """What a command in the sandbox can do all the same, in words."""
+        """What a command in the sandbox can do anyway, in words."""
         out: list[str] = []
         if not self.namespaces:
             out.append("services that listen on files (D-Bus, containers) can be reached")
@@ -90,16 +90,18 @@ class Holds:
 
 
 @cache
-def holds() -> Holds:
-    """What can be held here; looked at once."""
+def holds() -> KernelSupport:
+    """Return what can be held here; looked at once."""
     interface = kernel.interface()
     if interface == 0:
-        return Holds(0, namespaces=False, calls=False)
-    return Holds(min(interface, kernel.NEWEST), _namespaces(), bool(kernel.program(os.uname().machine, None)))
+        return KernelSupport(0, namespaces=False, calls=False)
+    return KernelSupport(
+        min(interface, kernel.NEWEST), _namespaces(), bool(kernel.program(os.uname().machine, None))
+    )
 
 
 def _namespaces() -> bool:
-    """Whether this system gives us namespaces; a process of its own tries, since there is no way back."""
+    """Return whether this system gives us namespaces; a process of its own tries, since there is no way back."""
     trial = [sys.executable, "-I", "-S", ENTERING, "0", kernel.TRY]
     try:
         done = subprocess.run(
@@ -110,7 +112,7 @@ def _namespaces() -> bool:
     return done.returncode == 0
 
 
-def checked(settings: Settings) -> tuple[bool | None, str, str]:
+def check_sandbox(settings: Settings) -> tuple[bool | None, str, str]:
     """For `doctor`: whether the sandbox that is asked for can be held (None: none is asked for), what there is, and what is not held."""
     able, wanted = holds(), settings.agent_sandbox != OFF
     if able.interface == 0:
@@ -152,25 +154,25 @@ class Sandbox:
         return f"{self.mode}{', no network' if self.network == 'deny' else ''}"
 
     def writable(self) -> list[str]:
-        """The folders that may be written, none inside of another."""
+        """Return the folders that may be written, none inside of another."""
         if self.mode == "read-only":
             return []
         found = {str(path.resolve()) for path in (self.root, *self.folders, *self.temporary) if path.is_dir()}
         return sorted(p for p in found if not any(p != o and Path(p).is_relative_to(o) for o in found))
 
-    def plan(self, environ: Mapping[str, str], able: Holds | None = None) -> dict[str, Json]:
-        """What the kernel gets, made anew for every command: files come and go."""
+    def plan(self, environ: Mapping[str, str], able: KernelSupport | None = None) -> dict[str, Json]:
+        """Return what the kernel gets, rebuilt for every command: files come and go."""
         able = able or holds()
         closed = [str(path) for path in _real(self.protected)]
         rules: list[tuple[str, int]] = [("/", kernel.READ_DIR)]
         rules += [(path, _READ) for path in around("/", [*closed, "/dev"])]
         rules += [(path, _DEVICE) for path in _words("devices")]
         writable = self.writable()
-        for top in writable:  # who works in `/` does not write devices all the same
+        for top in writable:  # who works in `/` does not write devices anyway
             kept = closed if top.startswith("/dev/") else [*closed, "/dev", "/proc", "/sys"]
             rules += [(path, _READ | _WRITE) for path in around(top, kept)]
         inside = [Path(path) for path in (*writable, str(self.root))]
-        hidden = [p for p in self._hidden(environ) if not any(i.is_relative_to(p) for i in inside)]
+        hidden = [p for p in self._list_hidden(environ) if not any(i.is_relative_to(p) for i in inside)]
         return {
             "interface": able.interface,
             "namespaces": able.namespaces,
@@ -181,20 +183,20 @@ class Sandbox:
         }
 
     def traps(self) -> dict[str, str]:
-        """What git would run for whoever uses the repository of the folder; taken before and after a command."""
+        """Return what git would run for anyone who uses the repository of the folder; taken before and after a command."""
         return runs_later(self.root, _words("git_runs"))
 
     def left_behind(self, before: Mapping[str, str]) -> list[str]:
-        """Names of what a command left for git to run."""
+        """Return names of what a command left for git to run."""
         return left_behind(before, self.traps())
 
-    def refused(self, output: str) -> bool:
-        """True where a command that ended badly says that something was refused to it."""
+    def is_refusal(self, output: str) -> bool:
+        """Return True if a command that ended badly says that something was refused to it."""
         words = _words("refused") + (_words("refused_network") if self.network == "deny" else ())
         told = output.casefold()
         return any(word in told for word in words)
 
-    def _hidden(self, environ: Mapping[str, str]) -> list[Path]:
+    def _list_hidden(self, environ: Mapping[str, str]) -> list[Path]:
         """Places to cover: where services listen. (What is only protected is refused instead: that says why.)"""
         named = [environ.get(name, "").removeprefix("unix:path=") for name in _words("leading")]
         led = [p for p in (each.removeprefix("unix://").split(",")[0] for each in named) if p.startswith("/")]
@@ -203,32 +205,32 @@ class Sandbox:
 
 
 def sandbox_for(settings: Settings, root: Path) -> Sandbox | None:
-    """The sandbox that the settings ask for; None where they ask for none. What cannot be held is refused."""
+    """Return the sandbox that the settings ask for; None if they ask for none. What cannot be held is refused."""
     if settings.agent_sandbox == OFF:
         return None
     able = holds()
     if able.interface == 0:
         raise InvalidInput(
-            "this system cannot hold commands in a sandbox: it has no Landlock",
-            hint="set agent.sandbox to off; Linux 5.13 and newer have it, where it is not switched off",
+            "this system cannot sandbox commands: it has no Landlock",
+            hint="set agent.sandbox to off, or use Linux 5.13 or newer with Landlock enabled",
         )
     if settings.agent_sandbox_network == "deny" and not able.network:
         raise InvalidInput(
-            "the network cannot be denied to commands on this system",
+            "cannot deny network access to commands on this system",
             hint="set agent.sandbox_network to allow",
         )
     return Sandbox(
         settings.agent_sandbox,
         settings.agent_sandbox_network,
         root,
-        tuple(_named(settings.agent_sandbox_folders)),
+        tuple(_parse_folders(settings.agent_sandbox_folders)),
         tuple(_temporary()),
-        tuple(protected(settings)),
+        tuple(list_protected(settings)),
     )
 
 
-def protected(settings: Settings) -> list[Path]:
-    """What commands in a sandbox cannot read: keys of the person, our own settings, store and snapshots."""
+def list_protected(settings: Settings) -> list[Path]:
+    """Return what commands in a sandbox cannot read: keys of the person, our own settings, store and snapshots."""
     out = [Path(text).expanduser() for text in _words("protected")]
     out += [default_store().parent, permissions_file().parent, config_file()]
     out += [Path(settings.storage_dir).expanduser()] if settings.storage_dir else []
@@ -243,13 +245,13 @@ def protected(settings: Settings) -> list[Path]:
 
 
 def sandboxed_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a command, without those that lead out of the sandbox."""
+    """Return the variables of a command, without those that lead out of the sandbox."""
     leading = _words("leading")
     return {name: value for name, value in env.items() if name not in leading}
 
 
-def _named(text: str) -> list[Path]:
-    """The folders of a setting, with spaces between and quotes around names that hold some."""
+def _parse_folders(text: str) -> list[Path]:
+    """Return the folders of a setting, with spaces between and quotes around names that hold some."""
     try:
         out = [Path(each).expanduser() for each in shlex.split(text)]
     except ValueError as error:
@@ -266,7 +268,7 @@ def _named(text: str) -> list[Path]:
 
 
 def _matching(text: str) -> list[Path]:
-    """The places that a pattern names. Where anybody may put one, a link is none: it could lead to what commands need."""
+    """Return the places that a pattern names. Where anybody may put one, a link is none: it could lead to what commands need."""
     path = Path(text).expanduser()
     if "*" not in path.name:
         return [path]
@@ -291,5 +293,5 @@ def _real(paths: Iterable[Path]) -> list[Path]:
 
 @cache
 def _words(name: str) -> tuple[str, ...]:
-    text = (files("backscroll.act") / "sandbox.toml").read_text(encoding="utf-8")
+    text = (files("backscroll.agent") / "sandbox.toml").read_text(encoding="utf-8")
     return tuple(cast("list[str]", tomllib.loads(text)[name]))

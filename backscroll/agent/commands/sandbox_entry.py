@@ -1,11 +1,11 @@
-"""Going into a sandbox: a small program of its own that shuts the doors behind it and becomes the command.
+"""The program that enters a sandbox and becomes the command.
 
-Started under the warden (`act/commands/warden`) as a script, with the standard library alone; its arguments are the number of a descriptor
-from which the plan is read (JSON, made by `act/commands/sandbox`) and the command. Owns the calls of the Linux kernel: namespaces where
+Started under the supervisor (`agent/commands/supervisor`) as a script, with the standard library alone; its arguments are the number of a descriptor
+from which the plan is read (JSON, made by `agent/commands/sandbox`) and the command. Owns the calls of the Linux kernel: namespaces where
 they are to be had (places that hold sockets of services covered, everything but the writable folders read-only, a network of its
 own), Landlock (files, TCP, signals), a filter of system calls, and giving up what root may do beyond files. All of it is inherited
 by whatever the command starts, and none of it can be taken back. Refuses to run anything where a promise cannot be kept: then it
-ends with code 126 and says why. Refuses: what the plan is (`act/commands/sandbox`).
+ends with code 126 and says why. Refuses: what the plan is (`agent/commands/sandbox`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _KEPT = frozenset({0, 1, 3, 4, 5, 6, 7, 10})
 _libc: Any = None if sys.platform == "win32" else ctypes.CDLL(None, use_errno=True)
 
 
-def _checked(what: str, result: int) -> int:
+def _check_result(what: str, result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -61,11 +61,11 @@ def _checked(what: str, result: int) -> int:
 
 
 def _syscall(what: str, number: int, *arguments: Any) -> int:
-    return _checked(what, _libc.syscall(ctypes.c_long(number), *arguments))
+    return _check_result(what, _libc.syscall(ctypes.c_long(number), *arguments))
 
 
 def interface() -> int:
-    """The version of Landlock's interface that this kernel has; 0: none."""
+    """Return the version of Landlock's interface that this kernel has; 0: none."""
     if sys.platform != "linux":
         return 0
     try:
@@ -75,7 +75,7 @@ def interface() -> int:
 
 
 def rights(version: int) -> int:
-    """Every right on files that a version of the interface knows."""
+    """Return every right on files that a version of the interface knows."""
     return sum(bits for since, bits in _SINCE.items() if since <= version)
 
 
@@ -95,7 +95,7 @@ def restrict(version: int, rules: Sequence[Sequence[Any]], *, tcp: bool) -> None
     try:
         for path, allowed in rules:
             _allow(ruleset, str(path), int(allowed) & known)
-        _checked("no_new_privs", _libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
+        _check_result("no_new_privs", _libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
         _syscall("landlock", _RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0))
     finally:
         os.close(ruleset)
@@ -125,7 +125,7 @@ def _allow(ruleset: int, path: str, allowed: int) -> None:
 
 
 def program(machine: str, families: Sequence[int] | None) -> bytes:
-    """A filter of system calls: no keyring of the kernel; with `families`, sockets of these alone. Empty: not known here."""
+    """Return a filter of system calls: no keyring of the kernel; with `families`, sockets of these alone. Empty: not known here."""
     if machine not in _CALLS:
         return b""
     name, opening, ring, keys = _CALLS[machine]
@@ -146,7 +146,7 @@ def program(machine: str, families: Sequence[int] | None) -> bytes:
     return b"".join(struct.pack("=HBBI", *line) for line in lines)
 
 
-class _Program(ctypes.Structure):
+class _SyscallFilter(ctypes.Structure):
     """A filter as the kernel takes it."""
 
     _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_char_p))
@@ -154,16 +154,16 @@ class _Program(ctypes.Structure):
 
 def filter_calls(lines: bytes) -> None:
     """From here on the filter is asked about every system call."""
-    wanted = _Program(len(lines) // 8, lines)
-    _checked("no_new_privs", _libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
-    _checked("seccomp", _libc.prctl(_SECCOMP, 2, ctypes.byref(wanted), 0, 0))
+    wanted = _SyscallFilter(len(lines) // 8, lines)
+    _check_result("no_new_privs", _libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
+    _check_result("seccomp", _libc.prctl(_SECCOMP, 2, ctypes.byref(wanted), 0, 0))
 
 
 # -- namespaces --------------------------------------------------------------------------------------------------
 
 
 def own_namespaces(*, network: bool) -> bool:
-    """Mounts (and a network) of its own; False where this system gives none to us."""
+    """Mounts (and a network) of its own; False if this system gives none to us."""
     flags = _NEWNS | (_NEWNET if network else 0)
     user, group = os.geteuid(), os.getegid()
     if _libc.unshare(flags) < 0:
@@ -175,7 +175,7 @@ def own_namespaces(*, network: bool) -> bool:
                 ("uid_map", f"{user} {user} 1"),
                 ("gid_map", f"{group} {group} 1"),
             ):
-                _written(f"/proc/self/{name}", text)
+                _write_file(f"/proc/self/{name}", text)
         except OSError as error:
             raise OSError(error.errno, f"the namespace cannot be used: {error.strerror}") from error
     if network:
@@ -183,7 +183,7 @@ def own_namespaces(*, network: bool) -> bool:
     return True
 
 
-def _written(path: str, text: str) -> None:
+def _write_file(path: str, text: str) -> None:
     place = os.open(path, os.O_WRONLY)
     try:
         os.write(place, text.encode())
@@ -200,7 +200,7 @@ def _wake_loopback() -> None:
 
 
 def own_mounts(writable: Sequence[str], hidden: Sequence[str]) -> None:
-    """Cover places with nothing, and make everything read-only but some folders; in mounts that nobody else sees."""
+    """Cover places with nothing, and make everything read-only but some folders; in mounts that no other process sees."""
     _mount("none", "/", "", _REC | _PRIVATE)
     for path in hidden:
         if os.path.isdir(path):  # noqa: PTH112 - nothing more than needed is loaded here
@@ -220,7 +220,7 @@ def own_mounts(writable: Sequence[str], hidden: Sequence[str]) -> None:
 def _mount(what: str, where: str, kind: str, flags: int, more: str = "") -> None:
     words = (os.fsencode(each) for each in (what, where, kind))
     result = _libc.mount(*words, ctypes.c_ulong(flags), os.fsencode(more) or None)
-    _checked(f"mount {where}", result)
+    _check_result(f"mount {where}", result)
 
 
 def _attributes(path: str, *, set_: int = 0, clear: int = 0) -> None:

@@ -1,8 +1,7 @@
-"""What a command in the sandbox leaves in the working folder for others to run: hooks of git, and settings of it that name programs.
+"""Git hooks and settings that a sandboxed command left in the working folder.
 
-No sandbox can hold that: git runs them later, outside, for whoever uses the repository. So they are looked at before and after, and
-what has changed is told to the person. Owns what counts as such (`sandbox.toml`). Refuses: taking anything back. Before: `sandbox.toml`.
-After: `act/tools/run_command`.
+No sandbox can hold that: git runs them later, outside, for anyone who uses the repository. So they are looked at before and after, and
+what has changed is reported to the person. Owns what counts as such (`sandbox.toml`). Refuses: taking anything back.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _LONGEST = 1_000_000  # bytes of a file of settings
 
 
 def runs_later(root: Path, keys: Sequence[str]) -> dict[str, str]:
-    """Everything in the repository of a folder that git would run, with a sign by which a change is seen."""
+    """Return everything in the repository of a folder that git would run, with a sign by which a change is seen."""
     home = root / ".git"
     found: dict[str, str] = {}
     try:
@@ -32,7 +31,7 @@ def runs_later(root: Path, keys: Sequence[str]) -> dict[str, str]:
                 found[f".git/hooks/{path.name}"] = sign
         with (home / "config").open("rb") as file:
             text = file.read(_LONGEST).decode("utf-8", "replace")
-    except OSError:  # no settings yet, or somebody took them away meanwhile
+    except OSError:  # no settings yet, or they were removed meanwhile
         return found
     named = re.compile(rf"(?im)^\s*(?:{'|'.join(map(re.escape, keys))})\s*=|^\s*\[include|=\s*\"?!")
     lines = [line.strip() for line in text.splitlines() if named.search(line)]
@@ -46,5 +45,5 @@ def _may_run(path: Path, status: os.stat_result) -> bool:
 
 
 def left_behind(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """The names of what is new or other than before."""
+    """Return the names of what is new or other than before."""
     return sorted(name for name, sign in after.items() if before.get(name) != sign)

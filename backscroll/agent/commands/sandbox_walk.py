@@ -1,8 +1,8 @@
-"""Everything but some places: Landlock can only allow, and what it allows holds for all below; so one walks around what is protected.
+"""Landlock rules for everything except protected places.
 
-Owns finding the fewest folders and files that together hold everything below a folder except protected places. Links are left
-out: what they lead to is allowed where it really is, or not at all. Bounded: a folder in which a protected place lies is listed,
-and no other. After: `act/commands/sandbox`.
+Owns finding the fewest folders and files that together hold everything below a folder except protected places. Links are left out:
+what they lead to is allowed where it really is, or not at all. Bounded: a folder in which a protected place lies is listed, and no
+other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST = 50_000
 
 
 def around(top: str, protected: Iterable[str]) -> list[str]:
-    """What to allow so that everything below `top` is allowed but protected places; whole paths without links."""
+    """Return what to allow so that everything below `top` is allowed but protected places; whole paths without links."""
     closed = {str(PurePosixPath(path)) for path in protected}
     lies_in = {str(parent) for path in closed for parent in PurePosixPath(path).parents}
     if top in closed or any(str(parent) in closed for parent in PurePosixPath(top).parents):
@@ -44,7 +44,7 @@ def around(top: str, protected: Iterable[str]) -> list[str]:
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
-    """What is in a folder; nothing where it cannot be listed: then nothing in it is allowed either."""
+    """Return what is in a folder; nothing if it cannot be listed: then nothing in it is allowed either."""
     try:
         with os.scandir(folder) as found:
             return list(found)

@@ -1,9 +1,9 @@
-"""The warden of one command: a small program of its own that runs it and leaves nothing of it behind.
+"""The supervisor of one command: a small program that runs it and leaves no process behind.
 
-Started by `act/commands/commands` as a script, with the standard library alone. It makes the command the leader of a session of its own and,
+Started by `agent/commands/commands` as a script, with the standard library alone. It makes the command the leader of a session of its own and,
 on Linux, becomes the parent of every orphan below it, so that nothing escapes by a session of its own, a double fork or `nohup`.
-It ends everything when the command ends, when it is told to (a byte, or the end of its standard input), and so also when the
-program that started it dies. Refuses: reading output (it goes straight to whoever asked), time limits (`act/commands/commands`).
+It ends everything when the command ends, when it is reported to (a byte, or the end of its standard input), and so also when the
+program that started it dies. Refuses: reading output (it goes straight to the caller), time limits (`agent/commands/commands`).
 
 Its arguments are the number of a descriptor and the command. On the descriptor it says, line by line: `began PID`, `ended CODE`
 (negative: a signal), `left N` (processes that were still running and were ended).
@@ -35,11 +35,11 @@ def main() -> int:
     # A signal to a group must not end us before what we watch: the end of our input says when to end.
     for each in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(each, _awake)
-    child = _spawned(command)
+    child = _spawn_command(command)
     _say(voice, f"began {child}")
-    for stream in (1, 2):  # the output is the command's alone: whoever reads it sees its end
+    for stream in (1, 2):  # the output is the command's alone: its reader sees the end
         os.dup2(0, stream)
-    code = _waited(child, wake)
+    code = _wait_for_end(child, wake)
     by_us = code is None
     if code is None:
         code = _ended_by_us(child)
@@ -53,7 +53,7 @@ def _awake(number: int, frame: object) -> None:
 
 
 def _say(voice: int, line: str) -> None:
-    with contextlib.suppress(OSError):  # nobody listens any more: then everything is to end anyway
+    with contextlib.suppress(OSError):  # no reader any more: everything is to end anyway
         os.write(voice, f"{line}\n".encode())
 
 
@@ -65,7 +65,7 @@ def _adopt_orphans() -> None:
             ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
-def _spawned(command: list[str]) -> int:
+def _spawn_command(command: list[str]) -> int:
     """Start the command in a session of its own; its standard input is empty."""
     empty = os.open(os.devnull, os.O_RDONLY)
     child = os.fork()
@@ -83,8 +83,8 @@ def _spawned(command: list[str]) -> int:
     os._exit(127)
 
 
-def _reaped(child: int) -> int | None:
-    """Take in everything that has ended; gives the code of the command where it is among it."""
+def _reap_children(child: int) -> int | None:
+    """Take in everything that has ended; return the code of the command where it is among it."""
     code: int | None = None
     while True:
         try:
@@ -97,10 +97,10 @@ def _reaped(child: int) -> int | None:
             code = os.waitstatus_to_exitcode(status)
 
 
-def _waited(child: int, wake: int) -> int | None:
+def _wait_for_end(child: int, wake: int) -> int | None:
     """Wait until the command has ended (its code) or it is to be ended (None)."""
     while True:
-        code = _reaped(child)
+        code = _reap_children(child)
         if code is not None:
             return code
         ready, _, _ = select.select([0, wake], [], [])
@@ -110,34 +110,34 @@ def _waited(child: int, wake: int) -> int | None:
         if 0 in ready:
             with contextlib.suppress(OSError):
                 os.read(0, 64)
-            return _reaped(child)
+            return _reap_children(child)
 
 
 def _ended_by_us(child: int) -> int:
-    """Ask the command and everything below it to end, then end it by force; gives its code."""
+    """Ask the command and everything below it to end, then end it by force; return its code."""
     code = None
     end = time.monotonic() + _GENTLE
     _signal_all(signal.SIGTERM, child)
     while code is None and time.monotonic() < end:
         time.sleep(0.02)
-        code = _reaped(child)
+        code = _reap_children(child)
     end = time.monotonic() + _PATIENCE
     while code is None and time.monotonic() < end:
         _signal_all(signal.SIGKILL, child)
         time.sleep(0.02)
-        code = _reaped(child)
+        code = _reap_children(child)
     return -signal.SIGKILL if code is None else code
 
 
 def _end_all(child: int, *, gentle: bool) -> int:
-    """End whatever is left below us; gives how many processes there were, where that can be told."""
+    """End whatever is left below us; return how many processes there were, where that can be determined."""
     if not os.access("/proc/self/stat", os.R_OK):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
     seen: set[int] = set()
     began = time.monotonic()
     while True:
-        _reaped(0)
+        _reap_children(0)
         below = _below()
         if not below or time.monotonic() - began > _PATIENCE:
             return len(seen)
@@ -170,12 +170,12 @@ def _kill(pid: int, number: int) -> None:
 
 
 def _below() -> set[int]:
-    """Every living process below us, whatever session or group it is in."""
+    """Return every living process below us, whatever session or group it is in."""
     parents: dict[int, int] = {}
     try:
         names = os.listdir("/proc")  # noqa: PTH208 - nothing more than needed is loaded here
     except OSError:
-        return set()  # no such file system here: the group was told, and that is all there is
+        return set()  # no such file system here: the group was reported, and that is all there is
     for name in names:
         if name.isdigit() and (parent := _parent(name)):
             parents[int(name)] = parent
@@ -192,7 +192,7 @@ def _below() -> set[int]:
 
 
 def _parent(name: str) -> int:
-    """The parent of a process; 0 where it is gone, or only waits to be taken in."""
+    """Return the parent of a process; 0 if it is gone, or only waits to be taken in."""
     try:
         with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - nothing more than needed is loaded here
             state, parent = file.read().rsplit(b")", 1)[1].split()[:2]

@@ -1,9 +1,9 @@
-"""Running a tool: the one place where everything that can go wrong becomes a result.
+"""Running a tool: every failure becomes a result.
 
-Owns looking the tool up, reading and checking its arguments, time limits, stopping, cleaning the output, and turning every
-failure into words with the tool's name in front (`[run_command] …`). No exception of a tool gets past here; only
-`KeyboardInterrupt` does, which is the person's. Output is kept whole for the record, up to `cleaning.HARDEST`; prompts show less of
-it by themselves. Refuses: asking whether a call is allowed (`act/approval/approval`). Before: `act/toolbox`. After: `act/loop/loop`.
+Owns looking the tool up, reading and checking its arguments, time limits, stopping, cleaning the output, and turning every failure
+into words with the tool's name in front (`[run_command] …`). No exception of a tool gets past here; only `KeyboardInterrupt` does,
+which is the person's. Output is kept whole for the record, up to `output.HARDEST`; prompts show less of it by themselves.
+Refuses: asking whether a call is allowed (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from backscroll.act.commands.cleaning import HARDEST, one_line, readable, shortened
-from backscroll.act.loop.marking import marked
-from backscroll.act.loop.stopping import Stop, Stopped
-from backscroll.act.person import Preview, Proposal
-from backscroll.act.tool import Tool, ToolContext, ToolOutput
-from backscroll.act.toolbox import Toolbox
+from backscroll.agent.commands.output import HARDEST, one_line, readable, shorten_text
+from backscroll.agent.loop.stop_switch import RunStopped, Stop
+from backscroll.agent.loop.untrusted_text import frame_result
+from backscroll.agent.person import Preview, Proposal
+from backscroll.agent.tool import Tool, ToolContext, ToolOutput
+from backscroll.agent.toolbox import Toolbox
 from backscroll.errors import BackscrollError
 from backscroll.logs import logger_of
 from backscroll.vocab.part import Json, ToolCall
@@ -45,7 +45,7 @@ def _none() -> Mapping[str, Json]:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCall:
     """A call that was looked at, and nothing done yet."""
 
     call: ToolCall
@@ -55,12 +55,12 @@ class Prepared:
     failure: ToolOutput | None = None  # why it cannot be run at all; it needs no approval
 
     def proposal(self, refused_before: str | None = None) -> Proposal:
-        """The call as a person is asked about it."""
+        """Return the call as a person is asked about it."""
         effect = "none" if self.tool is None else self.tool.effect
         return Proposal(self.call.id, self.call.name, effect, self.arguments, self.preview, refused_before)
 
 
-def prepare(toolbox: Toolbox, call: ToolCall, context: ToolContext) -> Prepared:
+def prepare(toolbox: Toolbox, call: ToolCall, context: ToolContext) -> PreparedCall:
     """Look a call up, check its arguments and see what it would do; whatever is wrong is in `failure`."""
     looked = _looked_up(toolbox, call)
     if looked.tool is None or looked.failure is not None:
@@ -71,20 +71,22 @@ def prepare(toolbox: Toolbox, call: ToolCall, context: ToolContext) -> Prepared:
     except BackscrollError as error:
         return replace(looked, failure=failure(call.name, str(error)))
     except Exception as error:  # noqa: BLE001 - a preview is somebody else's code too
-        return replace(looked, failure=_broken(call.name, error, "its preview failed"))
-    return replace(looked, preview=_shown(preview))
+        return replace(looked, failure=_report_failure(call.name, error, "its preview failed"))
+    return replace(looked, preview=_escape_preview(preview))
 
 
-def _looked_up(toolbox: Toolbox, call: ToolCall) -> Prepared:
+def _looked_up(toolbox: Toolbox, call: ToolCall) -> PreparedCall:
     try:
         tool = toolbox.get(call.name)
-        return Prepared(call, tool, toolbox.check(call.name, call.arguments))
+        return PreparedCall(call, tool, toolbox.check(call.name, call.arguments))
     except BackscrollError as error:
-        return Prepared(call, failure=failure(call.name, str(error)), preview=Preview(readable(call.name)))
+        return PreparedCall(
+            call, failure=failure(call.name, str(error)), preview=Preview(readable(call.name))
+        )
 
 
-def _shown(preview: Preview) -> Preview:
-    """A preview that a terminal can print: nothing in it moves the cursor or hides what will happen."""
+def _escape_preview(preview: Preview) -> Preview:
+    """Return a preview that a terminal can print: nothing in it moves the cursor or hides what will happen."""
     return replace(
         preview,
         line=one_line(_visible(preview.line).strip().replace("\n", " ⏎ "), 400),
@@ -103,12 +105,12 @@ def _visible(text: str) -> str:
     return "".join(
         c
         if c in "\n\t" or (c.isprintable() and not 0xD800 <= ord(c) <= 0xDFFF) or c in "\u3000\u00a0"
-        else _spelled(c)
+        else _escape_character(c)
         for c in text
     )
 
 
-def _spelled(character: str) -> str:
+def _escape_character(character: str) -> str:
     code = ord(character)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
@@ -118,7 +120,7 @@ def call(toolbox: Toolbox, wanted: ToolCall, context: ToolContext) -> ToolOutput
     return run(_looked_up(toolbox, wanted), context)
 
 
-def run(prepared: Prepared, context: ToolContext) -> ToolOutput:
+def run(prepared: PreparedCall, context: ToolContext) -> ToolOutput:
     """Run a call that was looked at before; always gives a result."""
     if prepared.failure is not None or prepared.tool is None:
         return prepared.failure or failure(prepared.call.name, "it cannot be run")
@@ -132,39 +134,39 @@ def run(prepared: Prepared, context: ToolContext) -> ToolOutput:
         if tool.effect == "ask":
             output = tool.run(context, prepared.arguments)
         else:
-            output = _watched(tool, prepared.arguments, context)
+            output = _run_watched(tool, prepared.arguments, context)
     except BackscrollError as error:
         return failure(tool.name, str(error))
-    except Stopped:
+    except RunStopped:
         return failure(tool.name, "stopped by the person before it was done")
-    except _Late as late:
+    except _ToolTimeout as late:
         return failure(
             tool.name,
             f"did not finish within {late.seconds:g} seconds and was given up; it may still be at work",
         )
     except SystemExit as error:  # a tool that wants to leave does not take us along
-        return _broken(tool.name, error, "it tried to end the program")
+        return _report_failure(tool.name, error, "it tried to end the program")
     except Exception as error:  # noqa: BLE001 - the boundary between other people's code and the loop
-        return _broken(tool.name, error, "it failed")
+        return _report_failure(tool.name, error, "it failed")
     _LOG.debug("ran %s in thread %s", tool.name, context.thread.id)
     return _clean(tool, output, context.longest)
 
 
-def _is_other(prepared: Prepared, tool: Tool, context: ToolContext) -> bool:
-    """True where a call would not do what was shown any more: the person allowed that diff, not another one."""
+def _is_other(prepared: PreparedCall, tool: Tool, context: ToolContext) -> bool:
+    """Return True if a call would not do what was shown any more: the person allowed that diff, not another one."""
     if tool.effect != "write" or not prepared.preview.diff:
         return False
-    now = _shown(tool.preview(context, prepared.arguments))
+    now = _escape_preview(tool.preview(context, prepared.arguments))
     return _lines(now.diff) != _lines(prepared.preview.diff)
 
 
 def _lines(diff: str) -> list[str]:
-    """What goes and what comes; where in the file may have shifted by another call of the same reply."""
+    """Return what goes and what comes; where in the file may have shifted by another call of the same reply."""
     return [line for line in diff.split("\n") if line.startswith(("+", "-"))]
 
 
-def batches(prepared: Sequence[Prepared]) -> Iterator[list[int]]:
-    """Which calls of one reply may run side by side: those that only look; all others one by one, in order."""
+def batches(prepared: Sequence[PreparedCall]) -> Iterator[list[int]]:
+    """Yield which calls of one reply may run side by side: those that only look; all others one by one, in order."""
     together: list[int] = []
     for number, each in enumerate(prepared):
         if each.failure is not None or (each.tool is not None and each.tool.effect in _APART):
@@ -187,8 +189,8 @@ def call_all(
     return run_all([_looked_up(toolbox, each) for each in calls], [context(each) for each in calls])
 
 
-def run_all(prepared: Sequence[Prepared], contexts: Sequence[ToolContext]) -> list[ToolOutput]:
-    """The same for calls that were looked at before."""
+def run_all(prepared: Sequence[PreparedCall], contexts: Sequence[ToolContext]) -> list[ToolOutput]:
+    """Return the same for calls that were looked at before."""
     out: dict[int, ToolOutput] = {}
     for batch in batches(prepared):
         if len(batch) == 1:
@@ -206,38 +208,38 @@ def run_all(prepared: Sequence[Prepared], contexts: Sequence[ToolContext]) -> li
 
 
 def failure(name: str, words: str) -> ToolOutput:
-    """What went wrong, with the tool's name in front."""
+    """Return what went wrong, with the tool's name in front."""
     told = readable(words).strip() or "it failed"
     return ToolOutput(f"[{readable(name)[:64]}] {told}", is_error=True, line=one_line(told))
 
 
-def _broken(name: str, error: BaseException, what: str) -> ToolOutput:
+def _report_failure(name: str, error: BaseException, what: str) -> ToolOutput:
     _LOG.warning("tool %s broke: %s", name, type(error).__name__)
     words = str(error).strip()
     return failure(name, f"{what}: {type(error).__name__}{f': {words}' if words else ''}"[:4000])
 
 
 def _clean(tool: Tool, output: object, longest: int) -> ToolOutput:
-    """A result that can be recorded, shown and sent."""
+    """Return a result that can be recorded, shown and sent."""
     if not isinstance(output, ToolOutput):
         return failure(tool.name, f"its `run` gave {type(output).__name__} instead of a ToolOutput")
     # What is far too long is cut before it is made readable: that takes its own length once more.
-    raw = shortened(str(output.text), 2 * HARDEST)
-    text = shortened(readable(raw), min(HARDEST, max(longest, _LEAST)))
+    raw = shorten_text(str(output.text), 2 * HARDEST)
+    text = shorten_text(readable(raw), min(HARDEST, max(longest, _LEAST)))
     if output.is_error and not text.startswith(f"[{tool.name}]"):
         text = f"[{tool.name}] {text}"
     if not text.strip() and not output.media:
         text = "(no output)"  # an empty result is refused on some wires
     line = one_line(readable(output.line or text))
-    if tool.effect != "ask":  # what the person says is no data
-        text = marked(tool.name, text)
+    if tool.effect != "ask":  # what the person says is not data
+        text = frame_result(tool.name, text)
     return replace(output, text=text, line=line)
 
 
 # -- watching ----------------------------------------------------------------------------------------------------
 
 
-class _Late(Exception):
+class _ToolTimeout(Exception):
     """A tool took too long."""
 
     def __init__(self, seconds: float) -> None:
@@ -245,7 +247,7 @@ class _Late(Exception):
         self.seconds = seconds
 
 
-class Linked(Stop):
+class LinkedStop(Stop):
     """A switch that is thrown with another one, or on its own: for a call that is given up while the run goes on."""
 
     def __init__(self, outer: Stop) -> None:
@@ -260,7 +262,7 @@ class Linked(Stop):
     def check(self) -> None:
         """Raise `Stopped` where either was thrown."""
         if self.thrown:
-            raise Stopped
+            raise RunStopped
 
     def wait(self, seconds: float) -> bool:
         """Sleep, but no longer than until either is thrown."""
@@ -279,7 +281,7 @@ class Linked(Stop):
             yield
 
 
-class _Work(threading.Thread):
+class _ToolThread(threading.Thread):
     """A tool at work. A thread cannot be killed: one that does not listen is left behind, and nothing it says is heard."""
 
     def __init__(self, tool: Tool, arguments: Mapping[str, Json], context: ToolContext) -> None:
@@ -300,11 +302,11 @@ class _Work(threading.Thread):
             self.done.set()
 
 
-def _watched(tool: Tool, arguments: Mapping[str, Json], context: ToolContext) -> object:
+def _run_watched(tool: Tool, arguments: Mapping[str, Json], context: ToolContext) -> object:
     """Run a tool beside us, so that it can be given up when it hangs or the person stops."""
     limit = getattr(tool, "seconds", None)
     seconds = context.seconds if limit is None else float(limit)  # 0: it keeps time itself
-    stop = Linked(context.stop)
+    stop = LinkedStop(context.stop)
     heard = threading.Event()
     left = _SHOWN
 
@@ -315,7 +317,7 @@ def _watched(tool: Tool, arguments: Mapping[str, Json], context: ToolContext) ->
         left -= len(text)
         context.show(readable(text) if left > 0 else f"{readable(text[:left] if left else text)}\n[…]\n")
 
-    work = _Work(tool, arguments, replace(context, stop=stop, show=show))
+    work = _ToolThread(tool, arguments, replace(context, stop=stop, show=show))
     work.start()
     end = time.monotonic() + seconds if seconds > 0 else None
     try:
@@ -333,10 +335,10 @@ def _watched(tool: Tool, arguments: Mapping[str, Json], context: ToolContext) ->
     late = not work.done.is_set() and not context.stop.thrown
     if not work.done.wait(_GRACE if not work.done.is_set() else 0):
         heard.set()
-        raise _Late(seconds) if late else Stopped
+        raise _ToolTimeout(seconds) if late else RunStopped
     heard.set()
-    if late and isinstance(work.error, Stopped):
-        raise _Late(seconds)
+    if late and isinstance(work.error, RunStopped):
+        raise _ToolTimeout(seconds)
     if work.error is not None:
         raise work.error
     return work.output

@@ -1,12 +1,12 @@
-"""What happens while an agent works, as it happens: what a terminal draws and what `run --json` prints.
+"""Events of a run: what a terminal draws and `run --jsonl` prints.
 
-Owns the nouns and their JSON. The last happening of a run is always `Finished`. Refuses: drawing them (`surfaces`). Before:
-`act/loop/loop` yields them.
+Owns the nouns and their JSON. The last event of a run is always `Finished`. Refuses: drawing them (`surfaces`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, TypeAlias, cast
 
@@ -17,9 +17,9 @@ from backscroll.vocab.part import Json
 #: How a run can end.
 End: TypeAlias = Literal[
     "answered",  # the model said something and asked for nothing
-    "completed",  # a result was put before the person, who took it
+    "completed",  # a result was shown to the user, who took it
     "incomplete",  # … who did not, and said nothing that could be worked on at once
-    "asked",  # a question for the person is open, and nobody was there to answer
+    "asked",  # a question for the person is open, and no user was there to answer
     "stopped",  # interrupted by the person
     "silent",  # the model said nothing, no words and no call, and did so again when it was asked once more
     "limit",  # steps or money are used up
@@ -34,15 +34,15 @@ def _none() -> Mapping[str, Json]:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class RunUsage:
     """Tokens and money so far: of one step, of a run, or of a thread."""
 
     input: int = 0
     cached: int = 0
     output: int = 0
-    nano: int | None = None  # US dollars × 10⁹; None where nobody knows the price
+    nano: int | None = None  # US dollars × 10⁹; None if the price is unknown
     calls: int = 0
-    estimated: int = 0  # of the calls, those whose tokens we counted because nobody reported them
+    estimated: int = 0  # of the calls, those whose tokens we counted because the service did not report them
     unanswered: int = (
         0  # of these, those that went out and whose answer was never written down: at most so much
     )
@@ -66,7 +66,7 @@ class Asked:
     model: str
     expected_cached: int = 0
     compacted: str = ""  # why the past was condensed for it; empty: it was not
-    recalled: int = 0  # details that were brought back
+    recalled: int = 0  # details that were restored
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +93,14 @@ class Forming:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """A reply is whole and recorded."""
 
     step: int
     message: Ref
     text: str
     calls: int
-    counted: Counted = Counted()
+    counted: RunUsage = RunUsage()
     cut: bool = False  # it stopped at the output limit
 
 
@@ -132,13 +132,13 @@ class Called:
     text: str  # the whole result
     is_error: bool = False
     refused: str | None = None  # the reason of a refusal; empty where none was given
-    message: Ref | None = None  # where it stands in the record
+    message: Ref | None = None  # where it is in the record
     change: CodeChange | None = None  # what it did to the files
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Something the person should know: a retry, a compaction after an overflow, a change by hand."""
+    """Something the person should know: a retry, a compaction after an overflow, a change manually."""
 
     kind: str  # again, overflow, limit, continued, cut_call, calls, usage, resumed …
     text: str
@@ -151,7 +151,7 @@ class Finished:
     end: End
     text: str = ""  # the answer or the result
     steps: int = 0
-    counted: Counted = Counted()
+    counted: RunUsage = RunUsage()
     error: str = ""
     hint: str = ""
     message: Ref | None = None  # the last one
@@ -159,13 +159,14 @@ class Finished:
 
 
 Happening: TypeAlias = (
-    Began | Asked | Thought | Said | Forming | Step | Calling | Output | Called | Noted | Finished
+    Began | Asked | Thought | Said | Forming | RunStep | Calling | Output | Called | Noted | Finished
 )
 
 
 def to_json(happening: Happening) -> dict[str, Json]:
     """One line for programs: `{"type": "said", …}`; empty fields are left out."""
-    out: dict[str, Json] = {"type": type(happening).__name__.lower()}
+    name = "step" if isinstance(happening, RunStep) else type(happening).__name__.lower()
+    out: dict[str, Json] = {"type": name}
     for part in fields(happening):
         value = _plain(getattr(happening, part.name))
         if value not in (None, "", {}, [], False):
@@ -181,3 +182,23 @@ def _plain(value: Json) -> Json:
     if isinstance(value, tuple | list):
         return [_plain(v) for v in cast("list[Json]", value)]
     return value
+
+
+def __getattr__(name: str) -> object:
+    """Return `RunStep` by its old name, `Step`: deprecated, for one release."""
+    if name == "Step":
+        warnings.warn("Step is deprecated: use RunStep", DeprecationWarning, stacklevel=2)
+        return RunStep
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def run_to_end(happenings: Iterator[Happening], on: Callable[[Happening], None] | None) -> Finished:
+    """Consume a run; return its last event."""
+    finished: Finished | None = None
+    for happening in happenings:
+        if on is not None:
+            on(happening)
+        if isinstance(happening, Finished):
+            finished = happening
+    assert finished is not None, "a run ends with Finished"
+    return finished

@@ -1,9 +1,9 @@
-"""Carrying out the calls of one reply: ask the person, run what is allowed, look at the files, write every result down.
+"""Running the calls of one reply: approval, execution, scan of the files, recorded results.
 
 Owns the order: proposals first, all of them before one question; refused ones are answered with the reason; calls that only look
 run side by side, the others one after another, with a look at the folder before and after. Every call gets exactly one result,
 whatever happens: a tool that fails, a person who stops, a crash (then the next start answers it). Refuses: turning failures into
-results (`act/loop/calls`), rules (`act/approval/approval`). Before: `act/toolbox`, `act/approval/approval`. After: `act/loop/loop`.
+results (`agent/loop/calls`), rules (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.act.approval.approval import LOOK, Rules, decide
-from backscroll.act.approval.refusals import fingerprint, refusal_text, refused_before
-from backscroll.act.loop.calls import Prepared, prepare, run
-from backscroll.act.loop.events import Called, Calling, End, Happening, Noted, Output
-from backscroll.act.loop.stopping import Stop, Stopped
-from backscroll.act.person import Decision, Person, Proposal
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import Toolbox
-from backscroll.engine.calls.replies import mark_at_work, record_result, unanswered
+from backscroll.agent.approval.approval import LOOK, Rules, decide
+from backscroll.agent.approval.refusals import fingerprint, refusal_text, refused_before
+from backscroll.agent.loop.calls import PreparedCall, prepare, run
+from backscroll.agent.loop.events import Called, Calling, End, Happening, Noted, Output
+from backscroll.agent.loop.stop_switch import RunStopped, Stop
+from backscroll.agent.person import Decision, Person, Proposal
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import Toolbox
+from backscroll.engine.calls.replies import find_unanswered, mark_at_work, record_result
 from backscroll.errors import BackscrollError
 from backscroll.vocab.change import Cause, CodeChange
 from backscroll.vocab.ids import Ref
@@ -50,10 +50,10 @@ BROKEN_OFF = "stopped by the person before it was done; whether and how far it t
 
 
 @dataclass(frozen=True, slots=True)
-class _Due:
+class _PendingCall:
     """A call that is allowed, on its way."""
 
-    prepared: Prepared
+    prepared: PreparedCall
     context: ToolContext
     looked: Proposal | None = (
         None  # it goes ahead unasked because it only looks: at the folder as it was then
@@ -71,22 +71,22 @@ class _Due:
 
 
 @dataclass(slots=True)
-class _Work:
+class _CallBatch:
     """Calls that have begun, and what has come of them so far."""
 
-    batch: Sequence[_Due]
+    batch: Sequence[_PendingCall]
     before: str  # the files, before they began
     outputs: dict[str, ToolOutput] = field(default_factory=dict[str, ToolOutput])
     threads: list[threading.Thread] = field(default_factory=list[threading.Thread])
 
     @property
     def touching(self) -> bool:
-        """True where files may be other ones afterwards."""
+        """True if files may be other ones afterwards."""
         return self.batch[0].effect in _TOUCHING
 
 
 @dataclass
-class Hands:
+class RunContext:
     """What an agent acts with."""
 
     thread: Thread
@@ -102,14 +102,14 @@ class Hands:
     result: str = ""  # of the tool that ended the run
     results: list[str] = field(default_factory=list[str])  # of the last reply's calls, as they were recorded
     notes: list[Noted] = field(default_factory=list[Noted])  # to be told at the next occasion
-    _work: _Work | None = None  # what goes on at this moment
+    _work: _CallBatch | None = None  # what goes on at this moment
     _remark: tuple[str, str] = (
         "",
         "",
     )  # the call whose result says something about the whole reply, and what
 
     def context(self, call_id: str, show: Callable[[str], None]) -> ToolContext:
-        """What a tool gets to work with."""
+        """Return what a tool gets to work with."""
         return ToolContext(
             self.thread,
             call_id,
@@ -132,9 +132,9 @@ class Hands:
         limit: int = 0,
         left_out: int = 0,
     ) -> Generator[Happening, None, End | None]:
-        """Answer every call; gives how the run ends, where a tool ends it.
+        """Answer every call; return how the run ends, where a tool ends it.
 
-        Calls in `cut` broke off at the output limit of `limit` tokens: they are not carried out, and the model is told why. It is
+        Calls in `cut` broke off at the output limit of `limit` tokens: they are not carried out, and the model is reported why. It is
         also told of `left_out` further calls of the same reply that were not taken.
         """
         waiting = list(calls)
@@ -145,20 +145,20 @@ class Hands:
         try:
             for call in calls:
                 if call.id in cut:
-                    yield self._answered(call, cut_off(call.name, limit), waiting)
+                    yield self._answer_call(call, cut_off(call.name, limit), waiting)
             whole = [call for call in calls if call.id not in cut]
-            due = yield from self._allowed(whole, waiting, heard)
+            due = yield from self._select_allowed(whole, waiting, heard)
             touched = False  # something ran that may have changed what the others were judged by
             for batch in _batches(due):
                 self.stop.check()
                 if touched and not self._still_looks(batch[0]):
                     failed = ToolOutput(f"[{batch[0].call.name}] {OTHER_NOW}", True)
-                    yield self._answered(batch[0].call, failed, waiting)
+                    yield self._answer_call(batch[0].call, failed, waiting)
                     continue
                 touched = touched or (batch[0].effect in _TOUCHING and batch[0].looked is None)
                 ended = yield from self._batch(batch, waiting, carrier, heard)
                 ends = ends or ended
-        except (Stopped, KeyboardInterrupt, GeneratorExit):
+        except (RunStopped, KeyboardInterrupt, GeneratorExit):
             self.stop.throw()
             self._broken_off(waiting, carrier)
             raise
@@ -173,8 +173,8 @@ class Hands:
             for thread in work.threads:
                 thread.join(_GRACE)
             if work.touching:
-                self._changed(work.before, work.batch[0], carrier)
-        left = {call.id for call in unanswered(self.thread)[1]}
+                self._record_change(work.before, work.batch[0], carrier)
+        left = {call.id for call in find_unanswered(self.thread)[1]}
         for call in waiting:
             if call.id in left:  # the interrupt may have come just after its result was written down
                 known = None if work is None else work.outputs.get(call.id)
@@ -182,38 +182,38 @@ class Hands:
                 output = known or ToolOutput(f"[{call.name}] {why}", True)
                 self._record(call, output, {"line": output.line} if output.line else {})
 
-    def _allowed(
+    def _select_allowed(
         self, calls: Sequence[ToolCall], waiting: list[ToolCall], heard: queue.Queue[Output]
-    ) -> Generator[Happening, None, list[_Due]]:
-        """Which calls may be carried out; those that may not, or cannot, are answered here."""
+    ) -> Generator[Happening, None, list[_PendingCall]]:
+        """Select the calls that may run; answer the others here."""
         proposals: list[Proposal] = []
-        due: dict[str, _Due] = {}
+        due: dict[str, _PendingCall] = {}
         for call in calls:
-            context = self.context(call.id, _Shown(call.id, heard))
+            context = self.context(call.id, _OutputSink(call.id, heard))
             prepared = prepare(self.toolbox, call, context)
             if prepared.failure is not None:
-                yield self._answered(call, prepared.failure, waiting)
+                yield self._answer_call(call, prepared.failure, waiting)
                 continue
             proposals.append(prepared.proposal(refused_before(self.thread, call.name, prepared.arguments)))
-            due[call.id] = _Due(prepared, context)
+            due[call.id] = _PendingCall(prepared, context)
         decisions = (
             [Decision(True)] * len(proposals) if self.unasked else decide(self.rules, self.person, proposals)
         )
         by_id = {call.id: call for call in calls}
         for proposal, decision in zip(proposals, decisions, strict=True):
             if not decision.allowed:
-                yield self._refused(by_id[proposal.call_id], proposal, decision, waiting)
+                yield self._refuse_call(by_id[proposal.call_id], proposal, decision, waiting)
                 del due[proposal.call_id]
             elif decision.by == LOOK:
                 due[proposal.call_id] = replace(due[proposal.call_id], looked=proposal)
         return list(due.values())
 
-    def _still_looks(self, due: _Due) -> bool:
-        """False for a command that was let through because it only looks, and would be asked about now."""
+    def _still_looks(self, due: _PendingCall) -> bool:
+        """Return False for a command that was let through because it only looks, and would be asked about now."""
         decision = Decision(True) if due.looked is None else self.rules.verdict(due.looked)
         return decision is not None and decision.allowed
 
-    def _refused(
+    def _refuse_call(
         self, call: ToolCall, proposal: Proposal, decision: Decision, waiting: list[ToolCall]
     ) -> Called:
         language = self.thread.legible.info.language
@@ -234,7 +234,7 @@ class Hands:
 
     def _batch(
         self,
-        batch: Sequence[_Due],
+        batch: Sequence[_PendingCall],
         waiting: list[ToolCall],
         carrier: Ref | None,
         heard: queue.Queue[Output],
@@ -245,10 +245,10 @@ class Hands:
             yield Calling(due.call.id, due.call.name, due.prepared.preview.line, due.prepared.arguments)
         first = batch[0]
         touching = first.effect in _TOUCHING
-        before = self._looked() if touching else ""
+        before = self._take_snapshot() if touching else ""
         if first.effect in _MARKED:
             mark_at_work(self.thread, first.call, before)
-        work = self._work = _Work(batch, before)
+        work = self._work = _CallBatch(batch, before)
         if first.effect == "ask":
             # The person is asked where the run is, not in a thread beside it.
             work.outputs[first.call.id] = run(first.prepared, first.context)
@@ -257,18 +257,18 @@ class Hands:
         for due in batch:
             output = work.outputs.get(due.call.id)
             output = output or ToolOutput(f"[{due.call.name}] ended without a result", True)
-            change = self._changed(before, due, carrier) if touching else None
-            yield self._answered(due.call, output, waiting, change)
+            change = self._record_change(before, due, carrier) if touching else None
+            yield self._answer_call(due.call, output, waiting, change)
             if output.ends is not None:
                 ends, self.result = output.ends, str(output.facts.get("result", output.text))
         self._work = None
-        yield from self._told()
+        yield from self._emit_notes()
         return ends
 
-    def _side_by_side(self, work: _Work, heard: queue.Queue[Output]) -> Generator[Happening]:
+    def _side_by_side(self, work: _CallBatch, heard: queue.Queue[Output]) -> Generator[Happening]:
         """Run calls in threads of their own and hand on what they print; a stop is waited out, so that each has its result."""
 
-        due: queue.SimpleQueue[_Due] = queue.SimpleQueue()
+        due: queue.SimpleQueue[_PendingCall] = queue.SimpleQueue()
         for each in work.batch:
             due.put(each)
 
@@ -289,14 +289,14 @@ class Hands:
             thread.start()
         while any(t.is_alive() for t in work.threads):
             try:
-                yield from _printed(heard, _SECONDS)
+                yield from _drain_output(heard, _SECONDS)
             except KeyboardInterrupt:
                 self.stop.throw()
-        yield from _printed(heard, 0)
+        yield from _drain_output(heard, 0)
 
     # -- writing down ----------------------------------------------------------------------------------------
 
-    def _answered(
+    def _answer_call(
         self, call: ToolCall, output: ToolOutput, waiting: list[ToolCall], change: CodeChange | None = None
     ) -> Called:
         line = output.line or _first_line(output.text)
@@ -318,8 +318,8 @@ class Hands:
 
     # -- the folder ------------------------------------------------------------------------------------------
 
-    def _looked(self) -> str:
-        """A snapshot before a call; what people changed by hand since the last one is written down as theirs."""
+    def _take_snapshot(self) -> str:
+        """Return a snapshot before a call; what people changed manually since the last one is written down as theirs."""
         if self.workroom is None:
             return ""
         try:
@@ -328,7 +328,7 @@ class Hands:
             self.notes.append(Noted("snapshot", error.message))
             return ""
 
-    def _changed(self, before: str, due: _Due, carrier: Ref | None) -> CodeChange | None:
+    def _record_change(self, before: str, due: _PendingCall, carrier: Ref | None) -> CodeChange | None:
         if self.workroom is None or not before:
             return None
         try:
@@ -337,13 +337,13 @@ class Hands:
             self.notes.append(Noted("snapshot", error.message))
             return None
 
-    def _told(self) -> Generator[Happening]:
+    def _emit_notes(self) -> Generator[Happening]:
         yield from self.notes
         self.notes.clear()
 
 
 def cut_off(tool: str, limit: int) -> ToolOutput:
-    """The result of a call that broke off at the output limit of the model."""
+    """Return the result of a call that broke off at the output limit of the model."""
     most = f" of {limit:,} tokens" if limit else ""
     words = (
         f"[{tool}] was not run: your reply reached the output limit{most} in the middle of this call, and its arguments are "
@@ -361,7 +361,7 @@ def _left_out(taken: int, more: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _OutputSink:
     """Where the output of one call goes while it runs."""
 
     call_id: str
@@ -371,9 +371,9 @@ class _Shown:
         self.heard.put(Output(self.call_id, text))
 
 
-def _batches(due: Sequence[_Due]) -> list[list[_Due]]:
+def _batches(due: Sequence[_PendingCall]) -> list[list[_PendingCall]]:
     """Neighbours that only look run together; whatever may change something runs alone, in its turn."""
-    out: list[list[_Due]] = []
+    out: list[list[_PendingCall]] = []
     for one in due:
         if out and one.effect in _LOOKING and out[-1][0].effect in _LOOKING:
             out[-1].append(one)
@@ -382,8 +382,8 @@ def _batches(due: Sequence[_Due]) -> list[list[_Due]]:
     return out
 
 
-def _printed(heard: queue.Queue[Output], seconds: float) -> Generator[Output]:
-    """What has been printed; waits a moment for the first of it."""
+def _drain_output(heard: queue.Queue[Output], seconds: float) -> Generator[Output]:
+    """Yield what has been printed; waits a moment for the first of it."""
     try:
         yield heard.get(timeout=seconds) if seconds else heard.get_nowait()
         while True:

@@ -1,8 +1,8 @@
-"""What an agent is told at the beginning: a file with placeholders, filled in, as the first message of the thread.
+"""The system prompt of an agent: a template, filled in, as the first message of the thread.
 
 Owns the placeholders (`{workspace}`, `{project_instructions}`, `{language}`; `{recent_operations}` is filled in by the engine at
 every prompt) and the project's own instructions (AGENTS.md and its kin). The text changes only where a file changed, so that a
-provider's cache goes on hitting. Refuses: putting it into the thread (`engine/calls/instructions`). After: `act/agent`.
+provider's cache goes on hitting. Refuses: putting it into the thread (`engine/calls/instructions`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LANGUAGES = {"zh": "中文"}
 
 
 def template(path: str, language: str) -> str:
-    """The text of the system prompt with its placeholders: a person's own file, or the one that is shipped."""
+    """Return the text of the system prompt with its placeholders: a person's own file, or the one that is shipped."""
     if path:
         try:
             return read_text(Path(path).expanduser())
@@ -37,11 +37,11 @@ def template(path: str, language: str) -> str:
                 f"cannot read the system prompt {path}: {error}", hint="check the setting agent.prompt"
             ) from error
     name = "system.zh.md" if language.startswith("zh") else "system.en.md"
-    return resources.files("backscroll.act").joinpath("prompts", name).read_text(encoding="utf-8")
+    return resources.files("backscroll.agent").joinpath("prompts", name).read_text(encoding="utf-8")
 
 
 def system_text(path: str, language: str, root: Path | None) -> str:
-    """The system prompt, filled in; only known placeholders are replaced, other braces stay."""
+    """Return the system prompt, filled in; only known placeholders are replaced, other braces stay."""
     filled = template(path, language)
     values = {
         "{workspace}": str(root) if root is not None else "-",
@@ -54,7 +54,7 @@ def system_text(path: str, language: str, root: Path | None) -> str:
 
 
 def project_instructions(root: Path) -> str:
-    """What the project tells agents, each file under its name; empty where it says nothing."""
+    """Return what the project tells agents, each file under its name; empty if it says nothing."""
     files, told, left = Files(root), dict[str, str](), _LONGEST
     for name in INSTRUCTIONS:
         if not (root / name).is_file():

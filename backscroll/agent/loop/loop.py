@@ -1,8 +1,8 @@
-"""The loop: think, call tools, observe, until there is an answer.
+"""One run of an agent: ask the model and call tools until there is an answer.
 
 Owns the shape of a run: what the person said goes into the log first, then step after step a reply and the results of its calls,
 each durable before the next begins. So whatever ends a run (an answer, a limit, the person, a crash) leaves a thread that is valid
-and can go on. Refuses: talking to the model (`act/loop/step`), carrying out calls (`act/loop/acting`). After: `act/agent`.
+and can go on. Refuses: talking to the model (`agent/loop/step`), carrying out calls (`agent/loop/execution`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act.loop.acting import Hands
-from backscroll.act.loop.events import Began, End, Finished, Happening, Noted, Step
-from backscroll.act.loop.repeats import Repeats
-from backscroll.act.loop.step import Answer, Asker
-from backscroll.act.loop.stopping import Stopped
-from backscroll.engine.calls.replies import at_work, record_result, unanswered
+from backscroll.agent.loop.answers import Answer
+from backscroll.agent.loop.events import Began, End, Finished, Happening, Noted, RunStep
+from backscroll.agent.loop.execution import RunContext
+from backscroll.agent.loop.repeats import Repeats
+from backscroll.agent.loop.step import ModelCaller
+from backscroll.agent.loop.stop_switch import RunStopped
+from backscroll.engine.calls.replies import at_work, find_unanswered, record_result
 from backscroll.errors import BackscrollError, BudgetExceeded
 from backscroll.vocab.change import Cause
 from backscroll.vocab.ids import Ref
@@ -37,7 +38,7 @@ CRASHED = "was running when the program ended; whether and how far it took effec
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """How far one run may go."""
 
     steps: int = 60
@@ -50,10 +51,10 @@ class Loop:
     def __init__(
         self,
         thread: Thread,
-        asker: Asker,
-        hands: Hands,
+        asker: ModelCaller,
+        hands: RunContext,
         tools: Sequence[Mapping[str, Json]],
-        limits: Limits,
+        limits: RunLimits,
     ) -> None:
         self.thread, self.asker, self.hands, self.tools, self.limits = thread, asker, hands, tools, limits
         self.steps = 0
@@ -67,21 +68,21 @@ class Loop:
     # -- a run -----------------------------------------------------------------------------------------------
 
     def events(self, content: ContentLike | None) -> Iterator[Happening]:
-        """Everything that happens, the last of it `Finished`. Without content: go on where it stopped."""
+        """Yield everything that happens, the last of it `Finished`. Without content: go on where it stopped."""
         try:
-            ended = yield from (self._begun(content) if content is not None else self._resumed())
+            ended = yield from (self._begin_turn(content) if content is not None else self._resume_turn())
             if ended is None:
                 ended = yield from self._stepping()
             yield from self._closing(ended)
-            yield self._finished(ended)
-        except (Stopped, KeyboardInterrupt):
-            yield self._finished("stopped")
+            yield self._build_finish(ended)
+        except (RunStopped, KeyboardInterrupt):
+            yield self._build_finish("stopped")
         except BudgetExceeded as error:
-            yield self._finished("limit", error)
+            yield self._build_finish("limit", error)
         except BackscrollError as error:
-            yield self._finished("failed", error)
+            yield self._build_finish("failed", error)
 
-    def _begun(self, content: ContentLike) -> Generator[Happening, None, End | None]:
+    def _begin_turn(self, content: ContentLike) -> Generator[Happening, None, End | None]:
         yield from answer_open(self.hands)
         self._look()
         self.last = self.opening = self.thread.append("user", content).id
@@ -89,15 +90,15 @@ class Loop:
         yield Began(self.last)
         return None
 
-    def _resumed(self) -> Generator[Happening, None, End | None]:
-        """What a crash or an interrupt left: calls that had begun are answered as such, the others are carried out now."""
+    def _resume_turn(self) -> Generator[Happening, None, End | None]:
+        """Finish what a crash or an interrupt left: answer calls that had begun as such, carry out the others."""
         self._where()
         yield Began(None, resumed=True)
         yield from _answer_crashed(self.hands)
         newest = next(iter(self.thread.messages(0, 1, newest_first=True)), None)
         if newest is None:
             return "answered"
-        carrier, calls = unanswered(self.thread)
+        carrier, calls = find_unanswered(self.thread)
         if calls:
             yield Noted("resumed", ", ".join(c.name for c in calls))
             halves = frozenset[str]() if carrier is None else cut_calls(self.thread.message(carrier))
@@ -132,18 +133,20 @@ class Loop:
                 )
                 continue
             silent = 0
-            ended = yield from self._observed(answer)
+            ended = yield from self._carry_out_reply(answer)
             if ended is not None:
                 return ended
 
-    def _observed(self, answer: Answer) -> Generator[Happening, None, End | None]:
+    def _carry_out_reply(self, answer: Answer) -> Generator[Happening, None, End | None]:
         """Carry out what a reply asks for; without calls, it is the answer."""
         assert answer.recorded is not None
         recorded = answer.recorded
         self.last, self.said = recorded.messages[-1], self._begun_words + answer.text
-        yield Step(self.steps, self.last, answer.text, len(recorded.calls), answer.counted, cut=answer.is_cut)
+        yield RunStep(
+            self.steps, self.last, answer.text, len(recorded.calls), answer.counted, cut=answer.is_cut
+        )
         if not recorded.calls:
-            return (yield from self._spoken(answer))
+            return (yield from self._finish_or_continue(answer))
         self._begun_words = ""
         if answer.cut:
             yield Noted("cut_call", f"{answer.limit:,}")
@@ -166,8 +169,8 @@ class Loop:
             return "repeated"
         return None
 
-    def _spoken(self, answer: Answer) -> Generator[Happening, None, End | None]:
-        """A reply of words alone is the answer; one that stopped at the output limit is continued, a few times."""
+    def _finish_or_continue(self, answer: Answer) -> Generator[Happening, None, End | None]:
+        """Yield a reply of words alone is the answer; one that stopped at the output limit is continued, a few times."""
         if not answer.is_cut:
             return "answered"
         if answer.finish == "endless" or self._cuts > _CONTINUED:
@@ -177,7 +180,7 @@ class Loop:
         return None
 
     def _over(self) -> str:
-        """Which limit is reached; empty: none."""
+        """Return which limit is reached; empty: none."""
         if self.steps >= self.limits.steps:
             return f"steps: {self.limits.steps}"
         spent = self.asker.spent.nano or 0
@@ -194,7 +197,7 @@ class Loop:
         self.asker.task = None if task is None else task.id
 
     def _look(self) -> None:
-        """What people changed by hand since the last run is theirs, not the agent's."""
+        """What people changed manually since the last run is theirs, not the agent's."""
         workroom = self.hands.workroom
         if workroom is not None:
             try:
@@ -211,12 +214,12 @@ class Loop:
             except BackscrollError as error:
                 yield Noted("snapshot", error.message)
             if ended in _COMMITTED.get(self.thread.engine.settings.workspace_commit, ()):
-                yield from self._committed(workroom)
+                yield from self._commit_changes(workroom)
         yield from self.hands.notes
         self.hands.notes.clear()
 
-    def _committed(self, workroom: Workroom) -> Iterator[Happening]:
-        """Commit what the agent changed; where that cannot be done the work stands all the same, and why is said."""
+    def _commit_changes(self, workroom: Workroom) -> Iterator[Happening]:
+        """Commit what the agent changed; where that cannot be done the work stands anyway, and why is said."""
         from backscroll.engine.folder.commits import NothingToCommit
 
         try:
@@ -228,7 +231,7 @@ class Loop:
         else:
             yield Noted("committed", f"{done.id[:10]} {done.message.splitlines()[0]}")
 
-    def _finished(self, end: End, error: BackscrollError | None = None) -> Finished:
+    def _build_finish(self, end: End, error: BackscrollError | None = None) -> Finished:
         return Finished(
             end,
             self.said,
@@ -244,20 +247,20 @@ class Loop:
 # -- what was left open ------------------------------------------------------------------------------------------
 
 
-def answer_open(hands: Hands) -> Iterator[Happening]:
-    """Calls that nobody answered get a result, so that the next prompt is valid; one that had begun is told as such."""
+def answer_open(hands: RunContext) -> Iterator[Happening]:
+    """Answer open calls, so that the next prompt is valid; one that had begun is reported as such."""
     yield from _answer_crashed(hands)
-    _, calls = unanswered(hands.thread)
+    _, calls = find_unanswered(hands.thread)
     for call in calls:
         _close(hands, call, f"[{call.name}] {LEFT_BEHIND}")
     if calls:
         yield Noted("left", ", ".join(c.name for c in calls))
 
 
-def _answer_crashed(hands: Hands) -> Iterator[Happening]:
+def _answer_crashed(hands: RunContext) -> Iterator[Happening]:
     """Answer a call in the middle of which the program ended, with what it did to the files as far as can be seen."""
     begun = at_work(hands.thread)
-    carrier, calls = unanswered(hands.thread)
+    carrier, calls = find_unanswered(hands.thread)
     call = next((c for c in calls if begun is not None and c.id == begun.call_id), None)
     if begun is None or call is None:
         return
@@ -265,7 +268,7 @@ def _answer_crashed(hands: Hands) -> Iterator[Happening]:
     if hands.workroom is not None and begun.snapshot:
         try:
             change = hands.workroom.looked(begun.snapshot, Cause("tool", carrier, call.id, call.name))
-        except BackscrollError as error:  # the folder cannot be looked at: the call is answered all the same
+        except BackscrollError as error:  # the folder cannot be looked at: the call is answered anyway
             hands.notes.append(Noted("snapshot", error.message))
         else:
             named = "none" if change is None else ", ".join(f.path for f in change.files)
@@ -274,15 +277,15 @@ def _answer_crashed(hands: Hands) -> Iterator[Happening]:
     yield Noted("crashed", text)
 
 
-def _close(hands: Hands, call: ToolCall, text: str) -> None:
+def _close(hands: RunContext, call: ToolCall, text: str) -> None:
     result = ToolResult(call.id, (Text(text),), True, call.name)
     record_result(hands.thread, result, {"line": text.splitlines()[0]})
 
 
 def is_open(newest: Message) -> bool:
-    """True where an answer is still owed: after words of the person, a result, or an answer that broke off or stopped at its limit.
+    """Return True if an answer is still owed: after words of the person, a result, or an answer that broke off or stopped at its limit.
 
-    What a person ran by their own hand waits for no answer.
+    What a person ran manually waits for no answer.
     """
     about = cast("dict[str, Json]", newest.content.metadata.get("act") or {})
     if newest.role == "tool":

@@ -1,8 +1,8 @@
-"""Runs that turn in a circle: the same calls, with the same results, again and again.
+"""Detection of runs that repeat the same calls with the same results.
 
 Owns noticing it: the steps of a run are compared by their calls and what came of them; a circle of up to three steps that was gone
-through three times ends the run. Calls that bring something new each time (a poll that changes, a test after an edit) never do. Pure.
-Before: `act/loop/acting`. After: `act/loop/loop`.
+through three times ends the run. Calls that bring something new each time (a poll that changes, a test after an edit) never do.
+Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from backscroll.vocab.part import Json, ToolCall
 
-#: How often, and steps of a circle at the most.
+#: How often, and steps of a circle at most.
 TIMES, LONGEST = 3, 3
 
 
@@ -24,7 +24,7 @@ class Repeats:
         self._steps: list[bytes] = []
 
     def step(self, calls: Sequence[ToolCall], results: Iterable[str]) -> bool:
-        """One more step; True where the run turns in a circle."""
+        """One more step; True if the run turns in a circle."""
         told = [(call.name, _plain(call.arguments)) for call in calls]
         text = json.dumps([told, list(results)], sort_keys=True, default=str)
         self._steps.append(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())

@@ -1,24 +1,24 @@
-"""One step of an agent: build the prompt, send it, hand on the answer as it comes, write it down with its price.
+"""One step of an agent: build the prompt, send it, stream the answer, record it with its price.
 
-Owns what can go wrong between us and a model: a busy service or a cut stream is asked again (what was shown of that answer is
-void then), a prompt that is too long for the model is made again under a smaller budget, once; a person who stops in the middle keeps
-what was said so far, marked as broken off. Every attempt is on the ledger before it goes out, so that one in the middle of which the
-program dies is not missing there. Refuses: tools (`act/loop/acting`), when to stop asking (`act/loop/loop`). Before:
-`engine/prompts/builder`, `llm/clients/retries`. After: `act/loop/loop`.
+Owns what can go wrong between us and a model: a busy service or a cut stream is asked again (what was shown of that answer is void
+then), a prompt that is too long for the model is made again under a smaller budget, once; a person who stops in the middle keeps
+what was said so far, marked as broken off. Every attempt is on the ledger before it goes out, so that one in the middle of which
+the program dies is not missing there. Refuses: tools (`agent/loop/execution`), when to stop asking (`agent/loop/loop`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act.loop.events import Asked, Counted, Forming, Happening, Noted, Said, Thought
-from backscroll.act.loop.stopping import Stop, Stopped
-from backscroll.engine.calls.replies import ANSWER, Recorded, first_calls, record_reply
-from backscroll.engine.models.costs import FAILED, check_limits, expected_cost, record_asked, record_call
-from backscroll.engine.prompts.answer_limit import affordable_answer, learn_output_limit, longest_answer
+from backscroll.agent.loop.answers import Answer, AnswerState, add_counts
+from backscroll.agent.loop.events import Asked, Happening, Noted, RunUsage, Said, Thought
+from backscroll.agent.loop.stop_switch import RunStopped, Stop
+from backscroll.engine.budget.answer_limit import affordable_answer, learn_output_limit, longest_answer
+from backscroll.engine.budget.costs import FAILED, check_limits, expected_cost, record_asked, record_call
+from backscroll.engine.calls.replies import ANSWER, first_calls, record_reply
 from backscroll.errors import BackscrollError, ContextOverflow, CutShort, InvalidInput, ModelError
 from backscroll.llm.clients.client import (
     Again,
@@ -41,7 +41,7 @@ from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Section
 
 if TYPE_CHECKING:
-    from backscroll.engine.models.costs import Charge
+    from backscroll.engine.budget.costs import Charge
     from backscroll.engine.prompts.builder import Prompt
     from backscroll.engine.thread import Thread
 
@@ -49,59 +49,13 @@ if TYPE_CHECKING:
 _SMALLER = 0.7
 _SAFE = 0.95  # … and so much of a window that it names: others count tokens in other ways
 _LEAST = 2_000  # tokens under which no smaller budget is tried
-_FORMING = 4_000  # characters of a call that are shown while it is being written
 #: Calls of one reply that are taken; the model is told about the others.
 MOST_CALLS = 64
-#: A usage that is so many times what we counted, and then some, is no usage.
+#: A usage that is so many times what we counted, and then some, is not valid.
 _TIMES, _BEYOND = 20, 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a step gave."""
-
-    recorded: Recorded | None  # None: nothing was said
-    text: str
-    finish: str
-    counted: Counted
-    limit: int = 0  # tokens that it could have
-    cut: frozenset[str] = frozenset()  # calls that broke off at that limit
-    left_out: int = 0  # calls that were too many
-
-    @property
-    def is_cut(self) -> bool:
-        """True where it stopped at its limit."""
-        return self.finish in ("length", "endless")
-
-
-@dataclass
-class _Heard:
-    """What has come of an answer so far."""
-
-    text: str = ""
-    reasoning: str = ""
-    calls: dict[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
-    written: list[str] = field(default_factory=list[str])  # everything of the calls, to be counted
-    usage: Usage | None = None  # what the vendor had counted by then
-
-    @property
-    def anything(self) -> bool:
-        """True where the service had begun to work."""
-        return bool(self.text or self.reasoning or self.calls or self.usage)
-
-    def piece(self, delta: CallDelta) -> Forming:
-        """More of a call; gives what there is of it."""
-        name, arguments = self.calls.get(delta.index, ("", ""))
-        if (
-            len(arguments) < _FORMING
-        ):  # copying a long file for every piece of it would take longer than its writing
-            arguments += delta.arguments
-        self.written.append(delta.arguments)
-        self.calls[delta.index] = (name or delta.name, arguments)
-        return Forming(delta.index, *self.calls[delta.index])
-
-
-class Asker:
+class ModelCaller:
     """One model, asked for one thread."""
 
     def __init__(
@@ -123,23 +77,23 @@ class Asker:
         self._patience = Patience(tries=tries, sleep=self._sleep)
         self.turn: int | None = None  # whose answer this is, for the ledger
         self.task: str | None = None
-        self.spent = Counted(nano=0)  # of this run
-        self._open: Charge | None = None  # the attempt that is out, as it stands on the ledger
-        self._heard = _Heard()
+        self.spent = RunUsage(nano=0)  # of this run
+        self._open: Charge | None = None  # the attempt that is out, as it is on the ledger
+        self._heard = AnswerState()
         self._counted = 0  # tokens of its prompt
         self._window: int | None = None  # what the service said that it takes
         self._reserve: int | None = None  # for the answer; None: a share of the budget
 
     def _sleep(self, seconds: float) -> None:
         if self.stop.wait(seconds):
-            raise Stopped
+            raise RunStopped
 
     # -- a step ----------------------------------------------------------------------------------------------
 
     def step(self, number: int, tools: Sequence[Mapping[str, Json]]) -> Generator[Happening, None, Answer]:
         """Ask once, and hand on what comes."""
         prompt = self._prompt(tools)
-        yield _asked(number, prompt, self.model)
+        yield _describe_prompt(number, prompt, self.model)
         try:
             return (yield from self._allowed_answer(prompt))
         except ContextOverflow as error:
@@ -156,11 +110,11 @@ class Asker:
             # With a reserve that shrinks with the budget the room would hardly be smaller.
             self.budget, self._reserve = smaller, reserve
         prompt = self._prompt(tools)
-        yield _asked(number, prompt, self.model)
+        yield _describe_prompt(number, prompt, self.model)
         return (yield from self._allowed_answer(prompt))
 
     def _allowed_answer(self, prompt: Prompt) -> Generator[Happening, None, Answer]:
-        """The answer; a service that gives shorter ones than were asked for is asked again for what it gives."""
+        """Yield the answer; a service that gives shorter ones than were asked for is asked again for what it gives."""
         request = self._request(prompt)
         try:
             return (yield from self._answer(prompt, request))
@@ -179,13 +133,13 @@ class Asker:
         )
 
     def _answer(self, prompt: Prompt, request: Request) -> Generator[Happening, None, Answer]:
-        self._heard = _Heard()
+        self._heard = AnswerState()
         self._counted = prompt.receipt.tokens + prompt.receipt.tools
         self._check_money(self._counted, request.max_tokens)
         reply: Reply | None = None
         try:
             asked = stream_with_retries(
-                self.client, request, self._patience, self._failed, lambda: self._goes_out(request)
+                self.client, request, self._patience, self._settle_failure, lambda: self._goes_out(request)
             )
             stream = cast("Generator[StreamEvent]", asked)
             with self.stop.telling(self.client.abort), closing(stream):
@@ -194,24 +148,24 @@ class Asker:
                     self.stop.check()
                     if isinstance(event, Done):
                         reply = event.reply
-                    elif (told := self._told(event)) is not None:
+                    elif (told := self._handle_event(event)) is not None:
                         yield told
-        except (Stopped, KeyboardInterrupt, GeneratorExit):
+        except (RunStopped, KeyboardInterrupt, GeneratorExit):
             self._broken_off(self._heard)
             raise
         except (ModelError, InvalidInput) as error:
-            self._faulted(error)
+            self._keep_partial(error)
             raise
         assert reply is not None, "a stream ends with Done or an error"
-        reply = self._checked(reply, request)
+        reply = self._check_reply(reply, request)
         if reply.usage.odd:
             yield Noted("usage", reply.usage.odd)
-        return self._recorded(reply, self._counted, request.max_tokens)
+        return self._record_answer(reply, self._counted, request.max_tokens)
 
-    def _checked(self, reply: Reply, request: Request) -> Reply:
-        """The answer as it can be relied on: figures that cannot be true are none, and half a call is known as such."""
+    def _check_reply(self, reply: Reply, request: Request) -> Reply:
+        """Return the answer as it can be relied on: figures that cannot be true are none, and half a call is known as such."""
         told = reply.usage
-        ours = self._estimated(reply, self._counted)
+        ours = self._estimate_tokens(reply, self._counted)
         absurd = told.known and (
             told.input > _TIMES * ours.input + _BEYOND
             or max(told.output, told.reasoning) > _TIMES * (ours.output + request.max_tokens) + _BEYOND
@@ -225,8 +179,8 @@ class Asker:
             reply = replace(reply, finish="length", cut=halves)
         return reply
 
-    def _told(self, event: StreamEvent) -> Happening | None:
-        """What a piece of an answer is for whoever listens; it is kept here meanwhile."""
+    def _handle_event(self, event: StreamEvent) -> Happening | None:
+        """Return what a piece of an answer is for the caller that listens; it is kept here meanwhile."""
         match event:
             case TextDelta():
                 self._heard.text += event.text
@@ -240,20 +194,20 @@ class Asker:
                 self._heard.usage = event.usage
                 return None
             case Again():
-                self._heard = _Heard()
+                self._heard = AnswerState()
                 return Noted("again", event.reason)
             case Done():
                 return None
 
-    def _faulted(self, error: ModelError | InvalidInput) -> None:
+    def _keep_partial(self, error: ModelError | InvalidInput) -> None:
         """An answer did not come: keep what there is of it."""
         if self.stop.thrown:  # the connection was closed under the answer, on purpose
             self._broken_off(self._heard)
-            raise Stopped from error
+            raise RunStopped from error
         if isinstance(error, CutShort) and self._heard.text:
             self._broken_off(self._heard, why="cut")
         if self._open is not None:  # refused as it is; the retries know only errors of models
-            self._failed(error, 1)
+            self._settle_failure(error, 1)
 
     def _request(self, prompt: Prompt) -> Request:
         more: dict[str, Json] = {}
@@ -292,8 +246,8 @@ class Asker:
                 provider=self.client.provider,
             )
 
-    def _recorded(self, reply: Reply, counted: int, limit: int) -> Answer:
-        usage = None if reply.usage.known else self._estimated(reply, counted)
+    def _record_answer(self, reply: Reply, counted: int, limit: int) -> Answer:
+        usage = None if reply.usage.known else self._estimate_tokens(reply, counted)
         if not reply.text and not reply.tool_calls:
             took = self._charge(reply.usage if usage is None else usage, ANSWER, counted)
             return Answer(None, "", reply.finish, took, limit)
@@ -314,10 +268,10 @@ class Asker:
             settles=self._open,
         )
         halves = frozenset(recorded.calls[n].id for n in reply.cut if n < len(recorded.calls))
-        took = self._settled(recorded.charge)
+        took = self._settle_charge(recorded.charge)
         return Answer(recorded, reply.text, reply.finish, took, limit, halves, left_out)
 
-    def _broken_off(self, heard: _Heard, why: str = "stopped") -> None:
+    def _broken_off(self, heard: AnswerState, why: str = "stopped") -> None:
         """Keep what was said before an answer broke off. Half a tool call, and thinking without its proof, are worth nothing.
 
         Where no attempt is out (it failed and is on the ledger as such, or none had begun) there is nothing to pay for.
@@ -345,15 +299,15 @@ class Asker:
             settles=self._open,
         )
         if out:
-            self._settled(recorded.charge)
+            self._settle_charge(recorded.charge)
 
-    def _estimated(self, reply: Reply, counted: int) -> Tokens:
-        """What an answer took, counted by us, where the vendor says nothing."""
+    def _estimate_tokens(self, reply: Reply, counted: int) -> Tokens:
+        """Return what an answer took, counted by us, where the vendor says nothing."""
         said = reply.text + reply.reasoning + "".join(str(c.arguments) for c in reply.tool_calls)
         return Tokens(input=counted, output=tokenizer_for(self.model).count(said), estimated=True)
 
-    def _until_then(self, heard: _Heard) -> Tokens:
-        """What an answer took that broke off: what the vendor had counted by then, and the rest as we count it."""
+    def _until_then(self, heard: AnswerState) -> Tokens:
+        """Return what an answer took that broke off: what the vendor had counted by then, and the rest as we count it."""
         said = heard.text + heard.reasoning + "".join(heard.written)
         output = tokenizer_for(self.model).count(said)
         told = heard.usage
@@ -363,19 +317,19 @@ class Asker:
         cached, written = min(told.cached, told.input), min(told.written, max(0, told.input - told.cached))
         return Tokens(told.input, cached, written, output=output, reasoning=told.reasoning, estimated=True)
 
-    def _failed(self, error: BackscrollError, _attempt: int) -> None:
+    def _settle_failure(self, error: BackscrollError, _attempt: int) -> None:
         """Settle an attempt that failed. What had begun to come was paid for, and perhaps what was waited for in vain."""
-        if self.stop.thrown:  # what a person stops is no failure; what came of it is charged as such
+        if self.stop.thrown:  # what a person stops is not a failure; what came of it is charged as such
             return
         paid = self._heard.anything or bool(error.facts.get("late"))
         usage = self._until_then(self._heard) if paid else None
         self._charge(usage, FAILED, None)
 
-    def _charge(self, usage: object, purpose: str, counted: int | None) -> Counted:
+    def _charge(self, usage: object, purpose: str, counted: int | None) -> RunUsage:
         """Put a call on the ledger that left no words."""
         if self.offline:
-            took = Counted(nano=0, calls=1)
-            self.spent = added(self.spent, took)
+            took = RunUsage(nano=0, calls=1)
+            self.spent = add_counts(self.spent, took)
             return took
         charge = record_call(
             self.thread.engine,
@@ -389,13 +343,13 @@ class Asker:
             counted=counted,
             settles=self._open,
         )
-        return self._settled(charge)
+        return self._settle_charge(charge)
 
-    def _settled(self, charge: Charge) -> Counted:
-        """The attempt that was out is on the ledger with what came of it."""
+    def _settle_charge(self, charge: Charge) -> RunUsage:
+        """Return the attempt that was out is on the ledger with what came of it."""
         self._open = None
-        took = _counted(charge)
-        self.spent = added(self.spent, took)
+        took = _count_charge(charge)
+        self.spent = add_counts(self.spent, took)
         return took
 
     def _check_money(self, counted: int, output: int) -> None:
@@ -403,29 +357,15 @@ class Asker:
             return
         engine = self.thread.engine
         owed = expected_cost(engine, self.model, input=counted, output=output, provider=self.client.provider)
-        check_limits(engine, self.thread, owed).enforced()
+        check_limits(engine, self.thread, owed).enforce()
 
 
-def added(one: Counted, other: Counted) -> Counted:
-    """The sum; money is unknown where any of it is."""
-    nano = None if one.nano is None or other.nano is None else one.nano + other.nano
-    return Counted(
-        one.input + other.input,
-        one.cached + other.cached,
-        one.output + other.output,
-        nano,
-        one.calls + other.calls,
-        one.estimated + other.estimated,
-        one.unanswered + other.unanswered,
-    )
-
-
-def _counted(charge: Charge) -> Counted:
+def _count_charge(charge: Charge) -> RunUsage:
     guessed = charge.estimated and charge.input + charge.output > 0
-    return Counted(charge.input, charge.cached, charge.output, charge.nano, 1, int(guessed))
+    return RunUsage(charge.input, charge.cached, charge.output, charge.nano, 1, int(guessed))
 
 
-def _asked(number: int, prompt: Prompt, model: str) -> Asked:
+def _describe_prompt(number: int, prompt: Prompt, model: str) -> Asked:
     receipt = prompt.receipt
     return Asked(
         number,
@@ -433,7 +373,7 @@ def _asked(number: int, prompt: Prompt, model: str) -> Asked:
         receipt.budget,
         model,
         receipt.cached,
-        # A giant result that was cut before anybody cached it: the past stands as it was.
+        # A giant result that was cut before it was cached: the past is unchanged.
         "" if receipt.compaction.get("trimmed") else str(receipt.compaction.get("reason", "")),
         sum(item.section == Section.RECALLED for item in receipt.items),
     )

@@ -1,7 +1,6 @@
-"""Stopping: one switch that ends a run from any thread or signal handler.
+"""The switch that stops a run from any thread or signal handler.
 
-Owns the switch and who is told when it is thrown (an open stream is closed, a process group is killed). Before: `act/agent`.
-After: `act/loop/loop`, `act/commands/commands`.
+Owns the switch and who is reported when it is thrown (an open stream is closed, a process group is killed).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 
-class Stopped(Exception):
+class RunStopped(Exception):
     """The person stopped the run."""
 
 
@@ -26,7 +25,7 @@ class Stop:
 
     @property
     def thrown(self) -> bool:
-        """True once somebody wants to stop."""
+        """True once the user wants to stop."""
         return self._thrown.is_set()
 
     def throw(self) -> None:
@@ -42,12 +41,12 @@ class Stop:
         self._thrown.clear()
 
     def check(self) -> None:
-        """Raise `Stopped` where the switch was thrown."""
+        """Raise `RunStopped` where the switch was thrown."""
         if self._thrown.is_set():
-            raise Stopped
+            raise RunStopped
 
     def wait(self, seconds: float) -> bool:
-        """Sleep, but no longer than until the switch is thrown; True where it was."""
+        """Sleep, but no longer than until the switch is thrown; True if it was."""
         return self._thrown.wait(seconds)
 
     @contextmanager

@@ -1,10 +1,9 @@
-"""Text from tools is data, and says so where it pretends to be something else.
+"""Framing of tool output that tries to instruct the model.
 
-Owns the frame around results that speak to the model (orders, false speakers, marks that separate the speakers of a
-conversation), and the sentence of the system prompt that says what the frame means. Ordinary results cost nothing: they stand in
-a result of a tool already, and are left as they are, so that digests and edits see the very bytes. The frame is the same for the
-same text, so prompts stay cached. Refuses: deciding what may be done (`act/approval/approval`); a frame is no fence, asking is.
-Before: `marking.toml`. After: `act/loop/calls`.
+Owns the frame around results that speak to the model (orders, false speakers, marks that separate the speakers of a conversation),
+and the sentence of the system prompt that says what the frame means. Ordinary results cost nothing: they are in a result of a
+tool already, and are left as they are, so that digests and edits see the very bytes. The frame is the same for the same text, so
+prompts stay cached. Refuses: deciding what may be done (`agent/approval/approval`); a frame is no fence, asking is.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _FRAME = re.compile(r"(?m)^(\s*)\[(?=(?:from [\w-]{1,64}: data\b|end of [\w-]{1,
 
 @cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads((files("backscroll.act") / "marking.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("backscroll.agent") / "marking.toml").read_text(encoding="utf-8"))
 
 
 @cache
@@ -29,12 +28,12 @@ def _speaking() -> re.Pattern[str]:
 
 
 def speaks(text: str) -> bool:
-    """True for text that tries to tell a model what to do."""
+    """Return True for text that tries to tell a model what to do."""
     return bool(_FRAME.search(text)) or _speaking().search(text) is not None
 
 
-def marked(tool: str, text: str) -> str:
-    """A result as a model may see it: as it is, or in a frame where it speaks to the model."""
+def frame_result(tool: str, text: str) -> str:
+    """Return a result as a model may see it: as it is, or in a frame where it speaks to the model."""
     if not speaks(text):
         return text
     words = _table()["en"]
@@ -44,7 +43,7 @@ def marked(tool: str, text: str) -> str:
 
 
 def rule(language: str = "en") -> str:
-    """The sentences of a system prompt that say what data is, and what the frame means."""
+    """Return the sentences of a system prompt that say what data is, and what the frame means."""
     table = _table()
     short = language.lower().replace("_", "-").split("-")[0]
     return str(table.get(short, table["en"])["rule"])

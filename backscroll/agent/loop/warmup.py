@@ -1,9 +1,8 @@
-"""What the first answer of a process needs, loaded while the person still types.
+"""Preloading what the first answer of a process needs, while the user types.
 
-Owns an OS thread that loads the SDK of the service, looks at the folder, rehearses the next prompt (tokenizer, prices, the reading of a long
-thread) and loads what recall needs. Nothing waits for it and nothing depends on it: what is not loaded yet is loaded where it is first
-used, and what fails here fails there again, where it can be told. Refuses: writing anything, asking anybody. Before: `act/agent`.
-After: the chat.
+Owns an OS thread that loads the SDK of the service, looks at the folder, rehearses the next prompt (tokenizer, prices, the reading
+of a long thread) and loads what recall needs. Nothing waits for it and nothing depends on it: what is not loaded yet is loaded
+where it is first used, and what fails here fails there again, where it can be determined. Refuses: writing anything, asking anybody.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from backscroll.llm.clients.preloading import preload
+from backscroll.llm.clients.preload import preload
 
 if TYPE_CHECKING:
-    from backscroll.act.agent import Agent
+    from backscroll.agent.agent import Agent
 
 
-class Warming:
+class AgentWarmup:
     """Makes an agent ready, once, in a thread of its own."""
 
     def __init__(self, agent: Agent) -> None:
@@ -66,7 +65,7 @@ class Warming:
     def _look(self) -> None:
         """Read the folder once: the first snapshot reads every file, the next ones only what changed.
 
-        Nothing is noted down: whose work it is that somebody finds changed here is for the run to say.
+        Nothing is noted down: the run decides whose change it is.
         """
         workroom = self._agent.workroom
         if workroom is not None:
@@ -84,7 +83,7 @@ class Warming:
         make_ready(thread)
 
     def _chinese(self) -> bool:
-        """True where Chinese is to be expected, for which a dictionary is read."""
+        """Return True if Chinese is to be expected, for which a dictionary is read."""
         thread = self._agent.thread
         named = thread.legible.info.language or thread.engine.settings.language
         return named.lower().startswith("zh")

@@ -1,7 +1,7 @@
-"""The way to an MCP server behind an address, over streamable HTTP, with bounds.
+"""Transport to an MCP server over streamable HTTP, with limits.
 
 Owns the HTTP client with its time limits and the bound on the size of one answer, and the filter that a program's pipe has too.
-Refuses: the protocol (package `mcp`). Before: `act/mcp/pipe`. After: `act/mcp/line`.
+Refuses: the protocol (package `mcp`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from backscroll.act.mcp.pipe import LONGEST, Filter, PipeBroken, ServerOutput
-from backscroll.act.mcp.servers import Server
+from backscroll.agent.mcp.pipe import LONGEST, Filter, PipeBroken, ServerOutput
+from backscroll.agent.mcp.servers import McpServer
 
 
 @asynccontextmanager
-async def open_address(server: Server, output: ServerOutput) -> AsyncGenerator[Any, None]:
-    """Reach a server; gives the streams that the protocol's package wants."""
+async def open_address(server: McpServer, output: ServerOutput) -> AsyncGenerator[Any, None]:
+    """Reach a server; return the streams that the protocol's package wants."""
     import anyio
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
@@ -27,7 +27,7 @@ async def open_address(server: Server, output: ServerOutput) -> AsyncGenerator[A
         httpx2.AsyncClient(
             headers=dict(server.headers),
             timeout=patience,
-            event_hooks={"response": [_bound]},
+            event_hooks={"response": [_limit_response]},
         ) as http,
         streamable_http_client(server.url, http_client=http) as (read, write),
         anyio.create_task_group() as tasks,
@@ -56,13 +56,13 @@ async def open_address(server: Server, output: ServerOutput) -> AsyncGenerator[A
             tasks.cancel_scope.cancel()
 
 
-async def _bound(response: Any) -> None:
+async def _limit_response(response: Any) -> None:
     """Let no more than `LONGEST` bytes of an answer in; a stream of events has its own bound for each of them."""
     if "text/event-stream" not in response.headers.get("content-type", ""):
-        response.stream = _bounded(response.stream)
+        response.stream = _limit_stream(response.stream)
 
 
-def _bounded(stream: Any) -> Any:
+def _limit_stream(stream: Any) -> Any:
     import httpx2
 
     class BoundedStream(httpx2.AsyncByteStream):

@@ -1,8 +1,7 @@
-"""Tools of MCP servers, and what they have to read, as tools of ours.
+"""Tools and resources of MCP servers, as tools of ours.
 
-Owns the names (`server__tool`), schemas as other programs write them, what a call would do for the person, and turning results
-(text, pictures, sounds, resources, errors) into ours. A server that cannot be used is a problem that is told; the others work.
-Refuses: the line itself (`act/mcp/line`). After: `act/agent`, which passes the tools on like any others.
+Owns names (`server__tool`), schemas, previews, and converting results (text, media, resources, errors). A server that cannot be used
+is reported; the others work. Refuses: the connection (`agent/mcp/line`).
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act.commands.cleaning import one_line, readable
-from backscroll.act.mcp.line import Line
-from backscroll.act.mcp.questions import Questions
-from backscroll.act.mcp.servers import Server, usable_servers
-from backscroll.act.person import Effect, Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import plain_preview
+from backscroll.agent.commands.output import one_line, readable
+from backscroll.agent.mcp.line import McpConnection
+from backscroll.agent.mcp.questions import QuestionRelay
+from backscroll.agent.mcp.servers import McpServer, usable_servers
+from backscroll.agent.person import Effect, Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import plain_preview
 from backscroll.errors import BackscrollError
 from backscroll.vocab.part import Json, Media
 
@@ -64,7 +63,7 @@ _NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum
 class McpTool:
     """One tool of one server."""
 
-    line: Line = field(repr=False)
+    line: McpConnection = field(repr=False)
     wanted: str  # its name over there
     name: str
     description: str
@@ -77,7 +76,7 @@ class McpTool:
     )
 
     def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:  # noqa: ARG002 - the protocol's
-        """The call with all of its arguments."""
+        """Return the call with all of its arguments."""
         shown = plain_preview(self.wanted, arguments)
         whole = json.dumps(dict(arguments), ensure_ascii=False, indent=2) if arguments else ""
         return Preview(f"{self.line.server.name}: {shown.line}", text=whole)
@@ -90,9 +89,9 @@ class McpTool:
         )
 
 
-def questions_of(context: ToolContext) -> Questions:
-    """How a server may ask the person something during a call."""
-    return Questions(
+def questions_of(context: ToolContext) -> QuestionRelay:
+    """Return how a server may ask the person something during a call."""
+    return QuestionRelay(
         context.person, context.thread.legible.info.language or context.thread.engine.settings.language
     )
 
@@ -101,7 +100,7 @@ def questions_of(context: ToolContext) -> Questions:
 class McpReader:
     """What one server has to read: listed where no address is given, else read."""
 
-    line: Line = field(repr=False)
+    line: McpConnection = field(repr=False)
     name: str
     description: str
     listed: str  # every address there is, a line each
@@ -110,7 +109,7 @@ class McpReader:
     seconds: float = 0.0  # the line keeps time
 
     def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:  # noqa: ARG002 - the protocol's
-        """The address that would be read."""
+        """Return the address that would be read."""
         uri = str(arguments.get("uri") or "")
         return Preview(
             f"{self.line.server.name}: read {one_line(uri)}" if uri else f"{self.line.server.name}: list"
@@ -125,7 +124,7 @@ class McpReader:
         texts: list[str] = []
         media: list[Media] = []
         for held in found.contents:
-            text, seen = _held(held)
+            text, seen = _read_content(held)
             texts += [text] if text else []
             media += [seen] if seen is not None and len(media) < _MOST else []
         words = "\n".join(texts)
@@ -133,16 +132,18 @@ class McpReader:
 
 
 @dataclass(slots=True)
-class Connected:
+class McpServers:
     """The servers that were started, and what they offer. Close it, or use it in a `with`."""
 
     tools: tuple[McpTool | McpReader, ...]
     problems: tuple[str, ...] = ()  # a line for each server or tool that cannot be used
-    lines: tuple[Line, ...] = field(default=(), repr=False)
-    starting: dict[Line, Future[_Offer]] = field(default_factory=dict["Line", "Future[_Offer]"], repr=False)
+    lines: tuple[McpConnection, ...] = field(default=(), repr=False)
+    starting: dict[McpConnection, Future[_ServerOffer]] = field(
+        default_factory=dict["McpConnection", "Future[_ServerOffer]"], repr=False
+    )
 
     def gather(self, seconds: float = 0.0) -> tuple[list[McpTool | McpReader], list[str]]:
-        """Take in what has answered since, waiting no longer than `seconds`; gives the new tools and problems."""
+        """Take in what has answered since, waiting no longer than `seconds`; return the new tools and problems."""
         wait(self.starting.values(), seconds)
         tools: list[McpTool | McpReader] = []
         problems: list[str] = []
@@ -161,26 +162,23 @@ class Connected:
         """End the servers, all at once."""
         if self.lines:
             with ThreadPoolExecutor(len(self.lines), "mcp-close") as pool:
-                list(pool.map(Line.close, self.lines))
+                list(pool.map(McpConnection.close, self.lines))
 
-    def __enter__(self) -> Connected:
+    def __enter__(self) -> McpServers:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
 
-def connect(root: Path, wanted: Sequence[Server] | None = None, patience: float = PATIENCE) -> Connected:
-    """Start the servers (by default all of the configuration file), side by side, and take their tools.
-
-    Nothing waits longer than `patience` seconds: a server that needs more time goes on starting, and `gather` takes it in later.
-    """
+def connect(root: Path, wanted: Sequence[McpServer] | None = None, patience: float = PATIENCE) -> McpServers:
+    """Start the servers (default: all configured ones) side by side; those slower than `patience` are taken in by `gather`."""
     some, problems = usable_servers() if wanted is None else (list(wanted), [])
-    connected = Connected((), tuple(_short(each) for each in problems))
+    connected = McpServers((), tuple(_short(each) for each in problems))
     if not some:
         return connected
-    connected.lines = tuple(Line(server, root) for server in some)
-    connected.starting = {line: _begun(line) for line in connected.lines}
+    connected.lines = tuple(McpConnection(server, root) for server in some)
+    connected.starting = {line: _start_offer(line) for line in connected.lines}
     connected.gather(patience)
     late = [f"the MCP server {line.server.name} is still starting" for line in connected.starting]
     connected.problems = (*connected.problems, *late)
@@ -188,12 +186,12 @@ def connect(root: Path, wanted: Sequence[Server] | None = None, patience: float 
 
 
 def _short(problem: str) -> str:
-    """A problem on one line, however many it had."""
+    """Return a problem on one line, however many it had."""
     return one_line(" ".join(readable(problem).split()), _PROBLEM)
 
 
 @dataclass(frozen=True, slots=True)
-class _Offer:
+class _ServerOffer:
     """What a server offers, or why it cannot be used."""
 
     tools: Sequence[Offered] = ()
@@ -201,34 +199,36 @@ class _Offer:
     problem: str = ""
 
 
-def _begun(line: Line) -> Future[_Offer]:
-    """Ask a server for what it offers, in a thread that keeps nobody from leaving."""
-    waiting: Future[_Offer] = Future()
+def _start_offer(line: McpConnection) -> Future[_ServerOffer]:
+    """Ask a server for what it offers, in a daemon thread."""
+    waiting: Future[_ServerOffer] = Future()
 
     def work() -> None:
         try:
-            waiting.set_result(_offered(line))
+            waiting.set_result(_fetch_offer(line))
         except Exception as error:  # noqa: BLE001 - outermost boundary of a thread: no server may end who uses it
             words = f"the MCP server {line.server.name} cannot be used: {type(error).__name__}: {error}"
-            waiting.set_result(_Offer(problem=words))
+            waiting.set_result(_ServerOffer(problem=words))
 
     threading.Thread(target=work, name=f"mcp start {line.server.name}", daemon=True).start()
     return waiting
 
 
-def _offered(line: Line) -> _Offer:
+def _fetch_offer(line: McpConnection) -> _ServerOffer:
     try:
-        offered = line.offered()
+        offered = line.fetch_tools()
     except BackscrollError as error:
-        return _Offer(problem=str(error))
+        return _ServerOffer(problem=str(error))
     try:
-        return _Offer(offered, _listed(*line.resources()))
-    except BackscrollError:  # its tools work all the same
-        return _Offer(offered)
+        return _ServerOffer(offered, _list_resources(*line.resources()))
+    except BackscrollError:  # its tools work anyway
+        return _ServerOffer(offered)
 
 
-def _usable(line: Line, offer: _Offer, taken: set[str]) -> tuple[list[McpTool | McpReader], str]:
-    """The tools of an offer that every wire takes, and a line about the others."""
+def _usable(
+    line: McpConnection, offer: _ServerOffer, taken: set[str]
+) -> tuple[list[McpTool | McpReader], str]:
+    """Return the tools of an offer that every wire takes, and a line about the others."""
     found: list[McpTool | McpReader] = []
     left_out = list(line.output.left_out)
     for each in offer.tools:
@@ -254,7 +254,7 @@ def _usable(line: Line, offer: _Offer, taken: set[str]) -> tuple[list[McpTool | 
 
 
 def fault_of(parameters: Mapping[str, Json]) -> str:
-    """Why a service would refuse a request that carries this schema; empty where none would."""
+    """Return why a service would refuse a request that carries this schema; empty if none would."""
     if _depth(parameters) > _DEEPEST:
         return "its inputSchema is nested too deep"
     try:
@@ -277,7 +277,7 @@ def fault_of(parameters: Mapping[str, Json]) -> str:
 
 
 def _depth(value: object) -> int:
-    """How deep a value is nested, without recursion."""
+    """Return how deep a value is nested, without recursion."""
     deepest, left = 0, [(value, 1)]
     while left:
         each, depth = left.pop()
@@ -290,8 +290,8 @@ def _depth(value: object) -> int:
     return deepest
 
 
-def _listed(found: Sequence[Resource], patterns: Sequence[ResourceTemplate]) -> str:
-    """What a server has to read, a line each."""
+def _list_resources(found: Sequence[Resource], patterns: Sequence[ResourceTemplate]) -> str:
+    """Return what a server has to read, a line each."""
     rows = [(str(r.uri), r) for r in found] + [(p.uri_template, p) for p in patterns]
     return "\n".join(
         one_line(" · ".join(filter(None, (uri, about.title or about.name, about.description or ""))))
@@ -299,7 +299,7 @@ def _listed(found: Sequence[Resource], patterns: Sequence[ResourceTemplate]) -> 
     )
 
 
-def _reader(line: Line, held: str, taken: set[str]) -> McpReader:
+def _reader(line: McpConnection, held: str, taken: set[str]) -> McpReader:
     rows = held.split("\n")
     some = "\n".join(rows[:_NAMED])
     more = f"\n… and {len(rows) - _NAMED} more: call it without uri" if len(rows) > _NAMED else ""
@@ -310,7 +310,7 @@ def _reader(line: Line, held: str, taken: set[str]) -> McpReader:
     return McpReader(line, tool_name(server, _READER, taken), said[:_DESCRIPTION], readable(held))
 
 
-def _tool(line: Line, offered: Offered, taken: set[str]) -> McpTool:
+def _tool(line: McpConnection, offered: Offered, taken: set[str]) -> McpTool:
     hints = offered.annotations
     looks = hints is not None and hints.read_only_hint is True
     words = readable(offered.description or offered.title or "").strip() or f"The tool {offered.name}"
@@ -330,7 +330,7 @@ def tool_name(server: str, tool: str, taken: set[str]) -> str:
 
 
 def schema_of(given: object) -> Mapping[str, Json]:
-    """A schema that every vendor takes, from whatever a server wrote."""
+    """Return a schema that every vendor takes, from whatever a server wrote."""
     rules = dict(cast("Mapping[str, Json]", given)) if isinstance(given, Mapping) else {}
     for key in _NOT_AT_THE_TOP:
         rules.pop(key, None)
@@ -351,7 +351,7 @@ def schema_of(given: object) -> Mapping[str, Json]:
 
 
 def output_of(result: CallToolResult) -> ToolOutput:
-    """A result of a server as one of ours."""
+    """Return a result of a server as one of ours."""
     texts: list[str] = []
     media: list[Media] = []
     for block in result.content:
@@ -372,14 +372,14 @@ def _block(block: ContentBlock) -> tuple[str, Media | None]:
         case "image" | "audio":
             return _media(block.data, block.mime_type, "")
         case "resource":
-            return _held(block.resource)
+            return _read_content(block.resource)
         case _:
             told = f"{block.uri} ({block.mime_type})" if block.mime_type else str(block.uri)
             return f"{block.title or block.name}: {told}", None
 
 
-def _held(held: TextResourceContents | BlobResourceContents) -> tuple[str, Media | None]:
-    """What was read at one address."""
+def _read_content(held: TextResourceContents | BlobResourceContents) -> tuple[str, Media | None]:
+    """Return what was read at one address."""
     where = str(held.uri)
     text: str | None = getattr(held, "text", None)
     if text is not None:
@@ -388,7 +388,7 @@ def _held(held: TextResourceContents | BlobResourceContents) -> tuple[str, Media
 
 
 def _media(data: str, kind: str, name: str) -> tuple[str, Media | None]:
-    """Bytes in a result; those that cannot be used are named."""
+    """Return bytes in a result; those that cannot be used are named."""
     try:
         raw = base64.b64decode(data, validate=False)
     except (binascii.Error, ValueError):

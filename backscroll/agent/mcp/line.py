@@ -1,16 +1,15 @@
-"""One line to one MCP server, held open by a thread of its own.
+"""The connection to one MCP server, held open by its own thread.
 
 Owns starting and ending it, the event loop (the protocol is asynchronous, tools are not), time limits, stopping, noticing that the
 server is gone and starting it once more. What a program prints to its standard errors is kept and quoted where it fails. Refuses:
-what tools look like (`act/mcp/client`). What a server asks the person is handed to whoever waits for its answer (while a person thinks,
-no time runs out); a server that wants a model of ours gets none. Before: `act/mcp/servers`. After: `act/mcp/client`.
+what tools look like (`agent/mcp/client`). What a server asks the person is handed to the caller that waits for its answer (while a person
+thinks, no time runs out); a server that wants a model of ours gets none.
 """
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import logging
 import queue
 import threading
 from collections.abc import Callable, Coroutine
@@ -18,12 +17,12 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from backscroll.act.commands.cleaning import readable
-from backscroll.act.loop.stopping import Stop, Stopped
-from backscroll.act.mcp.pipe import ServerOutput
-from backscroll.act.mcp.questions import DECLINED, Answered, Ask, Wanted
-from backscroll.act.mcp.servers import Server
-from backscroll.errors import BackscrollError, MissingExtra
+from backscroll.agent.commands.output import readable
+from backscroll.agent.loop.stop_switch import RunStopped, Stop
+from backscroll.agent.mcp.pipe import ServerOutput
+from backscroll.agent.mcp.questions import DECLINED, Ask, ServerAnswer, ServerQuestion
+from backscroll.agent.mcp.servers import McpServer, check_installed
+from backscroll.errors import BackscrollError
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -46,7 +45,7 @@ _ENTRIES = 2_000  # tools or resources that are read of one server
 _DAY = 86_400.0  # seconds: the package keeps no time, we do
 
 
-class _Late(Exception):
+class _CallTimeout(Exception):
     """A call took too long; never leaves this module."""
 
 
@@ -54,10 +53,10 @@ class ServerGone(BackscrollError):
     """A server of tools is not there, or ended."""
 
 
-class Line:
+class McpConnection:
     """A connection to a server; may be used from any thread."""
 
-    def __init__(self, server: Server, root: Path) -> None:
+    def __init__(self, server: McpServer, root: Path) -> None:
         self.server = server
         self.root = root
         self._lock = threading.Lock()
@@ -66,7 +65,9 @@ class Line:
         self._closing: asyncio.Event | None = None
         self._task: asyncio.Task[Any] | None = None
         self._thread: threading.Thread | None = None
-        self._questions: queue.SimpleQueue[tuple[Wanted, asyncio.Future[Answered]]] = queue.SimpleQueue()
+        self._questions: queue.SimpleQueue[tuple[ServerQuestion, asyncio.Future[ServerAnswer]]] = (
+            queue.SimpleQueue()
+        )
         self._counting = threading.Lock()
         self._askers = 0  # who wait for an answer of the server and can ask the person meanwhile
         self._asking = 0  # questions that are before the person
@@ -77,16 +78,16 @@ class Line:
     # -- opening and closing ---------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Start the server, or reach it; nothing where that was done."""
+        """Start the server, or reach it; nothing if that was done."""
         with self._lock:
             if self._client is None:
                 self._start()
 
     def _start(self) -> None:
-        _check_installed()
+        check_installed()
         ready: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._held(ready)), name=f"mcp {self.server.name}", daemon=True
+            target=lambda: asyncio.run(self._hold_open(ready)), name=f"mcp {self.server.name}", daemon=True
         )
         self._thread.start()
         left = self.server.seconds
@@ -102,49 +103,49 @@ class Line:
                 else:
                     continue
                 self._end()
-                raise self._gone(words) from error
+                raise self._build_gone_error(words) from error
 
-    async def _held(self, ready: concurrent.futures.Future[None]) -> None:
+    async def _hold_open(self, ready: concurrent.futures.Future[None]) -> None:
         """Open the line and hold it until it is to be closed; opening and closing have to be in one task."""
         self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
         self._task = asyncio.current_task()
         try:
             async with AsyncExitStack() as stack:
-                self._client = await stack.enter_async_context(self._made())
+                self._client = await stack.enter_async_context(self._create_client())
                 ready.set_result(None)
                 await self._closing.wait()
         except BaseException as error:  # noqa: BLE001 - whatever a server or its program does wrong ends here
             if not ready.done():
-                ready.set_exception(self._gone(f"cannot be used: {_words(error)}"))
+                ready.set_exception(self._build_gone_error(f"cannot be used: {_words(error)}"))
         finally:
             self._client = None
 
-    def _made(self) -> Client:
+    def _create_client(self) -> Client:
         from mcp import Client
 
         server = self.server
         if server.url:
-            from backscroll.act.mcp.address import open_address
+            from backscroll.agent.mcp.address import open_address
 
             way = open_address(server, self.output)
         else:
-            from backscroll.act.mcp.pipe import open_pipe
+            from backscroll.agent.mcp.pipe import open_pipe
 
             way = open_pipe(server, self.root, self.output)
-        return Client(way, elicitation_callback=self._elicited)
+        return Client(way, elicitation_callback=self._handle_elicitation)
 
-    async def _elicited(self, context: Any, params: Any) -> ElicitResult | ErrorData:  # noqa: ARG002 - theirs
-        """The server asks the person something: whoever waits for its answer puts the question; where nobody does, it is declined."""
+    async def _handle_elicitation(self, context: Any, params: Any) -> ElicitResult | ErrorData:  # noqa: ARG002 - theirs
+        """Hand a question of the server to the waiting caller; decline it if no call waits."""
         from mcp_types import ElicitResult
 
         answered = DECLINED
         self._asked_now += 1
         if self._askers and self._asked_now <= _QUESTIONS:
             rules: Any = getattr(params, "requested_schema", None) or {}
-            wanted = Wanted(
+            wanted = ServerQuestion(
                 self.server.name, params.message, dict(rules), str(getattr(params, "url", "") or "")
             )
-            waiting: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+            waiting: asyncio.Future[ServerAnswer] = asyncio.get_running_loop().create_future()
             self._asking += 1
             try:
                 self._questions.put((wanted, waiting))
@@ -156,7 +157,7 @@ class Line:
 
     def close(self) -> None:
         """End the server and the thread."""
-        self._closed.set()  # whoever is starting it stops waiting
+        self._closed.set()  # a caller that is starting it stops waiting
         with self._lock:
             self._end()
 
@@ -170,14 +171,14 @@ class Line:
             thread.join(10)
         self._client = self._loop = None
 
-    def _gone(self, words: str) -> ServerGone:
-        """The error for a server that cannot be spoken to; a bound that it broke is the reason, whatever it looks like here."""
+    def _build_gone_error(self, words: str) -> ServerGone:
+        """Return the error for a server that cannot be spoken to; a bound that it broke is the reason, whatever it looks like here."""
         broken = self.output.broken
         said = f"was disconnected: {broken}" if broken else words
         return ServerGone(f"the MCP server {self.server.name} {said}", hint=self._hint())
 
     def _hint(self) -> str:
-        """The last words of the program, where there are any."""
+        """Return the last words of the program, where there are any."""
         if self.output.broken:
             return "look at what it prints to standard output"
         said = readable(self.output.text[-_QUOTED:]).strip()
@@ -185,13 +186,13 @@ class Line:
 
     # -- speaking --------------------------------------------------------------------------------------------
 
-    def offered(self) -> list[Offered]:
-        """The tools of the server, in the order of their names."""
+    def fetch_tools(self) -> list[Offered]:
+        """Return the tools of the server, in the order of their names."""
         self.open()
-        found = self._wait(self._listed(), self.server.seconds, None)
+        found = self._wait(self._fetch_tool_pages(), self.server.seconds, None)
         return sorted(found, key=lambda each: each.name)
 
-    async def _listed(self) -> list[Offered]:
+    async def _fetch_tool_pages(self) -> list[Offered]:
         out: list[Offered] = []
         cursor: str | None = None
         for _ in range(_PAGES):
@@ -217,9 +218,11 @@ class Line:
         `ask` puts to the person what the server wants to know meanwhile; without it that is declined.
         """
         limit = seconds or self.server.seconds
-        return self._asked(lambda: self._called(name, arguments, limit), limit + 5, stop, ask, again=again)
+        return self._ask_server(
+            lambda: self._call_tool(name, arguments, limit), limit + 5, stop, ask, again=again
+        )
 
-    def _asked(
+    def _ask_server(
         self,
         work: Callable[[], Coroutine[Any, Any, T]],
         limit: float,
@@ -239,11 +242,11 @@ class Line:
                 raise
             return self._wait(work(), limit, stop, ask)
 
-    async def _called(self, name: str, arguments: dict[str, Any], seconds: float) -> CallToolResult:
+    async def _call_tool(self, name: str, arguments: dict[str, Any], seconds: float) -> CallToolResult:
         called = self._speaking().call_tool(name, arguments, read_timeout_seconds=_DAY)
-        return await self._timed(called, seconds)
+        return await self._run_timed(called, seconds)
 
-    async def _timed(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
+    async def _run_timed(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         """Within a time in which the server works; while it waits for a person, none passes."""
         task = asyncio.ensure_future(work)
         left = seconds
@@ -256,14 +259,14 @@ class Line:
                 if not self._asking:
                     left -= asyncio.get_running_loop().time() - before
                 if left <= 0:
-                    raise _Late
+                    raise _CallTimeout
         finally:
             task.cancel()
 
     # -- resources -------------------------------------------------------------------------------------------
 
     def resources(self) -> tuple[list[Resource], list[ResourceTemplate]]:
-        """What the server has to read, in the order of the addresses, and the patterns of addresses that it knows."""
+        """Return what the server has to read, in the order of the addresses, and the patterns of addresses that it knows."""
         self.open()
         return self._wait(self._resources(), self.server.seconds, None)
 
@@ -287,13 +290,17 @@ class Line:
     def read(self, uri: str, stop: Stop, ask: Ask | None = None) -> ReadResourceResult:
         """Read one of them."""
         limit = self.server.seconds
-        return self._asked(
-            lambda: self._timed(self._speaking().read_resource(uri), limit), limit + 5, stop, ask, again=True
+        return self._ask_server(
+            lambda: self._run_timed(self._speaking().read_resource(uri), limit),
+            limit + 5,
+            stop,
+            ask,
+            again=True,
         )
 
     def _speaking(self) -> Client:
         if self._client is None:
-            raise self._gone("is not running any more")
+            raise self._build_gone_error("is not running any more")
         return self._client
 
     def _wait(
@@ -301,12 +308,12 @@ class Line:
     ) -> T:
         """Do something in the loop of the line and wait for it, no longer than allowed."""
         if ask is None:
-            return self._waited(work, seconds, stop, None)
+            return self._wait_for_result(work, seconds, stop, None)
         with self._counting:
             self._askers += 1
             self._asked_now = 0
         try:
-            return self._waited(work, seconds, stop, ask)
+            return self._wait_for_result(work, seconds, stop, ask)
         finally:
             with self._counting:
                 self._askers -= 1
@@ -315,7 +322,7 @@ class Line:
                 pass  # what came too late to be asked is declined
 
     def _put(self, ask: Ask) -> bool:
-        """Put to the person what the server wants to know, here, in the thread that waits for its answer; False where it is nothing."""
+        """Put to the person what the server wants to know, here, in the thread that waits for its answer; False if it is nothing."""
         try:
             wanted, waiting = self._questions.get_nowait()
         except queue.Empty:
@@ -328,11 +335,13 @@ class Line:
                 waiting.get_loop().call_soon_threadsafe(_settle, waiting, answered)
         return True
 
-    def _waited(self, work: Coroutine[Any, Any, T], seconds: float, stop: Stop | None, ask: Ask | None) -> T:
+    def _wait_for_result(
+        self, work: Coroutine[Any, Any, T], seconds: float, stop: Stop | None, ask: Ask | None
+    ) -> T:
         loop = self._loop
         if loop is None or loop.is_closed():
             work.close()
-            raise self._gone("is not running any more")
+            raise self._build_gone_error("is not running any more")
         waiting = asyncio.run_coroutine_threadsafe(work, loop)
         rest = seconds
         while True:
@@ -346,12 +355,12 @@ class Line:
                 rest -= 0.0 if self._asking else _TICK
                 if stop is not None and stop.thrown:
                     waiting.cancel()
-                    raise Stopped from None
+                    raise RunStopped from None
                 gone = self._thread is None or not self._thread.is_alive()
                 if rest <= 0 or gone:
                     waiting.cancel()
                     words = "ended" if gone else f"did not answer within {seconds:g} seconds"
-                    raise self._gone(words) from None
+                    raise self._build_gone_error(words) from None
             except BackscrollError:
                 raise
             except Exception as error:
@@ -365,38 +374,22 @@ class Line:
         name = self.server.name
         code = error.code if isinstance(error, MCPError) else None
         if code == CONNECTION_CLOSED or isinstance(error, concurrent.futures.CancelledError):
-            return self._gone("ended")
-        if code == REQUEST_TIMEOUT or isinstance(error, _Late):
+            return self._build_gone_error("ended")
+        if code == REQUEST_TIMEOUT or isinstance(error, _CallTimeout):
             return BackscrollError(f"the MCP server {name} did not answer within {seconds:g} seconds")
         if isinstance(error, MCPError):
             return BackscrollError(f"the MCP server {name} says: {error.message}")
         return BackscrollError(f"the MCP server {name} sent an invalid answer: {_words(error)[:_QUOTED]}")
 
 
-def _settle(waiting: asyncio.Future[Answered], answered: Answered) -> None:
+def _settle(waiting: asyncio.Future[ServerAnswer], answered: ServerAnswer) -> None:
     if not waiting.done():  # the server may have given up
         waiting.set_result(answered)
 
 
 def _words(error: BaseException) -> str:
-    """What is wrong, out of however many wrappings."""
+    """Return what is wrong, out of however many wrappings."""
     inner: BaseException = error
     while isinstance(inner, BaseExceptionGroup):
         inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
     return f"{type(inner).__name__}: {inner}" if str(inner) else type(inner).__name__
-
-
-def _check_installed() -> None:
-    """Refuse to go on without the package, and keep its log off the screen: Python prints warnings that no handler takes."""
-    from importlib.util import find_spec
-
-    for name in ("mcp", "asyncio"):
-        log = logging.getLogger(name)
-        if not log.handlers:
-            log.addHandler(logging.NullHandler())
-
-    if find_spec("mcp") is None:
-        raise MissingExtra(
-            "the package mcp is not installed: tools of MCP servers need it",
-            hint="pip install 'backscroll[mcp]'",
-        )

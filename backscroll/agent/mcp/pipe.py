@@ -1,10 +1,10 @@
-"""The pipe to an MCP server that runs as a program: its standard input and output, with bounds.
+"""Transport to an MCP server that runs as a program, with limits.
 
 Owns starting the program in a session of its own (it cannot reach the terminal), reading its lines, keeping the last of what it
-prints to standard error, and ending it with all of its children. Bounds the length of a line, the number of lines that are
-not JSON-RPC and the number of messages that answer nothing, so that a broken server costs neither memory nor the screen. A list of
+prints to standard error, and ending it with all of its children. Bounds the length of a line, the number of lines that are not
+JSON-RPC and the number of messages that answer nothing, so that a broken server costs neither memory nor the screen. A list of
 tools is passed on without the entries that are not tools: one bad entry must not hide the others. Refuses: the protocol (package
-`mcp`). After: `act/mcp/line`.
+`mcp`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.act.mcp.servers import Server
+from backscroll.agent.mcp.servers import McpServer
 
 if TYPE_CHECKING:
     from anyio.abc import ByteReceiveStream, Process
@@ -62,8 +62,8 @@ class ServerOutput:
 
 
 @asynccontextmanager
-async def open_pipe(server: Server, root: Path, output: ServerOutput) -> AsyncGenerator[Any, None]:
-    """Start a server's program; gives the streams that the protocol's package wants."""
+async def open_pipe(server: McpServer, root: Path, output: ServerOutput) -> AsyncGenerator[Any, None]:
+    """Start a server's program; return the streams that the protocol's package wants."""
     import anyio
     from mcp.client.stdio import get_default_environment
     from mcp.shared.message import SessionMessage
@@ -109,7 +109,7 @@ async def _listen(process: Process, incoming: Any, output: ServerOutput) -> None
 
 
 async def _speak(process: Process, outgoing: Any, incoming: Any) -> None:
-    """Write to the server; where it reads no more, the session is told, or a request would wait for ever."""
+    """Write to the server; where it reads no more, the session is reported, or a request would wait forever."""
     import anyio
 
     assert process.stdin is not None
@@ -133,7 +133,7 @@ async def _overhear(process: Process, output: ServerOutput) -> None:
 
 
 async def _lines(source: ByteReceiveStream, longest: int) -> AsyncIterator[bytes]:
-    """Lines of a stream; one that is too long breaks the pipe before it is held."""
+    """Yield lines of a stream; one that is too long breaks the pipe before it is held."""
     import anyio
 
     pieces: list[bytes] = []
@@ -162,7 +162,7 @@ class Filter:
         self.unasked = 0
 
     def take(self, line: bytes) -> SessionMessage | None:
-        """The message of a line; None where it is not one."""
+        """Return the message of a line; None if it is not one."""
         from mcp.shared.message import SessionMessage
         from mcp_types import jsonrpc_message_adapter
 
@@ -170,7 +170,7 @@ class Filter:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
             try:
-                message = jsonrpc_message_adapter.validate_python(_softened(line), by_name=False)
+                message = jsonrpc_message_adapter.validate_python(_parse_leniently(line), by_name=False)
             except (ValueError, RecursionError):
                 if line.strip():
                     self._count_stray(line)
@@ -198,7 +198,7 @@ class Filter:
             raise PipeBroken(f"it printed {_STRAY:,} lines to standard output that are not JSON-RPC")
 
 
-def _softened(line: bytes) -> object:
+def _parse_leniently(line: bytes) -> object:
     """JSON that the strict reader refuses for one place in it: lone surrogates are replaced, what is nested too deep is cut off.
 
     Without this the answer would be lost as a whole, and who waits for it would wait until the time is up.
@@ -287,7 +287,7 @@ async def _wait(done: Callable[[], bool], seconds: float) -> bool:
 
 
 def _signal_group(group: int, number: int) -> bool:
-    """False where no process of the group is left."""
+    """Return False if no process of the group is left."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:

@@ -1,8 +1,8 @@
-"""A server of tools asks the person something in the middle of a call: one question for each thing that it wants to know.
+"""Questions an MCP server asks the user during a call.
 
-Owns the questions, reading the answers as the server's form wants them (asked once more where one does not fit), and declining: by an
-empty answer, or because nobody is there. Nothing that was not typed is sent. Refuses: the line (`act/mcp/line`), secrets (the
-protocol forbids servers to ask for them this way). Words: `mcp_client_asking.toml`. Before: `act/person`. After: `act/mcp/client`.
+Owns the questions, reading the answers as the server's form wants them (asked once more where one does not fit), and declining: by
+an empty answer, or because no user is present. Nothing that was not typed is sent. Refuses: the line (`agent/mcp/line`), secrets (the
+protocol forbids servers to ask for them this way). Words: `mcp_client_asking.toml`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from backscroll.act.arguments import checked
-from backscroll.act.commands.cleaning import readable
+from backscroll.agent.arguments import check_arguments
+from backscroll.agent.commands.output import readable
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.act.person import Person
+    from backscroll.agent.person import Person
 
 _TRIES = 3
 _WORDS = 2_000  # characters of what a server says
@@ -28,7 +28,7 @@ _YES = frozenset({"y", "yes", "true", "1", "ok", "是", "好", "对"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ServerQuestion:
     """What a server wants to know."""
 
     server: str
@@ -38,36 +38,36 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ServerAnswer:
     """What the person says to it."""
 
     action: Literal["accept", "decline"]
     content: Mapping[str, Json] | None = None
 
 
-Ask: TypeAlias = Callable[[Wanted], Answered]
-DECLINED = Answered("decline")
+Ask: TypeAlias = Callable[[ServerQuestion], ServerAnswer]
+DECLINED = ServerAnswer("decline")
 
 
 @cache
 def _table() -> Mapping[str, Mapping[str, str]]:
-    text = (files("backscroll.act") / "mcp_client_asking.toml").read_text(encoding="utf-8")
+    text = (files("backscroll.agent") / "mcp_client_asking.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
-class Questions:
+class QuestionRelay:
     """Puts what a server wants to know before the person."""
 
     def __init__(self, person: Person, language: str) -> None:
         self._person = person
         self._words = _table()["zh" if language.startswith("zh") else "en"]
 
-    def ask(self, wanted: Wanted) -> Answered:
+    def ask(self, wanted: ServerQuestion) -> ServerAnswer:
         """Ask for everything, one after another; the first that is declined declines all."""
         head = self._say("asks", server=wanted.server, message=readable(wanted.message)[:_WORDS].strip())
         properties = cast("Mapping[str, Mapping[str, Json]]", wanted.schema.get("properties") or {})
         if wanted.url or not properties:
-            return self._confirmed(head, wanted)
+            return self._ask_confirmation(head, wanted)
         needed = cast("list[str]", wanted.schema.get("required") or [])
         content: dict[str, Json] = {}
         for name, about in properties.items():
@@ -75,19 +75,19 @@ class Questions:
             if said is None:
                 return DECLINED
             content |= said
-        return Answered("accept", content)
+        return ServerAnswer("accept", content)
 
-    def _confirmed(self, head: str, wanted: Wanted) -> Answered:
+    def _ask_confirmation(self, head: str, wanted: ServerQuestion) -> ServerAnswer:
         url = readable(wanted.url)[:_WORDS]
         what = self._say("open", url=url) if url else self._say("go_on")
         said = self._person.answer(f"{head}\n{what}", (self._words["yes"], self._words["no"]))
         agreed = said is not None and said.strip().lower() in _YES
-        return Answered("accept", None if wanted.url else {}) if agreed else DECLINED
+        return ServerAnswer("accept", None if wanted.url else {}) if agreed else DECLINED
 
     def _field(
         self, head: str, name: str, about: Mapping[str, Json], *, needed: bool
     ) -> dict[str, Json] | None:
-        """One entry of the form; empty where it is left out, None where the person declines."""
+        """One entry of the form; empty if it is left out, None if the person declines."""
         title, told = (
             readable(str(about.get(key) or "")).strip()[:_WORDS] for key in ("title", "description")
         )
@@ -117,7 +117,7 @@ class Questions:
         return tuple(_choices(about)) if about.get("type") != "array" else ()
 
     def _value(self, name: str, about: Mapping[str, Json], said: str) -> Json:
-        """An answer as the form wants it."""
+        """Return an answer as the form wants it."""
         value: Json = said
         if about.get("type") == "boolean":
             value = said.lower() in _YES
@@ -128,14 +128,14 @@ class Questions:
         else:
             value = _choices(about).get(said, said)
         rules = {"type": "object", "properties": {name: dict(about)}, "required": [name]}
-        return checked(rules, {name: value})[name]
+        return check_arguments(rules, {name: value})[name]
 
     def _say(self, key: str, **facts: object) -> str:
         return self._words[key].format(**facts)
 
 
 def _choices(about: Mapping[str, Json]) -> dict[str, Json]:
-    """What can be chosen, as people read it, and what is sent for it."""
+    """Return what can be chosen, as people read it, and what is sent for it."""
     titled = about.get("oneOf") or about.get("anyOf")
     if isinstance(titled, list):
         rows = [cast("Mapping[str, Json]", r) for r in cast("list[Json]", titled) if isinstance(r, Mapping)]

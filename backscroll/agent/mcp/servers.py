@@ -1,12 +1,13 @@
-"""Which MCP servers are configured: the tables `[mcp.NAME]` of the configuration file.
+"""Configured MCP servers: the tables `[mcp.NAME]` of the configuration file.
 
 Owns the noun, reading and checking the tables. A server is a program (`command`, `args`, `env`) or an address (`url`, `headers`).
-`${NAME}` in a value is taken from the environment, so that keys need not stand in the file. Refuses: starting anything
-(`act/mcp/client`). Before: `config`. After: `act/mcp/client`.
+`${NAME}` in a value is taken from the environment, so that keys need not are in the file. Refuses: starting anything
+(`agent/mcp/client`).
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from backscroll.config import mcp_table
-from backscroll.errors import InvalidInput
+from backscroll.errors import InvalidInput, MissingExtra
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -26,7 +27,7 @@ def _none() -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class McpServer:
     """One MCP server."""
 
     name: str
@@ -40,12 +41,12 @@ class Server:
     tools: tuple[str, ...] = ()  # only these; empty: all of them
 
 
-def usable_servers() -> tuple[list[Server], list[str]]:
-    """The servers of the configuration file whose tables are right, in its order, and what is wrong with each of the others.
+def usable_servers() -> tuple[list[McpServer], list[str]]:
+    """Return the servers of the configuration file whose tables are right, in its order, and what is wrong with each of the others.
 
     Those that are `off` are left out.
     """
-    found: list[Server] = []
+    found: list[McpServer] = []
     problems: list[str] = []
     for name, table in mcp_table().items():
         try:
@@ -58,8 +59,8 @@ def usable_servers() -> tuple[list[Server], list[str]]:
     return found, problems
 
 
-def server_of(name: str, table: Any) -> Server | None:
-    """One table, checked; None where it is off."""
+def server_of(name: str, table: Any) -> McpServer | None:
+    """One table, checked; None if it is off."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(f"[mcp.{name}]: not a name", hint="use up to 32 letters, digits, _ and -")
     if not isinstance(table, Mapping):
@@ -77,11 +78,11 @@ def server_of(name: str, table: Any) -> Server | None:
             hint='write command = "program", or url = "https://…"',
         )
     if url and not url.startswith(("http://", "https://")):
-        raise InvalidInput(f"[mcp.{name}]: {url!r} is no address", hint='write url = "https://…"')
+        raise InvalidInput(f"[mcp.{name}]: {url!r} is not an address", hint='write url = "https://…"')
     seconds = given.get("seconds", 60.0)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0:
         raise InvalidInput(f"[mcp.{name}]: seconds is not a number above 0")
-    return Server(
+    return McpServer(
         name,
         command,
         _texts(name, given, "args"),
@@ -98,24 +99,24 @@ def _text(name: str, given: Mapping[str, Any], key: str) -> str:
     value = given.get(key, "")
     if not isinstance(value, str):
         raise InvalidInput(f"[mcp.{name}]: {key} is not a text")
-    return _filled(name, value)
+    return _fill_variables(name, value)
 
 
 def _texts(name: str, given: Mapping[str, Any], key: str) -> tuple[str, ...]:
     values = given.get(key, [])
     if not isinstance(values, list) or not all(isinstance(v, str) for v in cast("list[Any]", values)):
         raise InvalidInput(f"[mcp.{name}]: {key} is not a list of texts")
-    return tuple(_filled(name, value) for value in cast("list[str]", values))
+    return tuple(_fill_variables(name, value) for value in cast("list[str]", values))
 
 
 def _table(name: str, given: Mapping[str, Any], key: str) -> Mapping[str, str]:
     values = given.get(key, {})
     if not isinstance(values, Mapping):
         raise InvalidInput(f"[mcp.{name}]: {key} is not a table")
-    return {str(k): _filled(name, str(v)) for k, v in cast("Mapping[Any, Any]", values).items()}
+    return {str(k): _fill_variables(name, str(v)) for k, v in cast("Mapping[Any, Any]", values).items()}
 
 
-def _filled(name: str, text: str) -> str:
+def _fill_variables(name: str, text: str) -> str:
     """`${NAME}` replaced by the variable of that name."""
 
     def value(found: re.Match[str]) -> str:
@@ -128,3 +129,19 @@ def _filled(name: str, text: str) -> str:
         return known
 
     return _VARIABLE.sub(value, text)
+
+
+def check_installed() -> None:
+    """Raise `MissingExtra` without the package `mcp`; keep its log off the screen, where Python prints warnings without a handler."""
+    from importlib.util import find_spec
+
+    for name in ("mcp", "asyncio"):
+        log = logging.getLogger(name)
+        if not log.handlers:
+            log.addHandler(logging.NullHandler())
+
+    if find_spec("mcp") is None:
+        raise MissingExtra(
+            "the package mcp is not installed: tools of MCP servers need it",
+            hint="pip install 'backscroll[mcp]'",
+        )

@@ -1,4 +1,4 @@
-"""The companion that answers where no model is configured: orders in a small language, and quotes from the record.
+"""The offline assistant, used without a model: explicit commands and quotes from history.
 
 It never invents: `quotes` says what the log holds, `orders` what can be asked for. Nothing here calls a model.
 """

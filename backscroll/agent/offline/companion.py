@@ -1,9 +1,8 @@
-"""The offline companion: who answers where no model is configured.
+"""The offline assistant: the client used when no model is configured.
 
-Owns a client that asks nobody: it follows orders (as calls of tools, so that the same loop asks, runs and records them) and answers
+Owns a client that calls no model: it follows orders (as calls of tools, so that the same loop asks, runs and records them) and answers
 everything else by quoting the record. It invents nothing, costs nothing, and gives the same answer to the same record. It says that
-it is no model, in full once per conversation. Refuses: understanding language beyond its small list of orders. Before:
-`act/offline/orders`, `act/offline/quotes`. After: `act/agent`.
+it is not a model, in full once per conversation. Refuses: understanding language beyond its small list of orders.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act.offline.orders import Order, asks_for_help, order_of, usages
-from backscroll.act.offline.quotes import OFFLINE, answer, outcome, says, todos_of
+from backscroll.agent.offline.orders import CompanionOrder, asks_for_help, order_of, usages
+from backscroll.agent.offline.quotes import OFFLINE, answer, outcome, says, todos_of
 from backscroll.engine.core.language import language_of
 from backscroll.errors import CutShort
 from backscroll.llm.clients.client import CallDelta, Done, Reply, Request, StreamEvent, TextDelta, Usage
@@ -35,7 +34,7 @@ _LOOK_BACK = 200  # messages in which the notice is looked for
 
 @dataclass(frozen=True, slots=True)
 class _Situation:
-    """How the thread stands: what was said last, and what tools have answered since."""
+    """How the thread is: what was said last, and what tools have answered since."""
 
     newest: Message | None  # of the person
     results: tuple[Message, ...]  # behind the last reply; empty where the person has spoken since
@@ -49,15 +48,15 @@ class Companion:
 
     def __init__(self, thread: Thread) -> None:
         self._thread = thread
-        self._ended = threading.Event()
+        self._record_end = threading.Event()
 
     def complete(self, request: Request) -> Reply:
-        """The whole answer at once."""
+        """Return the whole answer at once."""
         return self._reply(request)
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
-        """The answer in small pieces; the last event is `Done`."""
-        self._ended.clear()
+        """Yield the answer in small pieces; the last event is `Done`."""
+        self._record_end.clear()
         reply = self._reply(request)
         for piece in _PIECE.findall(reply.text):
             self._check()
@@ -70,13 +69,13 @@ class Companion:
 
     def abort(self) -> None:
         """End an answer that is being given."""
-        self._ended.set()
+        self._record_end.set()
 
     def close(self) -> None:
         """There is nothing to let go of."""
 
     def _check(self) -> None:
-        if self._ended.is_set():
+        if self._record_end.is_set():
             raise CutShort("the answer broke off", hint="ask again")
 
     # -- what to say -----------------------------------------------------------------------------------------
@@ -86,21 +85,23 @@ class Companion:
         text = "" if now.newest is None else now.newest.text
         language = self._language(text)
         if now.results:
-            return _said(self._with_notice(outcome(now.results, language), language))
+            return _reply_with_text(self._with_notice(outcome(now.results, language), language))
         tools = _names(request)
         if asks_for_help(text):
             lines = [says(language, "understands"), *(f"- `{line}`" for line in usages(language, tools))]
-            return _said(self._with_notice("\n".join(lines), language))
+            return _reply_with_text(self._with_notice("\n".join(lines), language))
         order = order_of(text, todos_of(self._thread)) if now.newest is not None else None
         if order is None or (order.tool == "recall" and "recall" not in tools):
-            return _said(self._with_notice(answer(self._thread, now.newest, text, language), language))
+            return _reply_with_text(
+                self._with_notice(answer(self._thread, now.newest, text, language), language)
+            )
         if order.trouble:
-            return _said(says(language, order.trouble))
+            return _reply_with_text(says(language, order.trouble))
         if order.tool not in tools:
-            return _said(self._with_notice(says(language, "no_tool", tool=order.tool), language))
-        return self._called(order)
+            return _reply_with_text(self._with_notice(says(language, "no_tool", tool=order.tool), language))
+        return self._reply_with_call(order)
 
-    def _called(self, order: Order) -> Reply:
+    def _reply_with_call(self, order: CompanionOrder) -> Reply:
         written = json.dumps(order.arguments, ensure_ascii=False)
         # The head grows with every message, so no two calls of a thread have the same name.
         call = ToolCall(f"offline_{self._thread.head}", order.tool, written)
@@ -125,7 +126,7 @@ class Companion:
         return _Situation(None, tuple(reversed(results)))
 
     def _language(self, text: str) -> str:
-        """Of what was said last, where that can be told; else of the conversation."""
+        """Of what was said last, where that can be determined; else of the conversation."""
         known = language_of(text) or ("zh" if _HAN.search(text) else "")
         if not known and len(_LATIN.findall(text)) > 2 and order_of(text) is None:
             known = "en"
@@ -141,12 +142,12 @@ class Companion:
         return f"{text}\n\n{says(language, 'no_model_short' if told else 'no_model')}"
 
 
-def _said(text: str) -> Reply:
+def _reply_with_text(text: str) -> Reply:
     return Reply(text, _MODEL, raw={"role": "assistant", "content": text})
 
 
 def _names(request: Request) -> list[str]:
-    """The tools that may be called."""
+    """Return the tools that may be called."""
     out: list[str] = []
     for tool in request.tools:
         about: Json = tool.get("function", tool)

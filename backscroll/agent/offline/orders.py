@@ -1,8 +1,8 @@
-"""A small language of orders, in English and in Chinese: what a person types when no model is there to understand them.
+"""Explicit commands for the offline assistant, in English and Chinese.
 
 Owns turning one line (`read README.md`, `运行 git status`, `crop top 5`) into a call of a tool. What is not clearly an order is none:
-a question that begins with the same word goes to the record instead. Refuses: carrying anything out (the loop does, asking as ever).
-After: `act/offline/companion`.
+a question that begins with the same word goes to the record instead. Refuses: carrying anything out (the loop does, asking as
+ever).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_WORDS = 4  # that a path may have: more is a sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Todo:
+class TodoLine:
     """One line of the list that the person keeps."""
 
     text: str
@@ -41,7 +41,7 @@ class Todo:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class CompanionOrder:
     """A tool to be called; `trouble` names a sentence of the companion where the order makes no sense."""
 
     tool: str
@@ -51,26 +51,26 @@ class Order:
 
 @cache
 def tables() -> dict[str, Json]:
-    """What the companion understands and says."""
-    return tomllib.loads((files("backscroll.act") / "companion.toml").read_text(encoding="utf-8"))
+    """Return what the companion understands and says."""
+    return tomllib.loads((files("backscroll.agent") / "companion.toml").read_text(encoding="utf-8"))
 
 
 def asks_for_help(text: str) -> bool:
-    """True where somebody wants to know what can be said."""
+    """Return True if the user wants to know what can be said."""
     return text.strip().lower() in tables()["words"]["help"]
 
 
 def usages(language: str, tools: Sequence[str]) -> list[str]:
-    """How orders are written, for the tools that are there."""
+    """Return how orders are written, for the tools that are there."""
     found = cast("list[dict[str, str]]", tables()["orders"])
     return [order[f"usage_{language}"] for order in found if order["tool"] in tools]
 
 
-def order_of(text: str, todos: Sequence[Todo] = ()) -> Order | None:
-    """The order in a line; None where it is none."""
+def order_of(text: str, todos: Sequence[TodoLine] = ()) -> CompanionOrder | None:
+    """Return the order in a line; None if it is none."""
     text = text.strip()
     if text.startswith(("!", "！")) and text[1:].strip():
-        return Order("run_command", {"command": text[1:].strip()})
+        return CompanionOrder("run_command", {"command": text[1:].strip()})
     if not text or "\n" in text:
         return None
     for table in cast("list[dict[str, Json]]", tables()["orders"]):
@@ -82,7 +82,7 @@ def order_of(text: str, todos: Sequence[Todo] = ()) -> Order | None:
 
 
 def _behind(text: str, table: Mapping[str, Json]) -> str | None:
-    """What stands behind the word of an order; None where the text does not begin with one."""
+    """Return what is behind the word of an order; None if the text does not begin with one."""
     colon = table["takes"] == "after_colon"
     for word in cast("list[str]", [*table["en"], *table["zh"]]):
         if text[: len(word)].lower() != word:
@@ -97,7 +97,7 @@ def _behind(text: str, table: Mapping[str, Json]) -> str | None:
 
 
 def _apart(word: str, rest: str, takes: str) -> bool:
-    """True where a word ends here: a blank or a colon follows, or (Chinese needs none) something that is no Chinese word."""
+    """Return True if a word ends here: a blank or a colon follows, or (Chinese needs none) something that is no Chinese word."""
     if not rest or rest[0] in " \t:：\u3000":
         return True
     if not _HAN.match(word):
@@ -105,24 +105,24 @@ def _apart(word: str, rest: str, takes: str) -> bool:
     return takes in ("text", "crop") or not _HAN.match(rest)
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     text = text.strip()
     return text[1:-1].strip() if len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES else text
 
 
-# -- what stands behind the word ---------------------------------------------------------------------------------
+# -- what is behind the word ---------------------------------------------------------------------------------
 
 
-def _path(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+def _path(tool: str, rest: str, _todos: Sequence[TodoLine]) -> CompanionOrder | None:
     lines = _LINES.fullmatch(rest)
-    path = _unquoted(lines["path"] if lines else rest)
+    path = _strip_quotes(lines["path"] if lines else rest)
     quoted = path != (lines["path"] if lines else rest).strip()
     if not path or path.endswith(_QUESTION) or (not quoted and not _like_a_path(path)):
         return None
     arguments: dict[str, Json] = {"path": path}
     if lines:
         arguments |= {"first": int(lines["first"]), "last": int(lines["last"])}
-    return Order(tool, arguments)
+    return CompanionOrder(tool, arguments)
 
 
 def _like_a_path(text: str) -> bool:
@@ -132,47 +132,49 @@ def _like_a_path(text: str) -> bool:
     return len(words) <= _MOST_WORDS and ("/" in text or "." in words[-1][1:-1])
 
 
-def _folder(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
-    path = _unquoted(rest)
+def _folder(tool: str, rest: str, _todos: Sequence[TodoLine]) -> CompanionOrder | None:
+    path = _strip_quotes(rest)
     if path and (path.endswith(_QUESTION) or (path == rest and len(path.split()) > 1)):
         return None
-    return Order(tool, {"path": path} if path else {})
+    return CompanionOrder(tool, {"path": path} if path else {})
 
 
-def _words(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
-    words = _unquoted(rest)
+def _words(tool: str, rest: str, _todos: Sequence[TodoLine]) -> CompanionOrder | None:
+    words = _strip_quotes(rest)
     if not words or words.endswith(_QUESTION):
         return None
-    return Order(tool, {"name": words} if tool == "graph_lookup" else {"pattern": words, "literal": True})
+    return CompanionOrder(
+        tool, {"name": words} if tool == "graph_lookup" else {"pattern": words, "literal": True}
+    )
 
 
-def _line(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+def _line(tool: str, rest: str, _todos: Sequence[TodoLine]) -> CompanionOrder | None:
     line = rest.strip()
     line = line[1:-1].strip() if len(line) > 1 and line[0] == line[-1] == "`" else line
     first = line.split()[0].lower() if line else ""
     if not first or first in tables()["words"]["no_command"] or _HAN.match(first):
         return None
-    return Order(tool, {"command": line})
+    return CompanionOrder(tool, {"command": line})
 
 
-def _handle(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+def _handle(tool: str, rest: str, _todos: Sequence[TodoLine]) -> CompanionOrder | None:
     try:
-        return Order(tool, {"handle": str(parse_handle(rest))})
+        return CompanionOrder(tool, {"handle": str(parse_handle(rest))})
     except InvalidInput:
         return None
 
 
-def _text(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+def _text(tool: str, rest: str, _todos: Sequence[TodoLine]) -> CompanionOrder | None:
     if not rest or (tool == "remember" and rest.endswith(_QUESTION)):
         return None
-    return Order(tool, {"query": rest} if tool == "recall" else {"text": rest})
+    return CompanionOrder(tool, {"query": rest} if tool == "recall" else {"text": rest})
 
 
-def _after_colon(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
-    return Order(tool, {"result": rest} if tool == "attempt_completion" else {"title": rest})
+def _after_colon(tool: str, rest: str, _todos: Sequence[TodoLine]) -> CompanionOrder | None:
+    return CompanionOrder(tool, {"result": rest} if tool == "attempt_completion" else {"title": rest})
 
 
-def _todo(tool: str, rest: str, todos: Sequence[Todo]) -> Order | None:
+def _todo(tool: str, rest: str, todos: Sequence[TodoLine]) -> CompanionOrder | None:
     if not rest or rest.endswith(_QUESTION):
         return None
     now = list(todos)
@@ -180,14 +182,14 @@ def _todo(tool: str, rest: str, todos: Sequence[Todo]) -> Order | None:
     if word.lower() in tables()["words"]["done"] and number.strip().isdecimal():
         n = int(number)
         if not 1 <= n <= len(now):
-            return Order(tool, trouble="no_todos")
-        now[n - 1] = Todo(now[n - 1].text, "completed")
+            return CompanionOrder(tool, trouble="no_todos")
+        now[n - 1] = TodoLine(now[n - 1].text, "completed")
     else:
-        now.append(Todo(rest))
-    return Order(tool, {"todos": [{"text": todo.text, "status": todo.status} for todo in now]})
+        now.append(TodoLine(rest))
+    return CompanionOrder(tool, {"todos": [{"text": todo.text, "status": todo.status} for todo in now]})
 
 
-def _crop(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
+def _crop(tool: str, rest: str, _todos: Sequence[TodoLine]) -> CompanionOrder | None:
     found = _CROP.fullmatch(rest)
     words = cast("dict[str, list[str]]", tables()["words"])
     where = found["where"].lower() if found else ""
@@ -200,10 +202,10 @@ def _crop(tool: str, rest: str, _todos: Sequence[Todo]) -> Order | None:
     }
     if summary := (found["summary"] or "").strip():
         arguments["deleted_messages_summary"] = summary  # without one, the engine makes it
-    return Order(tool, arguments)
+    return CompanionOrder(tool, arguments)
 
 
-_TAKES: Mapping[str, Callable[[str, str, Sequence[Todo]], Order | None]] = {
+_TAKES: Mapping[str, Callable[[str, str, Sequence[TodoLine]], CompanionOrder | None]] = {
     "path": _path,
     "folder": _folder,
     "words": _words,

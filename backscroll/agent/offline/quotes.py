@@ -1,9 +1,8 @@
-"""What the record says, in its own words: how the offline companion answers.
+"""Answers of the offline assistant: quotes from history.
 
-Owns finding what answers a question (in the thread, then in its project, then by words), quoting it with who said it, when, and
-its handle, and telling what tools have done. Every sentence about the past is a quote, or says that there is none; the companion's
-own answers are never quoted again. Refuses: understanding orders (`act/offline/orders`). Before: `engine/search/recall`,
-`engine/search/words`. After: `act/offline/companion`.
+Owns finding what answers a question (in the thread, then in its project, then by words), quoting it with who said it, when, and its
+handle, and telling what tools have done. Every sentence about the past is a quote, or says that there is none; the companion's own
+answers are never quoted again. Refuses: understanding orders (`agent/offline/orders`).
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from backscroll.act.approval.refusals import ACT
-from backscroll.act.offline.orders import Todo, asks_for_help, order_of, tables
+from backscroll.agent.approval.refusals import ACT
+from backscroll.agent.offline.orders import TodoLine, asks_for_help, order_of, tables
 from backscroll.engine.core.language import language_of, subject_words
 from backscroll.errors import BackscrollError
 from backscroll.vocab.handle import handle_of
@@ -25,12 +24,12 @@ from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
-#: Under this name the companion stands in the log.
+#: Under this name the companion is in the log.
 OFFLINE = "offline"
 _QUOTES = 5
 _LONGEST = 280  # characters of a quote
 _BUDGET = 1500  # tokens that are looked at
-_FLOOR = -3.0  # odds (a logarithm) below which something is no answer
+_FLOOR = -3.0  # odds (a logarithm) below which something is not an answer
 _LOOK_BACK = 200  # messages in which talk with the companion is looked for
 #: Orders that tell something.
 _TELLING = frozenset({"remember", "attempt_completion", "start_new_task", "update_todos"})
@@ -38,14 +37,14 @@ _LINES, _CHARACTERS = 24, 2400  # of a tool's output
 
 
 def says(language: str, what: str, **facts: object) -> str:
-    """A sentence of the companion."""
+    """Return a sentence of the companion."""
     text = cast("str", tables()["says"][language][what])
     return text.format(**facts) if facts else text
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Somebody's words."""
+    """A quoted message."""
 
     handle: str
     speaker: str
@@ -62,31 +61,31 @@ class Quote:
 
 
 def answer(thread: Thread, question: Message | None, text: str, language: str) -> str:
-    """What is on record about a question, quoted; or that nothing is."""
+    """Return what is recorded about a question, quoted; or that nothing is."""
     own = _own_talk(thread, question)
     if not text.strip() or not any(c.isalnum() for c in text):
         return says(language, "nothing")
-    quotes = _recalled(thread, text, language, own, "thread")
+    quotes = _recall_quotes(thread, text, language, own, "thread")
     if quotes:
-        return _told(says(language, "found"), quotes)
+        return _render_quotes(says(language, "found"), quotes)
     if thread.info.project:
-        quotes = _recalled(thread, text, language, own, "project")
+        quotes = _recall_quotes(thread, text, language, own, "project")
         if quotes:
-            return _told(says(language, "found_elsewhere"), quotes)
-    quotes = _searched(thread, text, language, own)
+            return _render_quotes(says(language, "found_elsewhere"), quotes)
+    quotes = _search_quotes(thread, text, language, own)
     if quotes:
-        return _told(says(language, "found_words"), quotes)
+        return _render_quotes(says(language, "found_words"), quotes)
     if question is not None and not text.rstrip().endswith(("?", "？")) and language_of(text):
-        return says(language, "kept")  # a statement, as far as can be told
+        return says(language, "kept")  # a statement, as far as can be determined
     anything = any(m.revision not in own and m.role != "system" for m in thread.legible.messages(0, 3))
     return says(language, "nothing" if anything or thread.info.project else "empty")
 
 
-def _told(head: str, quotes: Iterable[Quote]) -> str:
+def _render_quotes(head: str, quotes: Iterable[Quote]) -> str:
     return "\n".join([head, *(quote.line for quote in quotes)])
 
 
-def _recalled(thread: Thread, text: str, language: str, own: set[Ref], scope: str) -> list[Quote]:
+def _recall_quotes(thread: Thread, text: str, language: str, own: set[Ref], scope: str) -> list[Quote]:
     from backscroll.engine.search.recall import recall
 
     try:
@@ -100,13 +99,13 @@ def _recalled(thread: Thread, text: str, language: str, own: set[Ref], scope: st
         message = _standing(thread, item.thread, item.message)
         if message is None or message.revision in own or not _is_source(message):
             continue
-        out.append(Quote(item.handle, _speaker(message, language), item.at, _shown(item.text)))
+        out.append(Quote(item.handle, _speaker(message, language), item.at, _shorten_text(item.text)))
         if len(out) == _QUOTES:
             break
     return out
 
 
-def _searched(thread: Thread, text: str, language: str, own: set[Ref]) -> list[Quote]:
+def _search_quotes(thread: Thread, text: str, language: str, own: set[Ref]) -> list[Quote]:
     words = subject_words(text)
     if not words:
         return []
@@ -129,14 +128,14 @@ def _searched(thread: Thread, text: str, language: str, own: set[Ref]) -> list[Q
         if not _shares(text, _words(message)):
             continue
         handle = handle_of(hit.message, elsewhere=hit.thread != thread.id)
-        out.append(Quote(handle, _speaker(message, language), hit.at, _shown(_words(message))))
+        out.append(Quote(handle, _speaker(message, language), hit.at, _shorten_text(_words(message))))
         if len(out) == _QUOTES:
             break
     return out
 
 
 def _shares(question: str, text: str) -> bool:
-    """True where a text has at least half of what a question is about."""
+    """Return True if a text has at least half of what a question is about."""
     asked = set(subject_words(question))
     return bool(asked) and 2 * len(asked & set(subject_words(text))) >= len(asked)
 
@@ -144,7 +143,7 @@ def _shares(question: str, text: str) -> bool:
 def _own_talk(thread: Thread, question: Message | None) -> set[Ref]:
     """Revisions that answer nothing: the question itself, what the companion said, and the questions and orders it was given.
 
-    What a person told it stays: that is on record like everything else.
+    What a person told it stays: that is recorded like everything else.
     """
     out = {question.revision} if question is not None else set[Ref]()
     answered = False
@@ -177,7 +176,7 @@ def _standing(thread: Thread, where: str, message: Ref) -> Message | None:
 
 
 def _is_source(message: Message) -> bool:
-    """False for instructions, for orders, and for what the companion itself said: a quote of a quote is no source."""
+    """Return False for instructions, for orders, and for what the companion itself said: a quote of a quote is not a source."""
     if message.role == "user":
         order = order_of(message.text)
         return order is None or order.tool in _TELLING
@@ -195,7 +194,7 @@ def _words(message: Message) -> str:
     return message.text or "\n".join(p.text for p in inside if isinstance(p, Text))
 
 
-def _shown(text: str) -> str:
+def _shorten_text(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
@@ -204,7 +203,7 @@ def _shown(text: str) -> str:
 
 
 def outcome(results: Sequence[Message], language: str) -> str:
-    """What came of the calls of the last reply, each in a line and with the beginning of what it printed."""
+    """Return what came of the calls of the last reply, each in a line and with the beginning of what it printed."""
     out: list[str] = []
     for message in results:
         facts = cast("Mapping[str, Json]", message.content.metadata.get(ACT) or {})
@@ -248,8 +247,8 @@ def _block(lines: Sequence[str], message: Ref, language: str) -> str:
 # -- to-dos ------------------------------------------------------------------------------------------------------
 
 
-def todos_of(thread: Thread) -> list[Todo]:
-    """The list of to-dos as it was last written."""
+def todos_of(thread: Thread) -> list[TodoLine]:
+    """Return the list of to-dos as it was last written."""
     for message in thread.legible.messages(0, 400, newest_first=True):
         for part in reversed(message.parts):
             if isinstance(part, ToolCall) and part.name == "update_todos":
@@ -257,18 +256,18 @@ def todos_of(thread: Thread) -> list[Todo]:
     return []
 
 
-def _todos(arguments: Json) -> list[Todo]:
+def _todos(arguments: Json) -> list[TodoLine]:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
         except (ValueError, RecursionError):
             return []
     told: Json = cast("Mapping[str, Json]", arguments).get("todos") if isinstance(arguments, dict) else None
-    out: list[Todo] = []
+    out: list[TodoLine] = []
     for entry in cast("list[Json]", told) if isinstance(told, list) else []:
         if isinstance(entry, str):
-            out.append(Todo(entry))
+            out.append(TodoLine(entry))
         elif isinstance(entry, dict):
             known = cast("Mapping[str, Json]", entry)
-            out.append(Todo(str(known.get("text") or ""), str(known.get("status") or "pending")))
+            out.append(TodoLine(str(known.get("text") or ""), str(known.get("status") or "pending")))
     return [todo for todo in out if todo.text]

@@ -1,8 +1,7 @@
 """The tool `attempt_completion`: a result is put before the person, whose verdict decides what happens to the task.
 
 Owns the way from the call to the verdict: a task is started from the user's request where none runs, the attempt is written down,
-the person judges, and the task is completed, sent back with feedback and a new plan, or left open where nobody is there. Before:
-`engine/work/tasks`.
+the person judges, and the task is completed, sent back with feedback and a new plan, or left open where nobody is there.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.act.commands.cleaning import one_line
-from backscroll.act.person import Judgement, Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
+from backscroll.agent.commands.output import one_line
+from backscroll.agent.person import Judgement, Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
 from backscroll.errors import InvalidInput
 from backscroll.regular_files import read_bytes
 from backscroll.vocab.message import is_spoken_by_user

@@ -1,6 +1,6 @@
 """The tool `run_command`: a command line in the working folder.
 
-Owns the words of its result, and in which sandbox it runs. Refuses: folders outside. Before: `act/commands/commands`, `act/commands/sandbox`.
+Owns the words of its result, and in which sandbox it runs. Refuses: folders outside.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.act.commands.commands import CommandResult, run
-from backscroll.act.commands.environment import key_variables
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
-from backscroll.act.tools.files.folder import files_of
+from backscroll.agent.commands.commands import CommandResult, run
+from backscroll.agent.commands.environment import key_variables
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
+from backscroll.agent.tools.files.folder import files_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.act.commands.sandbox import Sandbox
+    from backscroll.agent.commands.sandbox import Sandbox
 
 _MORE = 10  # times the usual limit is what a call may ask for
 
@@ -38,7 +38,7 @@ def _sandbox(context: ToolContext) -> Sandbox | None:
     settings = context.thread.engine.settings
     if settings.agent_sandbox == "off":
         return None
-    from backscroll.act.commands.sandbox import sandbox_for
+    from backscroll.agent.commands.sandbox import sandbox_for
 
     return sandbox_for(settings, files_of(context).root)
 
@@ -108,10 +108,12 @@ def run_command(
         keys=key_variables(),
         sandbox=sandbox,
     )
-    return told(done, sandbox, () if sandbox is None else sandbox.left_behind(before))
+    return render_result(done, sandbox, () if sandbox is None else sandbox.left_behind(before))
 
 
-def told(done: CommandResult, sandbox: Sandbox | None = None, left: Sequence[str] = ()) -> ToolOutput:
+def render_result(
+    done: CommandResult, sandbox: Sandbox | None = None, left: Sequence[str] = ()
+) -> ToolOutput:
     """What became of a command, for the model and for the person; `left` is what it left for git to run."""
     lines = done.output.count("\n") + (1 if done.output and not done.output.endswith("\n") else 0)
     size = f"{lines:,} lines" if lines != 1 else "1 line"
@@ -124,7 +126,7 @@ def told(done: CommandResult, sandbox: Sandbox | None = None, left: Sequence[str
         facts["runs_outside"] = list(left)
         line = f"{line}; git will run what it wrote, outside of the sandbox: {', '.join(left)}"
         return ToolOutput(done.told, is_error=not done.ok, line=line, facts=facts)
-    if done.ok or not sandbox.refused(done.output):
+    if done.ok or not sandbox.is_refusal(done.output):
         return ToolOutput(done.told, is_error=not done.ok, line=f"{line}, in the sandbox", facts=facts)
     facts["refused_by_sandbox"] = True
     offer = (

@@ -1,16 +1,13 @@
-"""The tool `start_new_task`: what came before is summed up and leaves the prompt, and a new task begins.
-
-Before: `engine/work/tasks`.
-"""
+"""The tool `start_new_task`: what came before is summed up and leaves the prompt, and a new task begins."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backscroll.act.commands.cleaning import one_line
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
+from backscroll.agent.commands.output import one_line
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
 from backscroll.vocab.part import Json
 
 _BOXES = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]", "cancelled": "[x]"}

@@ -1,8 +1,8 @@
 """A compaction: at which resolution prompts show the past, decided once and written down.
 
-Owns the shape and its JSON (the sealed body of a log event). Levels, kept pieces and cuts hold no words; notes and the index do, and
-each names the revision it was taken from. Scores that depend on age are frozen here: between two compactions nothing is decided anew, so the
-prompt only grows at its end. Before: `assemble/compaction/policy` makes it. After: `assemble/view/view` renders by it.
+Owns the shape and its JSON (the sealed body of a log event). Levels, kept pieces and cuts hold no words; notes and the index do,
+and each names the revision it was taken from. Scores that depend on age are frozen here: between two compactions nothing is
+decided anew, so the prompt only grows at its end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _keeps() -> Mapping[Ref, tuple[Range, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class CompactionNote:
     """A specific string that is carried on (a path, an id, a number), and the revision it was read in."""
 
     text: str
@@ -64,13 +64,15 @@ class Compaction:
     levels: Mapping[Ref, Level] = field(default_factory=_levels)  # by unit id; verbatim ones are left out
     keeps: Mapping[Ref, tuple[Range, ...]] = field(
         default_factory=_keeps
-    )  # by revision: pieces that stay, to the letter
-    notes: tuple[Note, ...] = ()
+    )  # by revision: pieces that stay, verbatim
+    notes: tuple[CompactionNote, ...] = ()
     cuts: tuple[Ref, ...] = ()  # units before which an earlier compaction ended: blocks are not joined across
     reason: Reason = "asked"
     before: int = 0  # tokens of the view before and after it
     after: int = 0
-    fresh: int = 0  # of these, tokens that nobody had seen yet: they stand whole, and go first the next time
+    fresh: int = (
+        0  # of these, tokens that the model had not seen yet: they stand whole, and go first the next time
+    )
     indexed: tuple[IndexedString, ...] = ()  # the index of what was read before the window
 
     @property
@@ -79,8 +81,8 @@ class Compaction:
         return max(self.after - self.fresh, 0)
 
     def to_json(self) -> dict[str, Json]:
-        """The body of the event."""
-        refs = _Names()
+        """Return the body of the event."""
+        refs = _RefNames()
         return {
             "shape": SHAPE,
             "upto": refs.maybe(self.upto),
@@ -102,7 +104,7 @@ class Compaction:
 
     @staticmethod
     def from_json(data: Json) -> Compaction:
-        """The compaction that `to_json` wrote; damage is named, never guessed around."""
+        """Return the compaction that `to_json` wrote; damage is named, never guessed around."""
         try:
             return _read(cast("Mapping[str, Json]", data))
         except (AttributeError, IndexError, KeyError, TypeError, ValueError, InvalidInput) as error:
@@ -112,7 +114,7 @@ class Compaction:
             ) from error
 
 
-class _Names:
+class _RefNames:
     """References as short as can be: nearly all lie in one thread, which is named once."""
 
     def __init__(self) -> None:
@@ -128,7 +130,7 @@ class _Names:
         return ref.seq if number == 0 else [number, ref.seq]
 
     def maybe(self, ref: Ref | None) -> Json:
-        """The name, or None."""
+        """Return the name, or None."""
         return None if ref is None else self.name(ref)
 
 
@@ -149,17 +151,19 @@ def _read(data: Mapping[str, Json]) -> Compaction:
         start=maybe(data["start"]),
         levels={ref(unit): Level(level) for unit, level in data["levels"]},
         keeps={ref(r): tuple(_range(pair) for pair in pairs) for r, pairs in data["keeps"]},
-        notes=tuple(Note(_text(t), ref(source), ref(before)) for t, source, before in data["notes"]),
+        notes=tuple(
+            CompactionNote(_text(t), ref(source), ref(before)) for t, source, before in data["notes"]
+        ),
         cuts=tuple(ref(cut) for cut in data["cuts"]),
         reason=_reason(data["reason"]),
         before=int(data["before"]),
         after=int(data["after"]),
         fresh=int(data.get("fresh") or 0),  # not written before 0.2
-        indexed=tuple(_indexed(row, ref) for row in data.get("indexed") or ()),  # nor was this
+        indexed=tuple(_parse_indexed_string(row, ref) for row in data.get("indexed") or ()),  # nor was this
     )
 
 
-def _indexed(row: Sequence[Json], ref: Callable[[Json], Ref]) -> IndexedString:
+def _parse_indexed_string(row: Sequence[Json], ref: Callable[[Json], Ref]) -> IndexedString:
     text, source, *numbers = row
     age, words, arguments, told, crowd = (_count(n) for n in numbers)
     return IndexedString(_text(text), ref(source), age, words, arguments, told, crowd)

@@ -1,8 +1,8 @@
 """Cropping: which messages may leave the prompt, and which amounts are possible.
 
-Never cropped: system messages, the latest user message, pinned messages, calls without a result. A reply and the results
-of its calls go together or not at all, so only some amounts are possible; the others are refused with the nearest ones. A
-crop from the bottom stops at the latest user message. Before: `assemble/view/units`. After: `engine/prompts/compaction/crops` writes the event.
+Never cropped: system messages, the latest user message, pinned messages, calls without a result. A reply and the results of its
+calls go together or not at all, so only some amounts are possible; the others are refused with the nearest ones. A crop from the
+bottom stops at the latest user message.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Direction(StrEnum):
 
 
 def checked_direction(value: str | Direction) -> Direction:
-    """The direction, or a clear error."""
+    """Return the direction, or a clear error."""
     for known in Direction:
         if value == known.value:
             return known
@@ -34,7 +34,7 @@ def checked_direction(value: str | Direction) -> Direction:
 
 
 def checked_amount(value: Any) -> int:
-    """A whole number of messages, at least one."""
+    """Return a whole number of messages, at least one."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInput(f"not a number of messages: {value!r}", hint="give a whole number of 1 or more")
     if value < 1:
@@ -43,13 +43,13 @@ def checked_amount(value: Any) -> int:
 
 
 def may_go(unit: Unit, latest_user: Ref | None) -> bool:
-    """False for what is never cropped."""
+    """Return False for what is never cropped."""
     kept = unit.role == "system" or unit.pinned or bool(unit.unanswered)
     return not kept and all(m.id != latest_user for m in unit.messages)
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CropSelection:
     """The units that a crop takes out, in order of the history."""
 
     units: tuple[Unit, ...]
@@ -60,7 +60,9 @@ class Cut:
         return tuple(m for unit in self.units for m in unit.messages)
 
 
-def cut_amount(units: Iterable[Unit], direction: Direction, amount: int, latest_user: Ref | None) -> Cut:
+def cut_amount(
+    units: Iterable[Unit], direction: Direction, amount: int, latest_user: Ref | None
+) -> CropSelection:
     """Crop so many messages. `units` come in the order in which they are met: from the end for a crop from the bottom."""
     taken: list[Unit] = []
     count = 0
@@ -75,7 +77,7 @@ def cut_amount(units: Iterable[Unit], direction: Direction, amount: int, latest_
         taken.append(unit)
         count = after
         if count == amount:
-            return Cut(tuple(reversed(taken)) if direction is Direction.BOTTOM else tuple(taken))
+            return CropSelection(tuple(reversed(taken)) if direction is Direction.BOTTOM else tuple(taken))
     if not count:
         raise InvalidInput(
             "nothing may be cropped here",
@@ -92,7 +94,7 @@ def _between(amount: int, below: int, above: int) -> InvalidInput:
     )
 
 
-def cut_range(units: Sequence[Unit], first: Ref, last: Ref, latest_user: Ref | None) -> Cut:
+def cut_range(units: Sequence[Unit], first: Ref, last: Ref, latest_user: Ref | None) -> CropSelection:
     """Crop all that may go from one message to another; both must be at the edge of a unit."""
     opens = [i for i, unit in enumerate(units) if unit.id == first]
     closes = [i for i, unit in enumerate(units) if unit.last == last]
@@ -112,7 +114,7 @@ def cut_range(units: Sequence[Unit], first: Ref, last: Ref, latest_user: Ref | N
             "nothing may be cropped here",
             hint="system messages, the latest user message, pinned messages and unanswered calls always stay",
         )
-    return Cut(taken)
+    return CropSelection(taken)
 
 
 def runs(all_seqs: Sequence[int], gone: Iterable[int]) -> list[list[int]]:
@@ -130,5 +132,5 @@ def runs(all_seqs: Sequence[int], gone: Iterable[int]) -> list[list[int]]:
 
 
 def within(seq: int, crop_runs: Sequence[Sequence[int]]) -> bool:
-    """True where a message number lies in one of the runs."""
+    """Return True if a message number lies in one of the runs."""
     return any(first <= seq <= last for first, last in crop_runs)

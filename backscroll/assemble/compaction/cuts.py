@@ -1,8 +1,8 @@
-"""Cuts: results shown shorter where they stand, between two compactions.
+"""Cuts: results shown shorter where they are, between two compactions.
 
 A compaction chooses for the whole past; a cut touches a step or two and leaves everything before them in the cache. Two cases: a
 newest step that does not fit, and a giant result that has been answered. Pure arithmetic over units; what is kept of a result is
-chosen by `assemble/compaction/policy`. Before: `assemble/compaction/marks`. After: `engine/prompts/compaction/cuts` writes the cut down.
+chosen by `assemble/compaction/policy`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from backscroll.assemble.compaction.compaction import Compaction
-from backscroll.assemble.compaction.fade import Boost
 from backscroll.assemble.compaction.policy import trim
+from backscroll.assemble.compaction.retention import Boost
 from backscroll.assemble.compaction.trail import Trail
 from backscroll.assemble.view.units import Unit
-from backscroll.assemble.view.view import Lens
+from backscroll.assemble.view.view import RenderContext
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import ToolResult
 
@@ -23,7 +23,7 @@ WORTH = 2  # tokens saved for each that is written anew, from which a cut pays b
 
 
 def count_results(units: Iterable[Unit], among: Collection[Ref]) -> int:
-    """How many tool results some of the units hold: a message may hold several."""
+    """Return how many tool results some of the units hold: a message may hold several."""
     parts = (part for unit in units if unit.id in among for m in unit.messages for part in m.parts)
     return sum(isinstance(part, ToolResult) for part in parts)
 
@@ -31,14 +31,16 @@ def count_results(units: Iterable[Unit], among: Collection[Ref]) -> int:
 def answered_giants(
     units: Sequence[Unit],
     current: Compaction | None,
-    lens: Lens,
+    lens: RenderContext,
     *,
     cap: int,
     room: int,
     safe: Collection[Ref],
     fresh: Collection[Ref],
 ) -> list[int]:
-    """Places of steps with more than `cap` tokens that a reply has answered, newest first, as far back as cutting them pays."""
+    """Return places of steps with more than `cap` tokens that a reply has answered, newest first, as far back as cutting them
+    pays.
+    """
     levels: Mapping[Ref, object] = {} if current is None else current.levels
     upto = None if current is None else current.upto
     behind, gained = 0, 0
@@ -67,7 +69,7 @@ def answered_giants(
 def with_cuts(
     units: Sequence[Unit],
     current: Compaction | None,
-    lens: Lens,
+    lens: RenderContext,
     places: Sequence[int],
     *,
     cap: int,
@@ -75,7 +77,7 @@ def with_cuts(
     safe: Mapping[Ref, str],
     boost: Boost | None = None,
 ) -> Compaction | None:
-    """The compaction in force with the steps at some places cut down to `cap` tokens each; None where nothing can be cut."""
+    """Return the compaction in force with the steps at some places cut down to `cap` tokens each; None if nothing can be cut."""
     made = current
     for place in places:
         cut = trim(units[: place + 1], made, lens, cap=cap, trail=trail, boost=boost, safe=safe)

@@ -1,9 +1,8 @@
 """The last resort: blocks that fit a budget whatever happens.
 
 A compaction aims; this keeps the promise. What is too large is cut in the middle and says by which handle the whole is found;
-then the oldest go. What is held to the letter never goes: system messages, pins, the latest user message, waiting calls. What
-stands beside it in one unit (results of sibling calls) is only cut. Below their size the error names the smallest budget that
-would do. Before: `assemble/view/view`. After: wires.
+then the oldest go. What is held verbatim never goes: system messages, pins, the latest user message, waiting calls. What stands
+beside it in one unit (results of sibling calls) is only cut. Below their size the error names the smallest budget that would do.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from backscroll.assemble.compaction.fade import water_level
-from backscroll.assemble.view.meter import Meter, spelled
+from backscroll.assemble.compaction.retention import water_level
+from backscroll.assemble.view.meter import Meter, render_arguments
 from backscroll.assemble.view.pieces import GAP, arguments_of
 from backscroll.errors import BudgetTooSmall
 from backscroll.formats.sources.json_text import dumps
@@ -23,17 +22,17 @@ from backscroll.vocab.prompt import Block, Level, Section
 
 FLOOR = 48  # tokens: nothing is cut to less before the oldest go
 NEWEST = 4  # times as large as anything else: what is left of a newest step that has to be cut
-HEAD = 0.6  # of what is left of a cut text stands before the gap
+HEAD = 0.6  # of what is left of a cut text comes before the gap
 
 
 def minimum_of(blocks: Sequence[Block], safe: Collection[Ref], meter: Meter) -> int:
-    """The smallest budget that holds what may not go. `safe` names the messages that are shown to the letter."""
+    """Return the smallest budget that holds what may not go. `safe` names the messages that are shown verbatim."""
     groups = [group for group in _groups(blocks) if _stays(group, safe)]
     return sum(b.tokens for group in groups for b in _least(group, safe, meter))
 
 
 def fit_last(blocks: Sequence[Block], budget: int, meter: Meter, safe: Collection[Ref]) -> list[Block]:
-    """The blocks, cut and thinned out until they fit. Blocks that fit are returned as they are."""
+    """Return the blocks, cut and thinned out until they fit. Blocks that fit are returned as they are."""
     if sum(b.tokens for b in blocks) <= budget:
         return list(blocks)
     least = minimum_of(blocks, safe, meter)
@@ -49,40 +48,40 @@ def fit_last(blocks: Sequence[Block], budget: int, meter: Meter, safe: Collectio
     if newest is not None and not stay[newest]:
         stay[newest] = least + sum(b.tokens for b in _least(groups[newest], safe, meter)) <= budget
     last = len(groups) - 1 if newest is None else newest
-    made = _thinned(_cut_to(groups, last, budget, meter, safe), stay, budget, meter)
+    made = _drop_oldest(_cut_to(groups, last, budget, meter, safe), stay, budget, meter)
     if sum(b.tokens for b in made) <= budget:
         return made
     # Cutting does not always reach the size that was asked for: what stands beside what is held gets as small as can be.
     small = [_least(group, safe, meter) for group in groups]
     if newest is not None and stay[newest]:
         others = sum(b.tokens for at, g in enumerate(small) if stay[at] and at != newest for b in g)
-        shared = _shared(groups[newest], budget - others, meter, safe)
-        made = _thinned([*small[:newest], shared, *small[newest + 1 :]], stay, budget, meter)
+        shared = _share_room(groups[newest], budget - others, meter, safe)
+        made = _drop_oldest([*small[:newest], shared, *small[newest + 1 :]], stay, budget, meter)
         if sum(b.tokens for b in made) <= budget:
             return made
-    return _thinned(small, stay, budget, meter)
+    return _drop_oldest(small, stay, budget, meter)
 
 
 def _newest(groups: Sequence[Sequence[Block]]) -> int | None:
-    """The step that the next reply answers: the newest reply with the results of its calls, where there are any."""
+    """Return the step that the next reply answers: the newest reply with the results of its calls, where there are any."""
     at = next((at for at in range(len(groups) - 1, -1, -1) if groups[at][0].role == "assistant"), None)
     return None if at is None or len(groups[at]) == 1 else at
 
 
-def _shared(group: Sequence[Block], room: int, meter: Meter, safe: Collection[Ref]) -> list[Block]:
-    """A unit in so many tokens: what is small stays whole, what is large gets as much as any other."""
+def _share_room(group: Sequence[Block], room: int, meter: Meter, safe: Collection[Ref]) -> list[Block]:
+    """Return a unit in so many tokens: what is small stays whole, what is large gets as much as any other."""
     free = room - sum(b.tokens for b in group if _is_held(b, safe))
     share = max(_level([b.tokens for b in group if not _is_held(b, safe)], free), FLOOR)
     return [b if _is_held(b, safe) else cut_block(b, share, meter) for b in group]
 
 
 def _least(group: Sequence[Block], safe: Collection[Ref], meter: Meter) -> list[Block]:
-    """A unit as small as it gets."""
+    """Return a unit as small as it gets."""
     return [b if _is_held(b, safe) else cut_block(b, FLOOR, meter) for b in group]
 
 
 def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
-    """A reply and the results of its calls stay together."""
+    """Return a reply and the results of its calls stay together."""
     out: list[list[Block]] = []
     for block in blocks:
         if block.role == "tool" and out and out[-1][0].role == "assistant":
@@ -131,7 +130,9 @@ def _cut_to(
     ]
 
 
-def _thinned(groups: Sequence[list[Block]], stay: Sequence[bool], budget: int, meter: Meter) -> list[Block]:
+def _drop_oldest(
+    groups: Sequence[list[Block]], stay: Sequence[bool], budget: int, meter: Meter
+) -> list[Block]:
     """Without the oldest that do not fit; a line says which they are, where there is room for it."""
     total = sum(b.tokens for g in groups for b in g)
     out: list[Block] = []
@@ -166,7 +167,7 @@ def _seq(ref: Ref) -> int:
 
 
 def cut_block(block: Block, tokens: int, meter: Meter) -> Block:
-    """The block in at most so many tokens, as far as cutting its texts and arguments can go."""
+    """Return the block in at most so many tokens, as far as cutting its texts and arguments can go."""
     if block.tokens <= tokens:
         return block
     handle = "" if block.message is None else " " + handle_of(block.message)
@@ -185,7 +186,7 @@ def cut_block(block: Block, tokens: int, meter: Meter) -> Block:
 
 
 def _level(weights: Sequence[int], room: int) -> int:
-    """The highest cap under which all weights together fit, in whole tokens."""
+    """Return the highest cap under which all weights together fit, in whole tokens."""
     return max(int(water_level(weights, room)), 8)
 
 
@@ -206,7 +207,7 @@ def _cut_part(part: Part, tokens: int, meter: Meter, handle: str) -> Part:
 
 
 def _cut_arguments(call: ToolCall, tokens: int, meter: Meter, handle: str) -> Json:
-    value: Json = {"cut": middle_cut(spelled(arguments_of(call)), tokens - 6, meter, handle)}
+    value: Json = {"cut": middle_cut(render_arguments(arguments_of(call)), tokens - 6, meter, handle)}
     return dumps(value) if isinstance(call.arguments, str) else value
 
 

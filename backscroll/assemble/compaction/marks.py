@@ -1,8 +1,7 @@
-"""When a compaction is worth it: prices, marks, and the one question asked before every prompt.
+"""Compaction watermarks: prices, marks, and the decision before every prompt.
 
-Falling back to L tokens every k calls while growing by g a call costs about wL/k + rL + rgk/2 + wg a call (read price r, write price
-w), so the best high mark is L + √(2wLg/r). Where growth is lumpy the best mark comes earlier. Owns arithmetic only.
-Before: `llm` knows prices and windows. After: `assemble/compaction/policy` compacts.
+Falling back to L tokens every k calls while growing by g a call costs about wL/k + rL + rgk/2 + wg a call (read price r, write
+price w), so the best high mark is L + √(2wLg/r). Where growth is lumpy the best mark comes earlier. Owns arithmetic only.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ GIANT = 0.135  # of that room, for a budget of SMALL tokens: a step that is larg
 SMALL = 8000
 GROWS = 0.25  # that share grows with this power of the budget
 LEAST_CAP = 300  # tokens that a step may always take
-PART = 0.45  # of the room, at the most, for a result that cannot be shown whole
+PART = 0.45  # of the room, at most, for a result that cannot be shown whole
 WORTH = 0.25  # a compaction that is free should still take away this share
 LEAST = 0.12  # hysteresis: never again before the prompt has grown by this share
 
@@ -41,15 +40,17 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class Watermarks:
     """Compact when the prompt passes `high` tokens; aim at `low`."""
 
     high: int
     low: int
 
 
-def marks(budget: int, growth: float, kept: float, prices: Prices, settings: Settings | None = None) -> Marks:
-    """The marks for a prompt that grows by `growth` tokens a call and falls back to `kept`."""
+def marks(
+    budget: int, growth: float, kept: float, prices: Prices, settings: Settings | None = None
+) -> Watermarks:
+    """Return the marks for a prompt that grows by `growth` tokens a call and falls back to `kept`."""
     settings = settings or Settings()
     low = settings.low * budget if settings.low else kept
     if settings.high:
@@ -57,13 +58,14 @@ def marks(budget: int, growth: float, kept: float, prices: Prices, settings: Set
     else:
         read = max(prices.read, 1e-6)
         high = low + EARLY * sqrt(2 * prices.write * max(low, 1.0) * max(growth, 1.0) / read)
-    return Marks(int(min(high, MUST * budget)), int(low))
+    return Watermarks(int(min(high, MUST * budget)), int(low))
 
 
 def aim(
     budget: int, fixed: int, settings: Settings | None = None, *, fresh: int = 0, whole: bool = False
 ) -> int:
-    """What a compaction should leave, `fixed` (tokens of what is protected) and `fresh` (of what nobody has seen) included.
+    """Return what a compaction should leave, `fixed` (tokens of what is protected) and `fresh` (of what the model has not seen)
+    included.
 
     With `whole` what is fresh is to stand as it is: the past makes room for it. Else the past keeps its share, and what is
     fresh has to be cut where both together are too much.
@@ -71,33 +73,33 @@ def aim(
     low = settings.low if settings and settings.low else usual_low(budget)
     past = min(low, FULL) * max(budget - fixed, 0)
     if whole:
-        past = min(past, max(filled(budget) - fixed - fresh, 0))
+        past = min(past, max(compute_full_budget(budget) - fixed - fresh, 0))
     return int(fixed + fresh + past)
 
 
 def usual_low(budget: int) -> float:
-    """The share of the room that a compaction leaves to the past: more where the budget is so small that little else fits."""
+    """Return the share of the room that a compaction leaves to the past: more where the budget is so small that little else fits."""
     return min(MOST_LOW, LOW * sqrt(max(1.0, SMALL / max(budget, 1))))
 
 
-def filled(budget: int) -> int:
-    """What a prompt may take where the newest step takes all it can get; the rest is for what a wire adds to messages."""
+def compute_full_budget(budget: int) -> int:
+    """Return what a prompt may take where the newest step takes all it can get; the rest is for what a wire adds to messages."""
     return int(FULL * budget - min(BESIDE, 0.05 * budget))
 
 
 def fits_whole(budget: int, fixed: int, fresh: int) -> bool:
-    """True where the newest step can be shown as it is, if the past is condensed far enough."""
-    return fresh <= filled(budget) - fixed - SQUEEZED * max(budget - fixed, 0)
+    """Return True if the newest step can be shown as it is, if the past is condensed far enough."""
+    return fresh <= compute_full_budget(budget) - fixed - SQUEEZED * max(budget - fixed, 0)
 
 
 def cap(budget: int, fixed: int) -> int:
-    """What a step may take in the tail of a compaction, once it was seen whole."""
+    """Return what a step may take in the tail of a compaction, once it was seen whole."""
     share = GIANT * (max(budget, 1) / SMALL) ** GROWS
     return int(max(share * (budget - fixed), LEAST_CAP))
 
 
 def part(budget: int, fixed: int, free: int, results: int) -> int:
-    """What a step of so many results gets that cannot be shown whole: what is free, but not all of it for one result."""
+    """Return what a step of so many results gets that cannot be shown whole: what is free, but not all of it for one result."""
     share = max(PART * max(budget - fixed, 0), cap(budget, fixed))
     return int(min(free, results * share))
 
@@ -114,10 +116,10 @@ def decide(
     cache_seconds: float = 300.0,
     settings: Settings | None = None,
 ) -> Reason | None:
-    """Whether to compact before this call, and why.
+    """Return whether to compact before this call, and why.
 
-    `kept` is what the last compaction left, or what one would leave now. `fresh` are tokens that nobody has seen: they stand
-    whole in this prompt, so they are no reason to compact before it, unless it would not fit.
+    `kept` is what the last compaction left, or what one would leave now. `fresh` are tokens that the model has not seen yet: they
+    stand whole in this prompt, so they are not a reason to compact before it, unless it would not fit.
     """
     if tokens_now > MUST * budget:
         return "must"

@@ -2,8 +2,8 @@
 
 Owns the order in which things fade: old tool results first, then whole steps to a line, then the oldest leave altogether (far
 summaries and notes speak for them). What an earlier compaction condensed stays as it is, byte for byte, as long as it is small
-enough, so that only the end of the prompt is written anew. Refuses to touch what is protected; a compaction that does not
-shrink the prompt is None. Before: `assemble/compaction/marks` says when. After: `assemble/view/view` shows it.
+enough, so that only the end of the prompt is written anew. Does not touch what is protected; a compaction that does not shrink
+the prompt is None.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 
-from backscroll.assemble.compaction.compaction import Compaction, Note, Reason
-from backscroll.assemble.compaction.fade import Boost, Chooser, Source
+from backscroll.assemble.compaction.compaction import Compaction, CompactionNote, Reason
 from backscroll.assemble.compaction.marks import Prices
+from backscroll.assemble.compaction.retention import Boost, PieceSelector, RetentionUnit
 from backscroll.assemble.compaction.trail import Trail, strings_in_text
 from backscroll.assemble.view.meter import rough
 from backscroll.assemble.view.pieces import Range
 from backscroll.assemble.view.units import Unit, fresh_units
-from backscroll.assemble.view.view import Lens, protected, view
+from backscroll.assemble.view.view import RenderContext, find_protected_units, view
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolResult
@@ -32,24 +32,24 @@ LESS = 0.99  # what did not fit is tried again a little smaller than it should b
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CompactionRoom:
     """How the room of a compaction is shared out: all shares are of what is left beside what is protected."""
 
     tail: float = 0.25  # recent units, verbatim
     notes: float = 0.55  # of what is left for condensed text
-    lines: float = 0.4  # one line for every old unit, at the most
+    lines: float = 0.4  # one line for every old unit, at most
     front: float = 1.5  # what earlier compactions left may take so much before everything is chosen anew
 
 
 def compact(
     units: Sequence[Unit],
     current: Compaction | None,
-    lens: Lens,
+    lens: RenderContext,
     *,
     target: int,
     reason: Reason = "asked",
     trail: Trail | None = None,
-    plan: Plan | None = None,
+    plan: CompactionRoom | None = None,
     boost: Boost | None = None,
     safe: Mapping[Ref, str] | None = None,
     before: int | None = None,
@@ -58,22 +58,24 @@ def compact(
     cap: int | None = None,
     limit: int | None = None,
 ) -> Compaction | None:
-    """A compaction that brings the view down to about `target` tokens; None where it would not shrink it.
+    """Return a compaction that brings the view down to about `target` tokens; None if it would not shrink it.
 
-    `boost` is what was learned, `dead` are revisions that are no longer live (their notes go). `trail`, `safe` and `before`
-    save looking again at what the caller knows already. Units in `fresh` stay as they are shown: nobody has seen them yet. A
-    step among the newest that takes more than `cap` tokens is condensed first, by its results. What earlier compactions left
-    may pass the target for a while, but not `limit`.
+    `boost` is what was learned, `dead` are revisions that are no longer live (their notes go). `trail`, `safe` and `before` save
+    looking again at what the caller knows already. Units in `fresh` stay as they are shown: the model has not seen them yet. A
+    step among the newest that takes more than `cap` tokens is condensed first, by its results. What earlier compactions left may
+    pass the target for a while, but not `limit`.
     """
     if not units:
         return None
     if current is not None and dead:
         current = replace(current, notes=tuple(note for note in current.notes if note.source not in dead))
     trail = trail or Trail(lens.meter, lens.slots).extend(units)
-    safe = protected(units) if safe is None else safe
+    safe = find_protected_units(units) if safe is None else safe
     if before is None:
         before = sum(block.tokens for block in view(units, current, lens, safe=safe))
-    made = _Job(units, current, lens, trail, plan or Plan(), target, boost, safe, fresh, cap, limit).made()
+    made = _CompactionJob(
+        units, current, lens, trail, plan or CompactionRoom(), target, boost, safe, fresh, cap, limit
+    ).make_compaction()
     after = sum(block.tokens for block in view(units, made, lens, safe=safe))
     if after >= before:
         return None
@@ -83,19 +85,19 @@ def compact(
 def trim(
     units: Sequence[Unit],
     current: Compaction | None,
-    lens: Lens,
+    lens: RenderContext,
     *,
     cap: int,
     trail: Trail,
     boost: Boost | None = None,
     safe: Mapping[Ref, str] | None = None,
 ) -> Compaction | None:
-    """Cut the results of a newest step that does not fit, down to `cap` tokens for all of it; None where there is nothing to cut.
+    """Cut the results of a newest step that does not fit, down to `cap` tokens for all of it; None if there is nothing to cut.
 
-    Every result gets its share. What stands before the step is not touched. The step itself need not be on the trail yet.
+    Every result gets its share. What comes before the step is not touched. The step itself need not be on the trail yet.
     """
     unit = next((u for u in reversed(fresh_units(units)) if u.role in ("assistant", "tool")), None)
-    if unit is None or unit.id in (protected(units) if safe is None else safe):
+    if unit is None or unit.id in (find_protected_units(units) if safe is None else safe):
         return None
     keeps = _cut_step(unit, lens, trail, cap, boost)
     if keeps is None:
@@ -106,9 +108,9 @@ def trim(
 
 
 def _cut_step(
-    unit: Unit, lens: Lens, trail: Trail, cap: int, boost: Boost | None
+    unit: Unit, lens: RenderContext, trail: Trail, cap: int, boost: Boost | None
 ) -> dict[Ref, tuple[Range, ...]] | None:
-    """What to keep of a step so that all of it takes about `cap` tokens: of its results a share each, of the rest all."""
+    """Return what to keep of a step so that all of it takes about `cap` tokens: of its results a share each, of the rest all."""
     sizes = [lens.meter.message(m) for m in unit.messages]
     leaves = trail.leaves(unit)
     results = [leaf for leaf in leaves if leaf.message.role == "tool" and _is_text(leaf.message)]
@@ -121,13 +123,13 @@ def _cut_step(
     }
     if not results or sum(sizes) <= cap:
         return None
-    chooser = Chooser(trail, set(), set(), boost)
+    chooser = PieceSelector(trail, set(), set(), boost)
     want = room = max(cap - others, FLOOR * len(results))
     best: dict[Ref, tuple[Range, ...]] = {}
     keeps = best
     for _ in range(ROUNDS):
         keeps = {**whole, **chooser.fresh(results, room)}
-        shown = lens.shown(unit, Level.DIGEST, keeps)
+        shown = lens.show_unit(unit, Level.DIGEST, keeps)
         got = sum(b.tokens for b in shown if isinstance(b, Block)) - others
         if got <= want:
             best = keeps
@@ -138,23 +140,23 @@ def _cut_step(
 
 
 def _is_text(message: Message) -> bool:
-    """True where a message holds results that consist of words only: a picture that was just made is looked at whole."""
+    """Return True if a message holds results that consist of words only: a picture that was just made is looked at whole."""
     return all(
         isinstance(part, ToolResult) and all(isinstance(c, Text) for c in part.content)
         for part in message.parts
     )
 
 
-class _Job:
+class _CompactionJob:
     """One compaction being made."""
 
     def __init__(
         self,
         units: Sequence[Unit],
         current: Compaction | None,
-        lens: Lens,
+        lens: RenderContext,
         trail: Trail,
-        plan: Plan,
+        plan: CompactionRoom,
         target: int,
         boost: Boost | None,
         safe: Mapping[Ref, str],
@@ -174,8 +176,8 @@ class _Job:
     def _size(self, unit: Ref) -> int:
         return self.trail.by_id[unit].tokens
 
-    def made(self) -> Compaction:
-        """The compaction."""
+    def make_compaction(self) -> Compaction:
+        """Return the compaction."""
         units = self.units
         end, tail, cuts = self._tail(self.plan.tail * self.room)
         begin, front, frozen = self._front(end, tail)
@@ -183,13 +185,13 @@ class _Job:
         sources = self._sources(begin, end)
         levels, base, alive = self._lines(sources, self.plan.lines * room)
         front = self._with_tail(front, end, cuts)
-        shown, lines = self._shown(begin, end, front, alive)
+        shown, lines = self._collect_shown(begin, end, front, alive)
         carried = {note.text: note.source for note in self.current.notes} if self.current else {}
-        chooser = Chooser(self.trail, shown, lines, self.boost)
+        chooser = PieceSelector(self.trail, shown, lines, self.boost)
         kept = chooser.choose(alive, room - base, self.plan.notes * (room - base), sources, list(carried))
         here = units[end].id if end < len(units) else Ref(units[-1].last.thread, units[-1].last.seq + 1)
         uses = self.trail.uses
-        notes = [Note(t, uses[t].revision if t in uses else carried[t], here) for t in kept.notes]
+        notes = [CompactionNote(t, uses[t].revision if t in uses else carried[t], here) for t in kept.notes]
         chosen = {r for source in sources for r in source.seen.unit.revisions}
         before = {r: ranges for r, ranges in front.keeps.items() if r not in chosen}
         return Compaction(
@@ -203,7 +205,7 @@ class _Job:
         )
 
     def _start(self, levels: Mapping[Ref, Level]) -> Ref | None:
-        """The first unit that is shown by itself, where some before it are gone."""
+        """Return the first unit that is shown by itself, where some before it are gone."""
         gone = False
         for unit in self.units:
             if levels.get(unit.id, Level.VERBATIM) >= Level.SUMMARY:
@@ -213,17 +215,17 @@ class _Job:
         return None
 
     def _now(self, unit: Unit) -> int:
-        """Tokens of a unit as it is shown now: a fresh result may have been cut already."""
+        """Return tokens of a unit as it is shown now: a fresh result may have been cut already."""
         current = self.current
         if current is None or current.levels.get(unit.id) is not Level.DIGEST:
             return self._size(unit.id)
-        shown = self.lens.shown(unit, Level.DIGEST, current.keeps)
+        shown = self.lens.show_unit(unit, Level.DIGEST, current.keeps)
         return sum(block.tokens for block in shown if isinstance(block, Block))
 
     def _with_tail(
         self, front: Compaction, end: int, cuts: Mapping[Ref, Mapping[Ref, tuple[Range, ...]]]
     ) -> Compaction:
-        """What was cut when it came stays cut in the tail, and giants that were seen are cut now."""
+        """Add what was cut on arrival and giants that were seen: both are cut in the tail."""
         current = self.current
         if current is not None and front is not current:
             cut = [u for u in self.units[end:] if u.id in current.levels]
@@ -234,7 +236,7 @@ class _Job:
         return replace(front, levels={**front.levels, **levels}, keeps={**front.keeps, **kept})
 
     def _tail(self, room: float) -> tuple[int, int, dict[Ref, dict[Ref, tuple[Range, ...]]]]:
-        """The first unit that stays as it is to the end, the tokens from there on, and what stays of giants among them."""
+        """Return the first unit that stays as it is to the end, the tokens from there on, and what stays of giants among them."""
         at, spent = len(self.units), 0
         cuts: dict[Ref, dict[Ref, tuple[Range, ...]]] = {}
         while at > 0:
@@ -251,19 +253,19 @@ class _Job:
         return at, spent, cuts
 
     def _recent(self, unit: Unit) -> tuple[int, dict[Ref, tuple[Range, ...]] | None]:
-        """Tokens of a unit of the tail, and what stays of it where it is a giant."""
+        """Return tokens of a unit of the tail, and what stays of it where it is a giant."""
         now = self._now(unit)
         if self.cap is None or now <= self.cap or unit.role not in ("assistant", "tool"):
             return now, None
         keeps = _cut_step(unit, self.lens, self.trail, self.cap, self.boost)
         if keeps is None:
             return now, None
-        shown = self.lens.shown(unit, Level.DIGEST, keeps)
+        shown = self.lens.show_unit(unit, Level.DIGEST, keeps)
         cost = sum(block.tokens for block in shown if isinstance(block, Block))
         return (cost, keeps) if cost < now else (now, None)
 
     def _front(self, end: int, tail: int) -> tuple[int, Compaction, int]:
-        """What earlier compactions left and may stay as it is: where it ends, its choices, its tokens."""
+        """Return what earlier compactions left and may stay as it is: where it ends, its choices, its tokens."""
         current = self.current
         if current is not None and current.cuts:
             cut = current.cuts[-1]
@@ -276,10 +278,10 @@ class _Job:
                     return at, current, frozen
         return 0, Compaction(), 0
 
-    def _sources(self, begin: int, end: int) -> list[Source]:
+    def _sources(self, begin: int, end: int) -> list[RetentionUnit]:
         """Old units and what may be kept of them: of what was condensed before, no more than what was left of it."""
         was = self.current
-        out: list[Source] = []
+        out: list[RetentionUnit] = []
         for unit in self.units[begin:end]:
             if unit.id in self.safe:
                 continue
@@ -291,13 +293,13 @@ class _Job:
                     allowed = {
                         r: {n for a, b in was.keeps.get(r, ()) for n in range(a, b)} for r in unit.revisions
                     }
-            out.append(Source(self.trail.by_id[unit.id], allowed))
+            out.append(RetentionUnit(self.trail.by_id[unit.id], allowed))
         return out
 
-    def _shown(
-        self, begin: int, end: int, front: Compaction, alive: Sequence[Source]
+    def _collect_shown(
+        self, begin: int, end: int, front: Compaction, alive: Sequence[RetentionUnit]
     ) -> tuple[set[str], set[str]]:
-        """Strings and lines that stand in the prompt anyway."""
+        """Return strings and lines that stand in the prompt anyway."""
         strings = {note.text for note in front.notes}
         lines: set[str] = set()
         for at, unit in enumerate(self.units):
@@ -311,19 +313,21 @@ class _Job:
             for leaf in seen.leaves:
                 ranges = front.keeps.get(leaf.message.revision)
                 if ranges:
-                    said, copied = self.trail.left(leaf, ranges)
+                    said, copied = self.trail.find_remaining(leaf, ranges)
                     strings |= said
                     lines |= copied
         for source in alive:
-            shown = self.lens.shown(source.seen.unit, Level.GIST, {})
+            shown = self.lens.show_unit(source.seen.unit, Level.GIST, {})
             if isinstance(shown, str):
                 strings |= strings_in_text(shown)
         return strings, lines
 
-    def _lines(self, sources: Sequence[Source], room: float) -> tuple[dict[Ref, Level], float, list[Source]]:
-        """Every old unit as a line, the newest (and what was missed before) first; what does not fit is gone."""
+    def _lines(
+        self, sources: Sequence[RetentionUnit], room: float
+    ) -> tuple[dict[Ref, Level], float, list[RetentionUnit]]:
+        """Return every old unit as a line, the newest (and what was missed before) first; what does not fit is gone."""
         levels: dict[Ref, Level] = {}
-        alive: list[Source] = []
+        alive: list[RetentionUnit] = []
         spent = 0.0
         order = list(reversed(sources))
         boost = self.boost
@@ -331,7 +335,7 @@ class _Job:
             order.sort(key=lambda source: -max(boost(m) for m in source.seen.unit.messages))
         for source in order:
             unit = source.seen.unit
-            shown = self.lens.shown(unit, Level.GIST, {})
+            shown = self.lens.show_unit(unit, Level.GIST, {})
             cost = rough(shown) + 1 if isinstance(shown, str) else 0
             if spent + cost > room:
                 levels[unit.id] = Level.GONE
@@ -344,7 +348,7 @@ class _Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class CompactionPreview:
     """What a compaction would do, before it is done."""
 
     before: int  # tokens of the view
@@ -356,9 +360,9 @@ class Preview:
 
 
 def preview(
-    units: Sequence[Unit], current: Compaction | None, made: Compaction, lens: Lens, prices: Prices
-) -> Preview:
-    """What a compaction that was made but not taken would go for."""
+    units: Sequence[Unit], current: Compaction | None, made: Compaction, lens: RenderContext, prices: Prices
+) -> CompactionPreview:
+    """Return what a compaction that was made but not taken would go for."""
     old, new = view(units, current, lens), view(units, made, lens)
     before, after = sum(b.tokens for b in old), sum(b.tokens for b in new)
     same = 0
@@ -370,4 +374,4 @@ def preview(
     fading = tuple((unit, level) for unit, level in made.levels.items() if level is not was.get(unit))
     saved = prices.read * (before - after)
     cost = prices.write * (after - same) - prices.read * (after - same)
-    return Preview(before, after, fading, saved, cost, ceil(cost / saved) if saved > 0 else None)
+    return CompactionPreview(before, after, fading, saved, cost, ceil(cost / saved) if saved > 0 else None)

@@ -1,9 +1,8 @@
 """The index of what was read: strings whose units leave the window, so that later compactions can still choose notes from it.
 
 Most of what a conversation comes back to after a long time was never spoken: a path, a symbol or an amount that stood in one tool
-result. The window of a prompt is bounded, so what is known of such a string (where it was read, who used it, how lately) is written
-into the compaction that passes over it. Owns which are kept, under a limit. Before: `assemble/compaction/trail`. After: `engine/prompts/compaction/compaction`
-writes them down, and the next trail begins with them.
+result. The window of a prompt is bounded, so what is known of such a string (where it was read, who used it, how lately) is
+written into the compaction that passes over it. Owns which are kept, under a limit.
 """
 
 from __future__ import annotations
@@ -27,7 +26,9 @@ class _Count:
 
 
 def remember(trail: Trail, gone: int, most: int = MOST) -> tuple[IndexedString, ...]:
-    """What the trail began with and the strings of its first `gone` units: those most likely to be needed per token, newest last."""
+    """Return what the trail began with and the strings of its first `gone` units: those most likely to be needed per token,
+    newest last.
+    """
     counts: dict[str, _Count] = {m.text: _Count(-m.age, m.words, m.arguments, m.told) for m in trail.earlier}
     for seen in trail.seen[:gone]:
         for string in seen.strings:

@@ -1,8 +1,7 @@
-"""How much something old has to do with the task at hand: by shared words, without a model.
+"""Relevance of old messages to the current task, by shared words, without a model.
 
-Words that every sentence has count nothing, names and numbers count more. Given as a share from 0
-(nothing in common) to 1 (all that the task speaks of is in there). Before: `recall/text/words`. After: `engine/prompts/compaction/crops` asks a
-person first where the share is high.
+Words that every sentence has count nothing, names and numbers count more. Given as a share from 0 (nothing in common) to 1 (all
+that the task speaks of is in there).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from backscroll.recall.text.words import index_words
 
 
 def relevance(task: str, texts: Sequence[str]) -> float:
-    """The share of the task's telling words that the old texts hold."""
+    """Return the share of the task's distinctive words that the old texts hold."""
     common = stopwords()
     wanted = {word for word in index_words(task).split() if word not in common}
     if not wanted or not texts:
@@ -27,7 +26,7 @@ def relevance(task: str, texts: Sequence[str]) -> float:
 
 
 def _weight(word: str) -> float:
-    """Names and numbers, which have digits or marks in them, tell more than plain words; single letters tell little."""
+    """Return the weight of a word: more for names and numbers (with digits or marks), little for single letters."""
     if len(word) < 2:
         return 0.25
     return 1.5 if any(c.isdigit() or c in "_./" for c in word) else 1.0

@@ -1,7 +1,7 @@
-"""What stays of what is old: which pieces to the letter, which strings as notes.
+"""Retention: which old pieces stay verbatim, which strings stay as notes.
 
 Owns the choice under a budget: pieces and notes compete, the most worth per token first, and what is shown already is worth
-nothing. Pieces are kept for the lines they are, notes for the strings. Before: `assemble/compaction/trail`, `assemble/compaction/notes`. After: `assemble/compaction/policy` puts the choice into a compaction.
+nothing. Pieces are kept for the lines they are, notes for the strings.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import NamedTuple, TypeAlias
 
 from backscroll.assemble.compaction.notes import FAINT, worth
 from backscroll.assemble.compaction.trail import (
-    Leaf,
-    Seen,
     Trail,
+    TrailMessage,
+    TrailUnit,
     parts_of_strings,
     strings_in_text,
     tokens_in_text,
 )
 from backscroll.assemble.compaction.weights import weights
 from backscroll.assemble.view.meter import rough
-from backscroll.assemble.view.pieces import LONG, Range, joined
+from backscroll.assemble.view.pieces import LONG, Range, merge_ranges
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
@@ -32,7 +32,7 @@ FRESH = 10.0  # in a fresh result: what a line that is copied is worth beside a 
 SPREAD = 3  # pieces to either side that share a score in a fresh result
 EDGE = 0.5  # worth of its first and last pieces
 SPOKEN = 4.0  # in a fresh result, what was talked about before is worth so much more
-CARRIED = 0.03  # the chance of a note whose text stands before all that was looked at
+CARRIED = 0.03  # the chance of a note whose text comes before all that was looked at
 CRUMB = 4.0  # tokens: a room smaller than this is full
 JOINT = 1.5  # tokens that a gap or a separator costs
 
@@ -42,15 +42,15 @@ Boost: TypeAlias = Callable[[Message], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RetentionUnit:
     """An old unit, and which of its pieces may stay (None: any)."""
 
-    seen: Seen
+    seen: TrailUnit
     allowed: Mapping[Ref, Collection[int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RetentionResult:
     """The choice: pieces by revision, strings for notes in the order of their worth."""
 
     keeps: Mapping[Ref, tuple[Range, ...]]
@@ -59,11 +59,11 @@ class Kept:
 
 #: A piece that may stay: worth per token (negative, so that the best come first), its unit, the message in it, its number
 #: there, its cost, its message.
-_Item: TypeAlias = tuple[float, int, int, int, float, Leaf]
+_Item: TypeAlias = tuple[float, int, int, int, float, TrailMessage]
 _PLACE = itemgetter(0, 1, 2, 3)
 
 
-class Chooser:
+class PieceSelector:
     """One choice under a budget. `shown` and `lines` are strings and lines that stand in the prompt anyway."""
 
     def __init__(self, trail: Trail, shown: set[str], lines: set[str], boost: Boost | None = None) -> None:
@@ -72,19 +72,21 @@ class Chooser:
 
     def choose(
         self,
-        sources: Sequence[Source],
+        sources: Sequence[RetentionUnit],
         room: float,
         notes: float,
-        told: Sequence[Source] = (),
+        told: Sequence[RetentionUnit] = (),
         carried: Sequence[str] = (),
-    ) -> Kept:
-        """Pieces of `sources` and notes of what `told` holds, within `room` tokens; for notes `notes` are set aside."""
-        keeps, spent = self._kept(sources, room - notes)
-        return Kept(keeps, tuple(self._noted(told or sources, carried, room - spent)))
+    ) -> RetentionResult:
+        """Return pieces of `sources` and notes of what `told` holds, within `room` tokens; for notes `notes` are set aside."""
+        keeps, spent = self._choose_ranges(sources, room - notes)
+        return RetentionResult(keeps, tuple(self._choose_notes(told or sources, carried, room - spent)))
 
-    def _kept(self, sources: Sequence[Source], room: float) -> tuple[dict[Ref, tuple[Range, ...]], float]:
+    def _choose_ranges(
+        self, sources: Sequence[RetentionUnit], room: float
+    ) -> tuple[dict[Ref, tuple[Range, ...]], float]:
         chosen: dict[Ref, list[int]] = {}
-        leaves: dict[Ref, Leaf] = {}
+        leaves: dict[Ref, TrailMessage] = {}
         spent = 0.0
         for _, _, _, number, cost, leaf in self._items(sources):
             if spent + cost > room:
@@ -99,13 +101,13 @@ class Chooser:
             revision = leaf.message.revision
             leaves[revision] = leaf
             chosen.setdefault(revision, []).append(number)
-        keeps = {revision: joined(sorted(numbers)) for revision, numbers in chosen.items()}
+        keeps = {revision: merge_ranges(sorted(numbers)) for revision, numbers in chosen.items()}
         for revision, ranges in keeps.items():
             self.shown |= strings_in_text(leaves[revision].pieces(ranges))
         return keeps, spent
 
-    def _items(self, sources: Sequence[Source]) -> list[_Item]:
-        """Every line of the sources that may be kept, the best chance per token to be copied first."""
+    def _items(self, sources: Sequence[RetentionUnit]) -> list[_Item]:
+        """Return every line of the sources that may be kept, the best chance per token to be copied first."""
         out: list[_Item] = []
         for source in sources:
             number = source.seen.number
@@ -123,7 +125,7 @@ class Chooser:
         out.sort(key=_PLACE)
         return out
 
-    def _chances(self, leaf: Leaf, age: float) -> list[tuple[int, int, float]]:
+    def _chances(self, leaf: TrailMessage, age: float) -> list[tuple[int, int, float]]:
         """For every line that is not shown already: its number, its length, the chance that it is copied."""
         table = weights().line
         shown, met = self.lines, self.trail.lines
@@ -142,8 +144,10 @@ class Chooser:
                     out.append((number, len(piece), 1 / (1 + exp(-score))))
         return out
 
-    def _noted(self, sources: Sequence[Source], carried: Sequence[str], room: float) -> Iterator[str]:
-        """Strings that are not shown, the most worth per token first; none that a longer one has inside."""
+    def _choose_notes(
+        self, sources: Sequence[RetentionUnit], carried: Sequence[str], room: float
+    ) -> Iterator[str]:
+        """Yield strings that are not shown, the most worth per token first; none that a longer one has inside."""
         uses, now = self.trail.uses, self.now
         strings = self.trail.spoken.union(*(source.seen.strings for source in sources))
         strings.update(carried)
@@ -167,8 +171,8 @@ class Chooser:
             elif room < CRUMB:
                 break
 
-    def fresh(self, results: Sequence[Leaf], room: float) -> dict[Ref, tuple[Range, ...]]:
-        """What to keep of results that are too large, as runs: beginning, end, and what is near to what was talked about.
+    def fresh(self, results: Sequence[TrailMessage], room: float) -> dict[Ref, tuple[Range, ...]]:
+        """Return what to keep of results that are too large, as runs: beginning, end, and what is near to what was talked about.
 
         The room is shared out: what is small stays whole, and what is large gets as much as any other.
         """
@@ -184,10 +188,10 @@ class Chooser:
             else:
                 heat = heats[leaf.message.revision][first:last]
                 numbers += (first + i for i in _hottest(heat, portion.costs, level))
-        return {revision: joined(numbers) for revision, numbers in out.items() if numbers}
+        return {revision: merge_ranges(numbers) for revision, numbers in out.items() if numbers}
 
-    def _heat(self, leaf: Leaf) -> list[float]:
-        """How likely each piece of a fresh result is to be needed: its strings, and what was talked about in it."""
+    def _heat(self, leaf: TrailMessage) -> list[float]:
+        """Return how likely each piece of a fresh result is to be needed: its strings, and what was talked about in it."""
         trail, now = self.trail, self.now
         worths: dict[str, float] = {}
         out = [0.0] * len(leaf.lines)
@@ -216,7 +220,7 @@ class _Portion(NamedTuple):
     cost: float
 
 
-def _portions(leaf: Leaf) -> Iterator[_Portion]:
+def _portions(leaf: TrailMessage) -> Iterator[_Portion]:
     for _, slots in groupby(leaf.slots, attrgetter("part")):
         own = list(slots)
         costs = [leaf.rate * len(piece) for slot in own for piece in slot.pieces]
@@ -224,8 +228,8 @@ def _portions(leaf: Leaf) -> Iterator[_Portion]:
 
 
 def _hottest(heat: Sequence[float], costs: Sequence[float], room: float) -> list[int]:
-    """Numbers of the pieces of one result that are worth most, within the room, in order."""
-    density = _smoothed([0.0, *accumulate(heat)], [0.0, *accumulate(costs)])
+    """Return numbers of the pieces of one result that are worth most, within the room, in order."""
+    density = _smooth_worths([0.0, *accumulate(heat)], [0.0, *accumulate(costs)])
     chosen: list[int] = []
     for i in sorted(range(len(costs)), key=lambda i: (-density[i], i)):
         if costs[i] <= room:
@@ -237,7 +241,7 @@ def _hottest(heat: Sequence[float], costs: Sequence[float], room: float) -> list
 
 
 def water_level(weights: Sequence[float], room: float) -> float:
-    """The highest share that each may take so that all fit: what weighs less takes no more than it weighs."""
+    """Return the highest share that each may take so that all fit: what weighs less takes no more than it weighs."""
     left, many = room, len(weights)
     for weight in sorted(weights):
         if weight * many >= left:
@@ -247,8 +251,8 @@ def water_level(weights: Sequence[float], room: float) -> float:
     return left / max(many, 1)
 
 
-def _smoothed(worths: Sequence[float], costs: Sequence[float]) -> list[float]:
-    """The worth per token around each piece, from running sums; the first and the last pieces are worth more."""
+def _smooth_worths(worths: Sequence[float], costs: Sequence[float]) -> list[float]:
+    """Return the worth per token around each piece, from running sums; the first and the last pieces are worth more."""
     n, wide = len(worths) - 1, 2 * SPREAD + 1
     middle = zip(worths[wide:], worths, costs[wide:], costs, strict=False)
     out = [(w2 - w1) / (c2 - c1 + 0.5 * wide) for w2, w1, c2, c1 in middle]

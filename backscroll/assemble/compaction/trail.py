@@ -1,7 +1,7 @@
-"""What a history is made of, unit by unit: sizes, pieces, the specific strings in them, and who used those when.
+"""The trail of a history, unit by unit: sizes, pieces, specific strings, and who used those when.
 
-Owns the counting that choosing what to keep rests on; it is done once per unit and only ever added to. Refuses to judge:
-`assemble/compaction/fade` and `assemble/compaction/notes` do. Before: `assemble/view/units`.
+Owns the counting that choosing what to keep rests on; it is done once per unit and only ever added to. Does not judge:
+`assemble/compaction/retention` and `assemble/compaction/notes` do.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ _DIGIT = late(r"\d")
 _NUMBER = late(r"[\d.,:%$€¥+-]+")
 
 
-class Leaf(NamedTuple):
+class TrailMessage(NamedTuple):
     """One message: its slots, its pieces as lines by their numbers, and what a character of it costs."""
 
     message: Message
     slots: tuple[Slot, ...]
-    lines: tuple[str, ...]  # without indentation and line numbers; empty where too short to be worth copying
+    lines: tuple[str, ...]  # without indentation and line numbers; empty if too short to be worth copying
     rate: float
 
     def pieces(self, ranges: Iterable[Range]) -> str:
-        """The pieces in these ranges, one after the other."""
+        """Return the pieces in these ranges, one after the other."""
         every = [piece for slot in self.slots for piece in slot.pieces]
         return "\n".join(piece for first, stop in ranges for piece in every[first:stop])
 
 
 @dataclass(slots=True)
-class Use:
+class StringUse:
     """Where a string was met. Units are counted from the beginning of the trail."""
 
     revision: Ref  # of the last message that has it
@@ -72,35 +72,35 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TrailUnit:
     """One unit of the trail."""
 
     unit: Unit
     number: int
     tokens: int  # verbatim
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[TrailMessage, ...]
     strings: frozenset[str]
     lines: frozenset[str]
-    used: Mapping[Kind, Collection[str]]  # the same strings by where they stand
+    used: Mapping[Kind, Collection[str]]  # the same strings by where they are
 
 
-def _uses() -> dict[str, Use]:
+def _uses() -> dict[str, StringUse]:
     return {}
 
 
-def _seen() -> list[Seen]:
+def _make_seen() -> list[TrailUnit]:
     return []
 
 
-def _by_id() -> dict[Ref, Seen]:
+def _by_id() -> dict[Ref, TrailUnit]:
     return {}
 
 
-def _spoken() -> set[str]:
+def _make_spoken() -> set[str]:
     return set()
 
 
-def _cut() -> dict[tuple[Ref, ...], tuple[Leaf, ...]]:
+def _cut() -> dict[tuple[Ref, ...], tuple[TrailMessage, ...]]:
     return {}
 
 
@@ -118,12 +118,12 @@ class Trail:
 
     meter: Meter
     slots: Slots
-    seen: list[Seen] = field(default_factory=_seen)
-    by_id: dict[Ref, Seen] = field(default_factory=_by_id)
-    uses: dict[str, Use] = field(default_factory=_uses)
-    spoken: set[str] = field(default_factory=_spoken)  # strings that the dialogue itself used
+    seen: list[TrailUnit] = field(default_factory=_make_seen)
+    by_id: dict[Ref, TrailUnit] = field(default_factory=_by_id)
+    uses: dict[str, StringUse] = field(default_factory=_uses)
+    spoken: set[str] = field(default_factory=_make_spoken)  # strings that the dialogue itself used
     lines: dict[str, int] = field(default_factory=_lines)  # how often a line was met
-    cut: dict[tuple[Ref, ...], tuple[Leaf, ...]] = field(default_factory=_cut)
+    cut: dict[tuple[Ref, ...], tuple[TrailMessage, ...]] = field(default_factory=_cut)
     remains: dict[tuple[Ref, tuple[Range, ...]], tuple[frozenset[str], frozenset[str]]] = field(
         default_factory=_remains
     )
@@ -136,7 +136,7 @@ class Trail:
         self.earlier = indexed
         for m in indexed:
             score = _look(m.text, table)
-            self.uses[m.text] = Use(m.source, -m.age, score, m.words, m.arguments, m.told, m.crowd)
+            self.uses[m.text] = StringUse(m.source, -m.age, score, m.words, m.arguments, m.told, m.crowd)
             if m.words or m.arguments:
                 self.spoken.add(m.text)
         return self
@@ -157,7 +157,7 @@ class Trail:
             for slot in leaf.slots:
                 text = "".join(slot.pieces)
                 strings = strings_in_text(text) if len(text) <= GIANT else set[str]()
-                self._met(strings, slot, leaf.message.revision, number, table)
+                self._record_uses(strings, slot, leaf.message.revision, number, table)
                 used.setdefault(slot.kind, set()).update(strings)
             lines.update(leaf.lines)
         lines.discard("")
@@ -165,27 +165,29 @@ class Trail:
             self.lines[line] = self.lines.get(line, 0) + 1
         size = sum(self.meter.message(m) for m in unit.messages)
         strings = frozenset[str]().union(*used.values())
-        seen = Seen(unit, number, size, leaves, strings, frozenset(lines), used)
+        seen = TrailUnit(unit, number, size, leaves, strings, frozenset(lines), used)
         self.seen.append(seen)
         self.by_id[unit.id] = seen
         self.tokens += size
 
-    def leaves(self, unit: Unit) -> tuple[Leaf, ...]:
-        """The messages of a unit, cut into lines; it need not be on the trail yet."""
+    def leaves(self, unit: Unit) -> tuple[TrailMessage, ...]:
+        """Return the messages of a unit, cut into lines; it need not be on the trail yet."""
         known = self.cut.get(unit.revisions)
         if known is None:
             known = self.cut[unit.revisions] = tuple(self._leaf(message) for message in unit.messages)
         return known
 
-    def _leaf(self, message: Message) -> Leaf:
+    def _leaf(self, message: Message) -> TrailMessage:
         slots = self.slots(message)
         lines = tuple([_plain(piece) for slot in slots for piece in slot.pieces])
         length = sum([len(piece) for slot in slots for piece in slot.pieces])
         rate = max(self.meter.message(message) / length, FEWEST) if length else 0.0
-        return Leaf(message, slots, lines, rate)
+        return TrailMessage(message, slots, lines, rate)
 
-    def left(self, leaf: Leaf, ranges: tuple[Range, ...]) -> tuple[frozenset[str], frozenset[str]]:
-        """Strings and lines of the pieces that these ranges keep."""
+    def find_remaining(
+        self, leaf: TrailMessage, ranges: tuple[Range, ...]
+    ) -> tuple[frozenset[str], frozenset[str]]:
+        """Return strings and lines of the pieces that these ranges keep."""
         key = (leaf.message.revision, ranges)
         known = self.remains.get(key)
         if known is None:
@@ -193,14 +195,14 @@ class Trail:
             known = self.remains[key] = (frozenset(strings_in_text(leaf.pieces(ranges))), lines)
         return known
 
-    def _met(self, strings: set[str], slot: Slot, revision: Ref, number: int, table: Weights) -> None:
+    def _record_uses(self, strings: set[str], slot: Slot, revision: Ref, number: int, table: Weights) -> None:
         uses, crowd = self.uses, len(strings)
         if slot.kind != "result":
             self.spoken |= strings
         for string in strings:
             use = uses.get(string)
             if use is None:
-                use = uses[string] = Use(revision, number, _look(string, table))
+                use = uses[string] = StringUse(revision, number, _look(string, table))
             use.revision, use.last, use.known = revision, number, None
             use.crowd = min(use.crowd or crowd, crowd)
             if slot.kind == "result":
@@ -212,7 +214,7 @@ class Trail:
 
 
 def _look(string: str, table: Weights) -> float:
-    """What a string looks like."""
+    """Return what a string looks like."""
     score = table.string["bias"]
     if _DIGIT.search(string):
         score += table.string["digit"]
@@ -230,7 +232,7 @@ def _look(string: str, table: Weights) -> float:
 
 
 def strings_in_text(text: str) -> set[str]:
-    """The specific strings of a text."""
+    """Return the specific strings of a text."""
     search = _SPECIAL.search
     found = {token.rstrip(".:+-/").lstrip(":+-") for token in _TOKEN.findall(text) if search(token)}
     found.update(_NAME.findall(text))
@@ -242,7 +244,7 @@ def strings_in_text(text: str) -> set[str]:
 
 
 def parts_of_strings(strings: Iterable[str]) -> set[str]:
-    """The parts by which compound strings are named for short: of a path its ends, of a dotted name each of its names."""
+    """Return the parts by which compound strings are named for short: of a path its ends, of a dotted name each of its names."""
     out: set[str] = set()
     for string in strings:
         if " " in string:
@@ -255,7 +257,7 @@ def parts_of_strings(strings: Iterable[str]) -> set[str]:
 
 
 def tokens_in_text(text: str) -> Iterator[tuple[str, int]]:
-    """Paths, names of code, numbers and their like, each with the place where it stands."""
+    """Paths, names of code, numbers and their like, each with its position."""
     search = _SPECIAL.search
     for found in _TOKEN.finditer(text):
         token = found[0]

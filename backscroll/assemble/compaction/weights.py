@@ -19,7 +19,7 @@ class Weights:
 
 @cache
 def weights() -> Weights:
-    """The table."""
+    """Return the table."""
     text = resources.files("backscroll.assemble").joinpath("fade_weights.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
     return Weights(data["string"], data["line"])

@@ -1,8 +1,8 @@
-"""Is this prompt what the wire wants, and if not, what would be?
+"""Prompt validation: check a prompt against the rules of its wire, and repair it.
 
-Owns: `check`, which names every rule that a prompt breaks, and `repair`, which mends it: deterministic, idempotent, without a
-clock, and what is right stays as it is to the byte. Both are one walk, so they can never disagree. Refuses: building
-prompts; `assemble/wires` does. Before: one module per wire. After: `engine/prompts/validation`, `assemble/wires`.
+Owns: `check`, which names every rule that a prompt breaks, and `repair`, which repairs it: deterministic, idempotent, without a
+clock, and what is right stays as it is to the byte. Both are one walk, so they can never disagree. Not here: building prompts;
+`assemble/wires` does.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from backscroll.assemble.validity.anthropic import rules as anthropic
-from backscroll.assemble.validity.clean import cleaned
-from backscroll.assemble.validity.draft import Draft, Entry
+from backscroll.assemble.validity.clean import clean_json
+from backscroll.assemble.validity.draft import DraftMessage, PromptDraft
 from backscroll.assemble.validity.openai import chat, responses
-from backscroll.assemble.validity.rules import Change, Flaw, Rule, rules
+from backscroll.assemble.validity.rules import PromptFlaw, RepairAction, ValidityRule, rules
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire, checked_wire
 
-__all__ = ["Change", "Flaw", "Repaired", "Rule", "check", "repair", "rules"]
+__all__ = ["PromptFlaw", "RepairAction", "RepairResult", "ValidityRule", "check", "repair", "rules"]
 
-_MENDERS: Final[Mapping[Wire, tuple[str, Callable[[Draft], None]]]] = {
+_MENDERS: Final[Mapping[Wire, tuple[str, Callable[[PromptDraft], None]]]] = {
     "openai-chat": ("messages", chat.mend),
     "openai-responses": ("input", responses.mend),
     "anthropic": ("messages", anthropic.mend),
 }
-_LOOKS: Final = 12  # mending one thing may show another; three looks have always been enough
+_LOOKS: Final = 12  # repairing one thing may show another; three looks have always been enough
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairResult:
     """A prompt that breaks no rule, and what was done to it.
 
     `origins` names for each message the places in the given list that it came from; it is empty for what was added.
@@ -39,7 +39,7 @@ class Repaired:
 
     messages: list[dict[str, Json]]
     system: Json
-    changes: list[Change]
+    changes: list[RepairAction]
     origins: list[tuple[int, ...]]
     tools: Sequence[Json] | None = None
     options: Mapping[str, Json] = field(default_factory=dict[str, Json])
@@ -54,16 +54,16 @@ def check(
     model: str | None = None,
     options: Mapping[str, Json] | None = None,
     same_model: bool = True,
-) -> list[Flaw]:
-    """Every rule that the prompt breaks, in the order in which it is read; an empty list where it breaks none.
+) -> list[PromptFlaw]:
+    """Return every rule that the prompt breaks, in the order in which it is read; an empty list where it breaks none.
 
-    `system` is Anthropic's system prompt or the instructions of a Responses request; `tools=None` means that they are not
-    told here, an empty list that none are sent; `options` are the other fields of the request (`store`, `thinking`, …).
+    `system` is Anthropic's system prompt or the instructions of a Responses request; `tools=None` means that they are not given
+    here, an empty list that none are sent; `options` are the other fields of the request (`store`, `thinking`, …).
     `same_model=False`: the replies were made by another model, so signatures and sealed reasoning are worth nothing.
     """
-    draft = _opened(messages, checked_wire(wire), system, tools, model, options, same_model)
+    draft = _open_draft(messages, checked_wire(wire), system, tools, model, options, same_model)
     _MENDERS[checked_wire(wire)][1](draft)
-    return [*(Flaw(c.rule, c.where, c.what, c.rule.hint) for c in draft.changes), *draft.remarks]
+    return [*(PromptFlaw(c.rule, c.where, c.what, c.rule.hint) for c in draft.changes), *draft.remarks]
 
 
 def repair(
@@ -75,9 +75,9 @@ def repair(
     model: str | None = None,
     options: Mapping[str, Json] | None = None,
     same_model: bool = True,
-) -> Repaired:
-    """The prompt as the wire wants it: the same messages to the byte where nothing is wrong with them."""
-    draft = _opened(messages, checked_wire(wire), system, tools, model, options, same_model)
+) -> RepairResult:
+    """Return the prompt as the wire wants it: the same messages to the byte where nothing is wrong with them."""
+    draft = _open_draft(messages, checked_wire(wire), system, tools, model, options, same_model)
     mend = _MENDERS[checked_wire(wire)][1]
     for _ in range(_LOOKS):
         before = len(draft.changes)
@@ -87,10 +87,10 @@ def repair(
         draft.remarks.clear()
     done = [entry.message for entry in draft.entries]
     origins = [entry.origins for entry in draft.entries]
-    return Repaired(done, draft.system, draft.changes, origins, draft.tools, draft.options)
+    return RepairResult(done, draft.system, draft.changes, origins, draft.tools, draft.options)
 
 
-def _opened(
+def _open_draft(
     messages: Iterable[Json] | str,
     wire: Wire,
     system: Json,
@@ -98,32 +98,34 @@ def _opened(
     model: str | None,
     options: Mapping[str, Json] | None,
     same_model: bool,
-) -> Draft:
+) -> PromptDraft:
     if isinstance(messages, Mapping | bytes):
         raise InvalidInput("the messages have to be a list", hint="pass the list under `messages` or `input`")
     given = [messages] if isinstance(messages, str) else list(messages)
-    draft = Draft(_MENDERS[wire][0], model=model, options=options or {}, same_model=same_model)
+    draft = PromptDraft(_MENDERS[wire][0], model=model, options=options or {}, same_model=same_model)
     for number, message in enumerate(given):
-        clean = cleaned(message)
-        entry = Entry(clean, (number,))
+        clean = clean_json(message)
+        entry = DraftMessage(clean, (number,))
         if clean is not message:
             draft.note(
                 "V4", draft.at(entry), "characters or numbers that JSON cannot carry", "they were removed"
             )
         draft.entries.append(entry)
-    draft.system = cleaned(system)
+    draft.system = clean_json(system)
     if draft.system is not system:
         draft.note("V4", "system", "characters or numbers that JSON cannot carry", "they were removed")
     if isinstance(messages, str) and wire != "openai-responses":
         draft.note(
             "S1", draft.list_name, "a text where a list of messages belongs", "it became the user's message"
         )
-        draft.entries = [Entry({"role": "user", "content": entry.message}, (0,)) for entry in draft.entries]
+        draft.entries = [
+            DraftMessage({"role": "user", "content": entry.message}, (0,)) for entry in draft.entries
+        ]
     elif isinstance(messages, str):
         draft.entries = [
-            Entry({"role": "user", "content": entry.message}, (0,))
+            DraftMessage({"role": "user", "content": entry.message}, (0,))
             for entry in draft.entries
             if entry.message
         ]
-    draft.tools = None if tools is None else cleaned(list(tools))
+    draft.tools = None if tools is None else clean_json(list(tools))
     return draft

@@ -1,9 +1,8 @@
-"""Thinking is bound to its prefix: what may stand before a thinking block when it is sent back.
+"""Thinking is bound to its prefix: what may come before a thinking block when it is sent back.
 
 Owns: the form of an Anthropic request that counts (cache marks, limits and choices do not), which thinking became invalid between
-two requests and where they part, and whether a prompt is the one before plus something at its end, on every wire. Refuses:
-mending; thinking that lost its prefix can only be left out. Before: `rules`, `models`, `between`. After: `engine`, the scripted
-service.
+two requests and where they part, and whether a prompt is the one before plus something at its end, on every wire. Not here:
+repairing; thinking that lost its prefix can only be left out.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ import binascii
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from backscroll.assemble.validity.between import Sent
 from backscroll.assemble.validity.models import binds_thinking
-from backscroll.assemble.validity.rules import Flaw, rules
+from backscroll.assemble.validity.rules import PromptFlaw, rules
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import as_array, as_object, as_text
 from backscroll.vocab.part import Json
+from backscroll.vocab.prompt import Wire
 
 #: The digest of the bytes behind an address, where the sender knows it.
 Fetched: TypeAlias = Callable[[str], str | None]
@@ -30,7 +29,19 @@ _THOUGHTS: Final = ("thinking", "redacted_thinking")
 _BYTES: Final = "bytes"  # what stands for a source whose bytes are known
 
 
-class Piece(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A prompt as it was sent, with what belongs to the cached prefix."""
+
+    messages: Sequence[Mapping[str, Json]]
+    wire: Wire
+    system: Json = None
+    tools: Sequence[Json] = ()
+    model: str | None = None
+    options: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+class RequestPiece(NamedTuple):
     """One block of a request as it counts for what comes after it."""
 
     role: str
@@ -47,12 +58,12 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class RequestForm:
     """A request as it counts for the thinking in it."""
 
     system: str
     tools: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[RequestPiece, ...]
 
 
 class Mismatch(NamedTuple):
@@ -60,34 +71,36 @@ class Mismatch(NamedTuple):
 
     where: str  # the first place that differs: system, tools, messages[3].content[0]
     what: str
-    invalid: tuple[Piece, ...]  # thinking that is worth nothing any more
+    invalid: tuple[RequestPiece, ...]  # thinking that is worth nothing any more
 
 
-class Bound(NamedTuple):
-    """A thinking block, and what stood before it when it was made."""
+class BoundThinking(NamedTuple):
+    """A thinking block, and what came before it when it was made."""
 
-    form: Form
-    before: tuple[Piece, ...]
+    form: RequestForm
+    before: tuple[RequestPiece, ...]
     digest: str
 
 
-def form_of(sent: Sent, fetched: Fetched | None = None) -> Form:
-    """What counts of a request. `fetched` tells the digest of the bytes behind an address."""
-    tools = [data for tool in sent.tools if (data := as_object(_counted(tool, None))) is not None]
-    # A deferred tool is not part of the prompt until somebody points to it: it counts with the block that does.
+def form_of(sent: Sent, fetched: Fetched | None = None) -> RequestForm:
+    """Return what counts of a request. `fetched` gives the digest of the bytes behind an address."""
+    tools = [data for tool in sent.tools if (data := as_object(_normalize_value(tool, None))) is not None]
+    # A deferred tool is not part of the prompt until a message points to it: it counts with the block that does.
     deferred = {as_text(tool.get("name")): tool for tool in tools if tool.get("defer_loading")}
-    pieces: list[Piece] = []
+    pieces: list[RequestPiece] = []
     for n, message in enumerate(sent.messages):
         for m, block in enumerate(_blocks(message.get("content"))):
             data = as_object(block) or {}
             kind = as_text(data.get("type"))
-            loaded = [deferred[name] for name in sorted(set(_mentioned(block))) if name in deferred]
-            counted = _digest([_counted(block, fetched), *loaded])
-            thought = _named(data) if kind in _THOUGHTS else ""
-            pieces.append(Piece(as_text(message.get("role")), counted, n, m, thought, kind == "compaction"))
-    system = _digest(_counted(_blocks(sent.system), fetched))
+            loaded = [deferred[name] for name in sorted(set(_find_tool_names(block))) if name in deferred]
+            counted = _digest([_normalize_value(block, fetched), *loaded])
+            thought = _identify_block(data) if kind in _THOUGHTS else ""
+            pieces.append(
+                RequestPiece(as_text(message.get("role")), counted, n, m, thought, kind == "compaction")
+            )
+    system = _digest(_normalize_value(_blocks(sent.system), fetched))
     offered = sorted(_digest(tool) for tool in tools if not tool.get("defer_loading"))
-    return Form(system, _digest(offered), tuple(pieces))
+    return RequestForm(system, _digest(offered), tuple(pieces))
 
 
 def _blocks(content: Json) -> list[Json]:
@@ -96,29 +109,29 @@ def _blocks(content: Json) -> list[Json]:
     return as_array(content) or []
 
 
-def _named(block: Mapping[str, Json]) -> str:
+def _identify_block(block: Mapping[str, Json]) -> str:
     return as_text(block.get("signature")) or as_text(block.get("data")) or _digest(block)
 
 
-def _mentioned(value: Json) -> Iterator[str]:
-    """Names of tools that a block calls or points to."""
+def _find_tool_names(value: Json) -> Iterator[str]:
+    """Yield names of tools that a block calls or points to."""
     data = as_object(value) or {}
     if data.get("type") == "tool_use":
         yield as_text(data.get("name"))
     elif data.get("type") == "tool_reference":
         yield as_text(data.get("tool_name")) or as_text(data.get("name"))
     for inner in as_array(value) or as_array(data.get("content")) or []:
-        yield from _mentioned(inner)
+        yield from _find_tool_names(inner)
 
 
-def _counted(value: Json, fetched: Fetched | None) -> Json:
-    """A value without its cache marks; attachments by their bytes where these are known."""
+def _normalize_value(value: Json, fetched: Fetched | None) -> Json:
+    """Return a value without its cache marks; attachments by their bytes where these are known."""
     items, data = as_array(value), as_object(value)
     if items is not None:
-        return [_counted(item, fetched) for item in items]
+        return [_normalize_value(item, fetched) for item in items]
     if data is None:
         return value
-    out = {key: _counted(inner, fetched) for key, inner in data.items() if key != "cache_control"}
+    out = {key: _normalize_value(inner, fetched) for key, inner in data.items() if key != "cache_control"}
     source = as_object(out.get("source"))
     if source is not None and fetched is not None:
         digest = _source(source, fetched)
@@ -150,11 +163,11 @@ def check_binding(
     *,
     fetched: Fetched | None = None,
     enforced: bool | None = None,
-) -> list[Flaw]:
+) -> list[PromptFlaw]:
     """Thinking in a request that the service will refuse, by the requests before it (the last one is enough).
 
     Thinking that first appears in a request was made by the reply to the one before. `enforced` says whether the model binds
-    thinking at all; left out, its name tells.
+    thinking at all; left out, its name decides.
     """
     if after.wire != "anthropic" or not (binds_thinking(after.model) if enforced is None else enforced):
         return []
@@ -165,37 +178,37 @@ def check_binding(
         return []
     rule = rules()["A16"]
     places = ", ".join(piece.where for piece in found.invalid)
-    return [Flaw(rule, found.where, f"{found.what}; invalid from here on: {places}", rule.hint)]
+    return [PromptFlaw(rule, found.where, f"{found.what}; invalid from here on: {places}", rule.hint)]
 
 
-def bound_by(forms: Sequence[Form]) -> dict[str, Bound]:
-    """What each thinking block of some requests in a row was made under, by its name."""
-    out: dict[str, Bound] = {}
+def bound_by(forms: Sequence[RequestForm]) -> dict[str, BoundThinking]:
+    """Return what each thinking block of some requests in a row was made under, by its name."""
+    out: dict[str, BoundThinking] = {}
     for number, form in enumerate(forms):
         for place, piece in enumerate(form.pieces):
             if not piece.thought or piece.thought in out:
                 continue
             if number == 0:
-                out[piece.thought] = Bound(form, form.pieces[:place], piece.digest)
+                out[piece.thought] = BoundThinking(form, form.pieces[:place], piece.digest)
                 continue
             asked = forms[number - 1]
             own = tuple(other for other in form.pieces[:place] if other.message == piece.message)
-            out[piece.thought] = Bound(asked, (*asked.pieces, *own), piece.digest)
+            out[piece.thought] = BoundThinking(asked, (*asked.pieces, *own), piece.digest)
     return out
 
 
-def mismatch(known: Mapping[str, Bound], form: Form) -> Mismatch | None:
-    """The first thinking block that does not stand behind what it was made under; None where all do."""
+def mismatch(known: Mapping[str, BoundThinking], form: RequestForm) -> Mismatch | None:
+    """Return the first thinking block that does not come after what it was made under; None if all do."""
     for place, piece in enumerate(form.pieces):
         bound = known.get(piece.thought) if piece.thought else None
-        parted = None if bound is None else _parted(bound, form, place)
+        parted = None if bound is None else _find_divergence(bound, form, place)
         if parted is not None:
             later = tuple(p for p in form.pieces[place:] if p.thought)
             return Mismatch(parted[0], parted[1], later)
     return None
 
 
-def _parted(bound: Bound, form: Form, place: int) -> tuple[str, str] | None:
+def _find_divergence(bound: BoundThinking, form: RequestForm, place: int) -> tuple[str, str] | None:
     """Where the words before a thinking block differ from those that it was made under."""
     here = form.pieces[place]
     if bound.digest != here.digest:
@@ -227,11 +240,11 @@ def _parted(bound: Bound, form: Form, place: int) -> tuple[str, str] | None:
 # -- growth ------------------------------------------------------------------------------------------------------
 
 
-def check_growth(before: Sent, after: Sent) -> list[Flaw]:
-    """Whether a prompt is the one before plus something at its end; cache marks aside. Names the first place that differs."""
+def check_growth(before: Sent, after: Sent) -> list[PromptFlaw]:
+    """Return whether a prompt is the one before plus something at its end; cache marks aside. Names the first place that differs."""
     rule = rules()["V11"]
     where = _grown_from(before, after)
-    return [] if where is None else [Flaw(rule, where, "not what was sent before", rule.hint)]
+    return [] if where is None else [PromptFlaw(rule, where, "not what was sent before", rule.hint)]
 
 
 def _grown_from(before: Sent, after: Sent) -> str | None:
@@ -252,8 +265,8 @@ def _grown_from(before: Sent, after: Sent) -> str | None:
 
 
 def _continues(one: Mapping[str, Json], two: Mapping[str, Json], *, grown: bool) -> bool:
-    """True where a message is the same, or the last one with something behind what it said."""
-    first, second = _counted(one.get("content"), None), _counted(two.get("content"), None)
+    """Return True if a message is the same, or the last one with something behind what it said."""
+    first, second = _normalize_value(one.get("content"), None), _normalize_value(two.get("content"), None)
     rest = [dumps({k: v for k, v in m.items() if k != "content"}) for m in (one, two)]
     if rest[0] != rest[1]:
         return False

@@ -1,7 +1,7 @@
 """JSON that any wire can carry: no lone surrogates, no numbers that JSON does not have, only JSON values.
 
-Owns: finding and mending what is wrong inside strings, numbers and keys, at any depth; what is right stays the same object.
-Refuses: values that are no JSON at all. After: `draft`.
+Owns: finding and repairing what is wrong inside strings, numbers and keys, at any depth; what is right stays the same object. Not
+here: values that are not JSON at all.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from backscroll.vocab.values.unicode import is_valid_text, valid_text
 _DEEPEST: Final = 200  # levels of lists and objects; real ones have a dozen
 
 
-def cleaned(value: Json) -> Json:
-    """The value as JSON that UTF-8 can hold: the very same object where nothing is wrong with it."""
-    return value if _is_clean(value) else _cleaned(value)
+def clean_json(value: Json) -> Json:
+    """Return the value as JSON that UTF-8 can hold: the same object where nothing is wrong with it."""
+    return value if _is_clean(value) else _clean_value(value)
 
 
 def _is_clean(value: Json) -> bool:
@@ -48,7 +48,7 @@ def _is_clean(value: Json) -> bool:
     raise InvalidInput("a message is nested too deeply to be read", hint="check what was put into it")
 
 
-def _cleaned(value: Json) -> Json:
+def _clean_value(value: Json) -> Json:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
@@ -57,19 +57,19 @@ def _cleaned(value: Json) -> Json:
         return value if math.isfinite(value) else None
     if isinstance(value, list | tuple):
         items = cast("list[Json]", value)
-        done = [_cleaned(item) for item in items]
+        done = [_clean_value(item) for item in items]
         same = isinstance(value, list) and all(new is old for new, old in zip(done, items, strict=True))
         return items if same else done
     if isinstance(value, Mapping):
         return _cleaned_object(cast("Mapping[Json, Json]", value))
     raise InvalidInput(
-        f"a message holds a {type(value).__name__}, which is no JSON value",
+        f"a message holds a {type(value).__name__}, which is not a JSON value",
         hint="pass plain dictionaries, lists and strings; objects of a client library have a method for that",
     )
 
 
 def _cleaned_object(value: Mapping[Json, Json]) -> Json:
-    done = {_key(key): _cleaned(inner) for key, inner in value.items()}
+    done = {_key(key): _clean_value(inner) for key, inner in value.items()}
     same = isinstance(value, dict) and len(done) == len(value)
     if same and all(a == b and done[a] is old for a, (b, old) in zip(done, value.items(), strict=True)):
         return value

@@ -1,8 +1,8 @@
-"""A prompt while it is looked at and mended.
+"""A prompt draft during check and repair.
 
-Owns: entries with the places they came from, and the list of what was found. One walk both finds and mends, so that what
-`check` reports and what `repair` does can never differ. Refuses: changing a message in place: what is right stays the very
-same object. Before: `rules`, `clean`. After: `chat`, `responses`, `anthropic`.
+Owns: entries with the places they came from, and the list of what was found. One walk both finds and repairs, so that what
+`check` reports and what `repair` does can never differ. Not here: changing a message in place: what is right stays the same
+object.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from backscroll.assemble.validity.rules import Change, Flaw, rules
+from backscroll.assemble.validity.rules import PromptFlaw, RepairAction, rules
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import as_array, without
 from backscroll.vocab.part import Json
 
-#: What stands in for a result that nobody has.
+#: What stands in for a missing result.
 NO_RESULT = "no result was recorded: interrupted"
-#: What stands before a reply where a wire wants the user to begin.
+#: What comes before a reply where a wire wants the user to begin.
 OPENING = "(the conversation begins)"
 #: What stands after a reply where a wire wants the user to have the last word.
 GO_ON = "(continue)"
@@ -44,22 +44,22 @@ _SHORT_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _ENDINGS = ("status", "stop_reason", "finish_reason", "stopReason")
 
 
-class Entry(NamedTuple):
+class DraftMessage(NamedTuple):
     """One wire message and the places in the given list that it came from (none: it was added)."""
 
     message: Json
     origins: tuple[int, ...]
 
 
-def _no_changes() -> list[Change]:
+def _no_changes() -> list[RepairAction]:
     return []
 
 
-def _no_flaws() -> list[Flaw]:
+def _no_flaws() -> list[PromptFlaw]:
     return []
 
 
-def _no_entries() -> list[Entry]:
+def _no_entries() -> list[DraftMessage]:
     return []
 
 
@@ -68,11 +68,11 @@ def _no_ids() -> set[str]:
 
 
 @dataclass(slots=True)
-class Draft:
+class PromptDraft:
     """A prompt on the table. Steps replace `entries`, `system`, `tools` and `options`; they change nothing in place."""
 
     list_name: str  # what the wire calls its list: messages, input
-    entries: list[Entry] = field(default_factory=_no_entries)
+    entries: list[DraftMessage] = field(default_factory=_no_entries)
     system: Json = None
     tools: Sequence[Json] | None = None  # None: not told
     model: str | None = None
@@ -80,19 +80,19 @@ class Draft:
     same_model: bool = (
         True  # False: another model made the replies, so its proofs of thinking are worth nothing
     )
-    changes: list[Change] = field(default_factory=_no_changes)
-    remarks: list[Flaw] = field(default_factory=_no_flaws)  # what cannot be mended here
+    changes: list[RepairAction] = field(default_factory=_no_changes)
+    remarks: list[PromptFlaw] = field(default_factory=_no_flaws)  # what cannot be repaired here
     aborted: set[str] = field(default_factory=_no_ids)  # calls of replies that were taken out
 
     def note(self, rule: str, where: str, what: str, did: str = "") -> None:
-        """Something is wrong and was mended; where nothing was done, only the sender can mend it."""
+        """Something is wrong and was repaired; where nothing was done, only the sender can repair it."""
         found = rules()[rule]
         if did:
-            self.changes.append(Change(found, where, what, did))
+            self.changes.append(RepairAction(found, where, what, did))
         else:
-            self.remarks.append(Flaw(found, where, what, found.hint))
+            self.remarks.append(PromptFlaw(found, where, what, found.hint))
 
-    def at(self, entry: Entry, path: str = "") -> str:
+    def at(self, entry: DraftMessage, path: str = "") -> str:
         """Where an entry stood in the given list."""
         place = f"[{entry.origins[0]}]" if entry.origins else ""
         return f"{self.list_name}{place}{path}"
@@ -104,17 +104,19 @@ def words_of(value: Json) -> str:
 
 
 def is_empty(value: Json) -> bool:
-    """True for what says nothing at all."""
+    """Return True for what says nothing at all."""
     return value is None or value in ("", [], {})
 
 
 def is_aborted(message: Mapping[str, Json]) -> bool:
-    """True for a reply that says that it did not come to its end."""
+    """Return True for a reply that says that it did not come to its end."""
     return any(isinstance(end := message.get(key), str) and end.lower() in ABORTED for key in _ENDINGS)
 
 
-def with_role(draft: Draft, entry: Entry, message: Mapping[str, Json], wanted: str) -> Entry:
-    """A message with a role that the wire knows, in place of one that it does not."""
+def with_role(
+    draft: PromptDraft, entry: DraftMessage, message: Mapping[str, Json], wanted: str
+) -> DraftMessage:
+    """Return a message with a role that the wire knows, in place of one that it does not."""
     draft.note(
         "S1",
         draft.at(entry),
@@ -122,21 +124,21 @@ def with_role(draft: Draft, entry: Entry, message: Mapping[str, Json], wanted: s
         f"the role is now {wanted}",
     )
     if "content" not in message:
-        return Entry({"role": wanted, "content": dumps(without(message, "role"))}, entry.origins)
-    return Entry({**without(message, "role"), "role": wanted}, entry.origins)
+        return DraftMessage({"role": wanted, "content": dumps(without(message, "role"))}, entry.origins)
+    return DraftMessage({**without(message, "role"), "role": wanted}, entry.origins)
 
 
-def no_message(draft: Draft, entry: Entry) -> Entry:
-    """What stands in the place of an entry that is no message: its words, said by the user, or nothing."""
+def no_message(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
+    """Return the replacement for an entry that is not a message: its words, said by the user, or nothing."""
     if is_empty(entry.message):
-        draft.note("S1", draft.at(entry), "an entry that is no message and says nothing", "it was removed")
-        return Entry(None, entry.origins)
-    draft.note("S1", draft.at(entry), "an entry that is no message", "its words became the user's")
-    return Entry({"role": "user", "content": words_of(entry.message)}, entry.origins)
+        draft.note("S1", draft.at(entry), "an empty entry that is not a message", "it was removed")
+        return DraftMessage(None, entry.origins)
+    draft.note("S1", draft.at(entry), "an entry that is not a message", "its words became the user's")
+    return DraftMessage({"role": "user", "content": words_of(entry.message)}, entry.origins)
 
 
-def with_parts(draft: Draft, where: str, content: Json, mended: Callable[[Json], Json]) -> Json:
-    """A content as text or a list of parts, each as the wire has it; None where there is nothing in it."""
+def with_parts(draft: PromptDraft, where: str, content: Json, mended: Callable[[Json], Json]) -> Json:
+    """Return a content as text or a list of parts, each as the wire has it; None if there is nothing in it."""
     if content is None or isinstance(content, str):
         return content or None
     items = as_array(content)
@@ -151,7 +153,7 @@ def with_parts(draft: Draft, where: str, content: Json, mended: Callable[[Json],
             continue
         if part is not item:
             did = "it became text, or the shape that the wire has"
-            draft.note("S2", f"{where}[{number}]", "a part that may not stand here", did)
+            draft.note("S2", f"{where}[{number}]", "a part that is not allowed here", did)
         out.append(part)
     if not out:
         return None
@@ -159,12 +161,12 @@ def with_parts(draft: Draft, where: str, content: Json, mended: Callable[[Json],
     return content if same and items is content else out
 
 
-def minted(*seed: str) -> str:
-    """Hex digits that depend on the seed alone."""
+def mint_digits(*seed: str) -> str:
+    """Return hex digits that depend on the seed alone."""
     return hashlib.sha256(dumps(list(seed)).encode()).hexdigest()
 
 
 def orphan_text(id: str, content: str) -> str:
-    """A result whose call is not there, as words; under the name of the call where that is short and plain."""
+    """Return a result whose call is not there, as words; under the name of the call where that is short and plain."""
     name = f" {id}" if _SHORT_ID.fullmatch(id) else ""
     return f"[result of a tool call that is not part of this prompt{name}]\n{content}"

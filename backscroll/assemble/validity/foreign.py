@@ -1,7 +1,7 @@
 """Calls and results in the shape of another wire, put into the shape of this one.
 
-Owns: histories that were written for one provider and are sent to another: calls, results and items keep what they say. Refuses:
-everything else about a message. Before: `draft`. After: `chat`, `responses`, `anthropic`.
+Owns: histories that were written for one provider and are sent to another: calls, results and items keep what they say. Not here:
+everything else about a message.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from backscroll.assemble.validity.draft import Draft, Entry
+from backscroll.assemble.validity.draft import DraftMessage, PromptDraft
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
@@ -20,29 +20,29 @@ _WORDS = ("text", "parts", "message")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
-class _Call(NamedTuple):
+class _WireCall(NamedTuple):
     id: str
     name: str
     arguments: Json
 
 
-class _Result(NamedTuple):
+class _WireResult(NamedTuple):
     id: str
     content: Json
 
 
-class _Apart(NamedTuple):
-    """A message without its calls and results; `rest` is None where nothing else is in it."""
+class _SplitMessage(NamedTuple):
+    """A message without its calls and results; `rest` is None if nothing else is in it."""
 
     role: str
     rest: dict[str, Json] | None
-    calls: list[_Call]
-    results: list[_Result]
+    calls: list[_WireCall]
+    results: list[_WireResult]
 
 
-def native(draft: Draft, wire: Wire) -> None:
+def native(draft: PromptDraft, wire: Wire) -> None:
     """Put calls and results of other wires into the shape of this one; what is of this wire stays the same object."""
-    out: list[Entry] = []
+    out: list[DraftMessage] = []
     for given in draft.entries:
         entry = _with_content(draft, given)
         message = as_object(entry.message)
@@ -56,12 +56,12 @@ def native(draft: Draft, wire: Wire) -> None:
             "calls or results in the shape of another wire",
             "they have the shape of this one now",
         )
-        out += [Entry(spelled, entry.origins) for spelled in _spelled(found, wire)]
+        out += [DraftMessage(spelled, entry.origins) for spelled in _render_messages(found, wire)]
     draft.entries = out
 
 
-def _with_content(draft: Draft, entry: Entry) -> Entry:
-    """Words that stand under another name, as some programs keep them, are the content."""
+def _with_content(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
+    """Return the message with text under another key, as some programs keep it, as its content."""
     message = as_object(entry.message)
     if message is None or "content" in message or not as_text(message.get("role")):
         return entry
@@ -69,10 +69,10 @@ def _with_content(draft: Draft, entry: Entry) -> Entry:
     if key is None:
         return entry
     draft.note("S2", draft.at(entry), "words under another name than content", "they are its content now")
-    return Entry({**without(message, key), "content": message[key]}, entry.origins)
+    return DraftMessage({**without(message, key), "content": message[key]}, entry.origins)
 
 
-def _apart(message: Mapping[str, Json], wire: Wire) -> _Apart | None:
+def _apart(message: Mapping[str, Json], wire: Wire) -> _SplitMessage | None:
     if wire != "openai-responses" and "role" not in message:
         return _of_item(message)
     role = as_text(message.get("role"))
@@ -81,50 +81,55 @@ def _apart(message: Mapping[str, Json], wire: Wire) -> _Apart | None:
         rest = without(
             message, "tool_calls", "refusal", "audio", "annotations", "function_call", "reasoning_content"
         )
-        return _Apart(role, rest if rest.get("content") else None, calls, [])
+        return _SplitMessage(role, rest if rest.get("content") else None, calls, [])
     if wire != "anthropic" and role in ("assistant", "user"):
         return _of_blocks(message, role)
     return None
 
 
-def _of_item(item: Mapping[str, Json]) -> _Apart | None:
+def _of_item(item: Mapping[str, Json]) -> _SplitMessage | None:
     kind = as_text(item.get("type"))
     if kind in _CALLS and as_text(item.get("name")):
-        return _Apart(
-            "assistant", None, [_Call(as_text(item.get("call_id")), item["name"], item.get(_CALLS[kind]))], []
+        return _SplitMessage(
+            "assistant",
+            None,
+            [_WireCall(as_text(item.get("call_id")), item["name"], item.get(_CALLS[kind]))],
+            [],
         )
     if kind in _OUTPUTS:
-        return _Apart("user", None, [], [_Result(as_text(item.get("call_id")), item.get("output"))])
-    return _Apart("assistant", None, [], []) if kind == "reasoning" else None
+        return _SplitMessage(
+            "user", None, [], [_WireResult(as_text(item.get("call_id")), item.get("output"))]
+        )
+    return _SplitMessage("assistant", None, [], []) if kind == "reasoning" else None
 
 
-def _of_chat(item: Json) -> _Call | None:
+def _of_chat(item: Json) -> _WireCall | None:
     data = as_object(item) or {}
     inner = as_object(data.get("function")) or as_object(data.get("custom")) or {}
     if not as_text(inner.get("name")):
         return None
-    return _Call(as_text(data.get("id")), inner["name"], inner.get("arguments", inner.get("input")))
+    return _WireCall(as_text(data.get("id")), inner["name"], inner.get("arguments", inner.get("input")))
 
 
-def _of_blocks(message: Mapping[str, Json], role: str) -> _Apart | None:
+def _of_blocks(message: Mapping[str, Json], role: str) -> _SplitMessage | None:
     rest: list[Json] = []
-    calls: list[_Call] = []
-    results: list[_Result] = []
+    calls: list[_WireCall] = []
+    results: list[_WireResult] = []
     for block in as_array(message.get("content")) or []:
         data = as_object(block) or {}
         kind = data.get("type")
         if role == "assistant" and kind == "tool_use" and as_text(data.get("name")):
-            calls.append(_Call(as_text(data.get("id")), data["name"], data.get("input")))
+            calls.append(_WireCall(as_text(data.get("id")), data["name"], data.get("input")))
         elif role == "user" and kind == "tool_result":
-            results.append(_Result(as_text(data.get("tool_use_id")), data.get("content")))
+            results.append(_WireResult(as_text(data.get("tool_use_id")), data.get("content")))
         elif kind not in ("thinking", "redacted_thinking"):
             rest.append(block)
     if not calls and not results:
         return None
-    return _Apart(role, {**message, "content": rest} if rest else None, calls, results)
+    return _SplitMessage(role, {**message, "content": rest} if rest else None, calls, results)
 
 
-def _spelled(found: _Apart, wire: Wire) -> list[dict[str, Json]]:
+def _render_messages(found: _SplitMessage, wire: Wire) -> list[dict[str, Json]]:
     rest = [found.rest] if found.rest is not None else []
     if found.role != "assistant":
         return [*(_result(result, wire) for result in found.results), *rest]
@@ -147,7 +152,7 @@ def _text(arguments: Json) -> str:
     return arguments if isinstance(arguments, str) else "{}" if arguments is None else dumps(arguments)
 
 
-def _chat_call(call: _Call) -> dict[str, Json]:
+def _chat_call(call: _WireCall) -> dict[str, Json]:
     return {
         "id": call.id,
         "type": "function",
@@ -155,7 +160,7 @@ def _chat_call(call: _Call) -> dict[str, Json]:
     }
 
 
-def _call_item(call: _Call) -> dict[str, Json]:
+def _call_item(call: _WireCall) -> dict[str, Json]:
     return {
         "type": "function_call",
         "call_id": call.id,
@@ -164,7 +169,7 @@ def _call_item(call: _Call) -> dict[str, Json]:
     }
 
 
-def _result(result: _Result, wire: Wire) -> dict[str, Json]:
+def _result(result: _WireResult, wire: Wire) -> dict[str, Json]:
     if wire == "openai-chat":
         return {"role": "tool", "tool_call_id": result.id, "content": result.content}
     if wire == "openai-responses":

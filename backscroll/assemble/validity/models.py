@@ -1,7 +1,7 @@
-"""What a model's name tells about the prompts it takes.
+"""Model traits by name: what each model family accepts in a prompt.
 
-Owns: reading vendor and version out of names as providers and routers spell them. Refuses: guessing; an unknown name has no
-demands. Before: nothing. After: the checks of each wire.
+Owns: reading vendor and version out of names as providers and routers spell them. Not here: guessing; an unknown name has no
+demands.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _GPT = late(r"(?:^|[/.:])gpt-(\d+)(?:\.(\d+))?(?![\d])")
 _OPENAI = late(r"(?:^|[/.:])(?:(?:gpt|chatgpt|codex)-|o\d(?:$|[-:]))")  # gpt-5.6, o4-mini, openai/o3
 _GEMINI = late(r"gemini-(\d+)(?:\.(\d+))?(?![\d])")
 _MISTRAL = late(r"(?:^|[/.:])(?:(?:open-)?(?:mi[sx]tral|codestral|devstral|magistral|ministral|pixtral))")
-#: From which version on the models of a family bind thinking to what stands before it; a family that is not here binds from
+#: From which version on the models of a family bind thinking to what comes before it; a family that is not here binds from
 #: the newest of these on.
 BINDING: Final[Mapping[str, tuple[int, int]]] = {
     "fable": (5, 1),
@@ -35,57 +35,57 @@ def _version(found: re.Match[str] | None) -> tuple[int, int] | None:
 
 
 def claude(model: str | None) -> tuple[int, int] | None:
-    """The version of a Claude model; None where it is none, or does not say."""
+    """Return the version of a Claude model; None if it is none, or does not say."""
     name = (model or "").lower()
     return _version(_CLAUDE_NEW.search(name) or _CLAUDE_OLD.search(name))
 
 
 def gpt(model: str | None) -> tuple[int, int] | None:
-    """The version of a GPT model; None where it is none."""
+    """Return the version of a GPT model; None if it is none."""
     return _version(_GPT.search((model or "").lower()))
 
 
 def knows_developer(model: str | None) -> bool:
-    """True for models of OpenAI, which take words of the developer anywhere in a conversation."""
+    """Return True for models of OpenAI, which take words of the developer anywhere in a conversation."""
     name = (model or "").lower()
     return "gpt-oss" not in name and bool(_OPENAI.search(name))
 
 
 def gemini(model: str | None) -> tuple[int, int] | None:
-    """The version of a Gemini model; None where it is none."""
+    """Return the version of a Gemini model; None if it is none."""
     return _version(_GEMINI.search((model or "").lower()))
 
 
 def is_mistral(model: str | None) -> bool:
-    """True for the models of Mistral."""
+    """Return True for the models of Mistral."""
     return bool(_MISTRAL.search((model or "").lower()))
 
 
 def is_deepseek(model: str | None) -> bool:
-    """True for the models of DeepSeek."""
+    """Return True for the models of DeepSeek."""
     return "deepseek" in (model or "").lower()
 
 
 def refuses_prefill(model: str | None) -> bool:
-    """True for Claude models that do not go on with a reply which was begun for them."""
+    """Return True for Claude models that do not go on with a reply which was begun for them."""
     version = claude(model)
     return version is not None and version >= (4, 6)
 
 
 def takes_prefill(model: str | None) -> bool:
-    """True for Claude models that are known to go on with a reply which was begun for them."""
+    """Return True for Claude models that are known to go on with a reply which was begun for them."""
     version = claude(model)
     return version is not None and version < (4, 6)
 
 
 def takes_system_messages(model: str | None) -> bool:
-    """True for Claude models that take a system message in the middle of a conversation."""
+    """Return True for Claude models that take a system message in the middle of a conversation."""
     version = claude(model)
     return version is not None and version >= (4, 8)
 
 
 def binds_thinking(model: str | None) -> bool:
-    """True for Claude models whose thinking is worth nothing behind anything but what it was made under."""
+    """Return True for Claude models whose thinking is worth nothing behind anything but what it was made under."""
     version, family = claude(model), _FAMILY.search((model or "").lower())
     if version is None:
         return False

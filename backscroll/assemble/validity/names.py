@@ -1,7 +1,7 @@
 """Ids of calls and names of tools as the wires allow them.
 
-Owns: one new id for each call whose own is not allowed or was used before, always the same one for the same call, never one
-for two. Refuses: clocks and chance: a new id depends on the old one and on how often it came before.
+Owns: one new id for each call whose own is not allowed or was used before, always the same one for the same call, never one for
+two. Not here: clocks and chance: a new id depends on the old one and on how often it came before.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from backscroll.assemble.validity.draft import minted
+from backscroll.assemble.validity.draft import mint_digits
 
 _NAME_LETTERS = re.compile(r"[^a-zA-Z0-9_-]")
 _NINE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -30,25 +30,25 @@ class Ids:
 
     def __init__(self, allowed: re.Pattern[str], taken: Iterable[str] = ()) -> None:
         self._allowed = allowed
-        self._seen: Counter[str] = Counter()
+        self._confirm_unseen: Counter[str] = Counter()
         self._taken = {id for id in taken if allowed.fullmatch(id)}
         self._used: set[str] = set()  # ids that were given out
 
     def next(self, given: str) -> str:
-        """The id for the next call with this id: its own where that is allowed and new."""
-        times = self._seen[given]
-        self._seen[given] += 1
+        """Return the id for the next call with this id: its own where that is allowed and new."""
+        times = self._confirm_unseen[given]
+        self._confirm_unseen[given] += 1
         if times == 0 and self._allowed.fullmatch(given) and given not in self._used:
             self._used.add(given)
             return given
         attempt = 0
-        while (made := self._made(given, times, attempt)) in self._used or made in self._taken:
+        while (made := self._mint_id(given, times, attempt)) in self._used or made in self._taken:
             attempt += 1
         self._used.add(made)
         return made
 
-    def _made(self, given: str, times: int, attempt: int) -> str:
-        digits = minted(given, str(times), *([str(attempt)] if attempt else []))
+    def _mint_id(self, given: str, times: int, attempt: int) -> str:
+        digits = mint_digits(given, str(times), *([str(attempt)] if attempt else []))
         if self._allowed is MISTRAL_ID:
             number, out = int(digits, 16), ""
             for _ in range(9):
@@ -59,11 +59,11 @@ class Ids:
 
 
 def is_tool_name(name: str, longest: int) -> bool:
-    """True for a name that a tool may have on the wires."""
+    """Return True for a name that a tool may have on the wires."""
     return 0 < len(name) <= longest and not _NAME_LETTERS.search(name)
 
 
 def tool_name(name: str) -> str:
-    """A name that a tool may have, and that no other name becomes."""
+    """Return a name that a tool may have, and that no other name becomes."""
     plain = _NAME_LETTERS.sub("_", name)[:50]
-    return f"{plain}_{minted(name)[:8]}"
+    return f"{plain}_{mint_digits(name)[:8]}"

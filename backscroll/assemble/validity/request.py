@@ -1,7 +1,6 @@
-"""Requests as programs keep them in files: which wire they are for, and the same request with a mended prompt.
+"""Requests in files: which wire they are for, and the same request with a repaired prompt.
 
-Owns: bodies of the three wires, bare lists of messages, entries of batch files. Refuses: files. Before: `validity.check`.
-After: `engine/prompts/validation`.
+Owns: bodies of the three wires, bare lists of messages, entries of batch files. Not here: files.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from backscroll.assemble.validity import Repaired, check, repair
+from backscroll.assemble.validity import RepairResult, check, repair
 from backscroll.assemble.validity.models import claude
-from backscroll.assemble.validity.rules import Flaw
+from backscroll.assemble.validity.rules import PromptFlaw
 from backscroll.errors import FormatError
 from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
@@ -29,7 +28,7 @@ _HINT: Final = "expected a list of messages, or a request with `messages` or `in
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestBody:
     """One prompt of a file. `wraps` are the keys under which a batch file keeps the body."""
 
     wire: Wire
@@ -41,8 +40,8 @@ class Request:
     body: Mapping[str, Json] | None = None  # None: a bare list
     wraps: tuple[Mapping[str, Json], str] | None = None
 
-    def flaws(self) -> list[Flaw]:
-        """Every rule that it breaks."""
+    def flaws(self) -> list[PromptFlaw]:
+        """Return every rule that it breaks."""
         return check(
             self.messages,
             self.wire,
@@ -52,8 +51,8 @@ class Request:
             options=self.options,
         )
 
-    def repaired(self) -> Repaired:
-        """The prompt as the wire wants it."""
+    def repair_prompt(self) -> RepairResult:
+        """Return the prompt as the wire wants it."""
         return repair(
             self.messages,
             self.wire,
@@ -63,15 +62,15 @@ class Request:
             options=self.options,
         )
 
-    def mended(self) -> Request:
-        """The request with the prompt that `repaired` gives."""
-        done = self.repaired()
+    def apply_repair(self) -> RequestBody:
+        """Return the request with the prompt that `repair_prompt` gives."""
+        done = self.repair_prompt()
         return replace(
             self, messages=done.messages, system=done.system, tools=done.tools, options=done.options
         )
 
-    def with_prompt(self, done: Repaired) -> Json:
-        """The request with another prompt in it, in the shape it had; unchanged where nothing was mended."""
+    def with_prompt(self, done: RepairResult) -> Json:
+        """Return the request with another prompt in it, in the shape it had; unchanged where nothing was repaired."""
         if self.body is None:
             return done.messages
         if not done.changes:
@@ -90,12 +89,12 @@ class Request:
         return out if self.wraps is None else {**self.wraps[0], self.wraps[1]: out}
 
 
-def request_of(value: Json, wire: str | None = None, model: str | None = None) -> Request:
-    """The request in a JSON value. Raises FormatError where there is no prompt in it."""
+def request_of(value: Json, wire: str | None = None, model: str | None = None) -> RequestBody:
+    """Return the request in a JSON value. Raises FormatError where there is no prompt in it."""
     chosen = checked_wire(wire) if wire is not None else None
     items = as_array(value)
     if items is not None:
-        return Request(chosen or _wire_of(items, {}), items, model=model)
+        return RequestBody(chosen or _wire_of(items, {}), items, model=model)
     body = as_object(value)
     if body is None:
         raise FormatError("this holds no prompt", hint=_HINT)
@@ -103,7 +102,7 @@ def request_of(value: Json, wire: str | None = None, model: str | None = None) -
         inner = as_object(body.get(key))
         if inner is not None and _messages(inner) is not None:
             found = request_of(inner, wire, model)
-            return _wrapped(found, body, key)
+            return _wrap_request(found, body, key)
     messages = _messages(body)
     if messages is None:
         raise FormatError("this holds no prompt", hint=_HINT)
@@ -116,11 +115,11 @@ def request_of(value: Json, wire: str | None = None, model: str | None = None) -
     named = model or as_text(body.get("model")) or None
     options = {name: inner for name, inner in body.items() if name not in used}
     system = body.get(beside) if beside else None
-    return Request(found_wire, messages, system, tools, named, options, body)
+    return RequestBody(found_wire, messages, system, tools, named, options, body)
 
 
-def _wrapped(found: Request, outer: Mapping[str, Json], key: str) -> Request:
-    return Request(
+def _wrap_request(found: RequestBody, outer: Mapping[str, Json], key: str) -> RequestBody:
+    return RequestBody(
         found.wire, found.messages, found.system, found.tools, found.model, found.options, found.body,
         (without(outer, key), key),
     )  # fmt: skip
@@ -135,7 +134,7 @@ def _messages(body: Mapping[str, Json]) -> Sequence[Json] | str | None:
 
 
 def _wire_of(messages: Sequence[Json], body: Mapping[str, Json]) -> Wire:
-    """The wire that the words of a request belong to; Chat where nothing tells."""
+    """Return the wire that the words of a request belong to; Chat where nothing indicates one."""
     kinds = set(_kinds(messages))
     tools = [tool for tool in map(as_object, as_array(body.get("tools")) or []) if tool is not None]
     if "messages" not in body and ("input" in body or kinds & _PARTS or _has_items(messages)):

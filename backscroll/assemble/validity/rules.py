@@ -1,6 +1,6 @@
-"""The rules of the wires: named, with what they mean, and what a prompt that breaks one gets told.
+"""The rules of the wires: ids, meanings, and the message for a prompt that breaks one.
 
-Owns: the table of rules (`rules.toml`), flaws and changes. Refuses: looking at prompts. After: `draft`, one module per wire.
+Owns: the table of rules (`rules.toml`), flaws and changes. Not here: looking at prompts.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Severity: TypeAlias = Literal["error", "cost"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule. `wire` is empty where it holds on every wire."""
+class ValidityRule:
+    """One rule. `wire` is empty if it holds on every wire."""
 
     id: str
     title: str
@@ -32,33 +32,33 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class PromptFlaw:
     """One place where a prompt breaks a rule. `where` is a path: `messages[3].content[1]`."""
 
-    rule: Rule
+    rule: ValidityRule
     where: str
     what: str
     hint: str
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RepairAction:
     """One thing that repair did, and why."""
 
-    rule: Rule
+    rule: ValidityRule
     where: str
     what: str
     did: str
 
 
 @cache
-def rules() -> Mapping[str, Rule]:
-    """Every rule by its id, in the order of the table."""
+def rules() -> Mapping[str, ValidityRule]:
+    """Return every rule by its id, in the order of the table."""
     text = files("backscroll.assemble.validity").joinpath("rules.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)
     return MappingProxyType(
         {
-            id: Rule(id, r["title"], r.get("wire", ""), r["severity"], r["explanation"], r["hint"])
+            id: ValidityRule(id, r["title"], r.get("wire", ""), r["severity"], r["explanation"], r["hint"])
             for id, r in table.items()
         }
     )

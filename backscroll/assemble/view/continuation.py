@@ -1,8 +1,9 @@
-"""What prompts hold in place of what has not come yet: words that ask to continue an answer that was cut, stand-ins for results.
+"""Placeholders in prompts: requests to continue a cut answer, stand-ins for missing results.
 
-Owns them. A part that was cut is followed by a message that asks to go on, wherever the model speaks next: so the prompt that is sent
-for the continuation ends with the user on every wire, and later prompts begin with the same bytes. Nothing of it is in the log: it
-follows from the mark of the cut, unless a prompt that ended with it was never answered (`engine/prompts/placement` writes that down). Pure. Before: `assemble/view/view`. After: `engine/prompts/composer`.
+Owns them. A part that was cut is followed by a message that asks to go on, wherever the model speaks next: so the prompt that is
+sent for the continuation ends with the user on every wire, and later prompts begin with the same bytes. Nothing of it is in the
+log: it follows from the mark of the cut, unless a prompt that ended with it was never answered (`engine/prompts/placement` writes
+that down). Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text, ToolResult
 from backscroll.vocab.prompt import Block, Level
 
-#: Why such a word is in a prompt, and why a result that nobody has is.
+#: Why such a word is in a prompt, and why a missing result is.
 CONTINUED, STOOD_IN = "continued", "no result yet"
 _GO_ON = {
     "en": "[Your answer reached the output limit and was cut off here. Continue exactly where it stopped; repeat nothing.]",
@@ -26,11 +27,13 @@ _GO_ON = {
 def with_continuations(
     blocks: Sequence[Block], cut: Collection[Ref], meter: Meter, language: str = ""
 ) -> list[Block]:
-    """The blocks of a history, with a word between a part that was cut and what the model says next."""
-    return list(_joined(blocks, cut, meter, language)) if cut else list(blocks)
+    """Return the blocks of a history, with a word between a part that was cut and what the model says next."""
+    return list(_insert_continuations(blocks, cut, meter, language)) if cut else list(blocks)
 
 
-def _joined(blocks: Sequence[Block], cut: Collection[Ref], meter: Meter, language: str) -> Iterator[Block]:
+def _insert_continuations(
+    blocks: Sequence[Block], cut: Collection[Ref], meter: Meter, language: str
+) -> Iterator[Block]:
     for n, block in enumerate(blocks):
         yield block
         goes_on = n + 1 == len(blocks) or blocks[n + 1].role == "assistant"
@@ -48,17 +51,17 @@ def _joined(blocks: Sequence[Block], cut: Collection[Ref], meter: Meter, languag
 
 
 def took_place(waits: Collection[str], then: Sequence[Block]) -> bool:
-    """True where the next block holds the result of a call for which a stand-in was sent."""
+    """Return True if the next block holds the result of a call for which a stand-in was sent."""
     return any(isinstance(p, ToolResult) and p.call_id in waits for b in then for p in b.parts)
 
 
 def stood_in(
     waits: Sequence[str], goes_on: str, block: Block, then: Sequence[Block], meter: Meter
 ) -> Iterator[Block]:
-    """What a prompt added behind a block in place of what had not come yet.
+    """Yield what a prompt added behind a block in place of what had not come yet.
 
-    It stays where the conversation went on without it. Results that came right behind their calls take the place of stand-ins: nobody
-    answered the prompt that had these at its end.
+    It stays where the conversation went on without it. Results that came right behind their calls take the place of stand-ins: no
+    reply answered the prompt that had these at its end.
     """
     for call in () if took_place(waits, then) else waits:
         parts = (ToolResult(call, (Text(NO_RESULT),), is_error=True),)

@@ -1,6 +1,6 @@
 """A call in one line: the tool, what it was about, how it went.
 
-A stand-in of few rules. Before: `vocab/part`. After: `assemble/view/view`.
+A stand-in of few rules.
 """
 
 from __future__ import annotations

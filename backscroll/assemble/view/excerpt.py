@@ -1,8 +1,8 @@
 """Giant tool results as prompts show them: beginning, end, lines that speak of errors, and the handle of the whole.
 
-Owns how much that is (by the size of the window), and the excerpt itself: a function of the text and the limit alone, so that a result
-stands in every prompt in the same bytes until a compaction condenses it. The record keeps the whole. A call that broke off at the
-output limit is shown by its beginning. Pinned messages are shown whole. Pure. Before: `vocab/message`. After: `assemble/view/view`.
+Owns how much that is (by the size of the window), and the excerpt itself: a function of the text and the limit alone, so that a
+result occurs in every prompt in the same bytes until a compaction condenses it. The record keeps the whole. A call that broke off
+at the output limit is shown by its beginning. Pinned messages are shown whole. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from backscroll.assemble.view.meter import spelled
+from backscroll.assemble.view.meter import render_arguments
 from backscroll.assemble.view.pieces import GAP
 from backscroll.formats.sources.json_text import dumps
 from backscroll.vocab.handle import handle_of
@@ -19,7 +19,7 @@ from backscroll.vocab.message import Message, cut_calls
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 from backscroll.vocab.values.pattern import late
 
-#: Bytes up to which a result is shown whole, for each token of the window, and an excerpt's at the most: what fits is shown whole once. In a
+#: Bytes up to which a result is shown whole, for each token of the window, and an excerpt's at most: what fits is shown whole once. In a
 #: large window a result may have a byte for each of its tokens, a quarter of it in plain text; it is cut once it was answered.
 DENSE, MOST, LARGEST = 8, 60_000, 256_000
 HEAD, ERRORS = (
@@ -52,23 +52,23 @@ _WORDS = {
 
 
 def shown_bytes(window: int) -> int:
-    """Bytes of one result that a prompt for a window of so many tokens shows whole; of more, it shows an excerpt."""
+    """Return bytes of one result that a prompt for a window of so many tokens shows whole; of more, it shows an excerpt."""
     return min(max(MOST, min(window, LARGEST)), DENSE * max(window, 1))
 
 
 def size_of(text: str) -> int:
-    """Bytes of a text."""
+    """Return bytes of a text."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def is_giant(message: Message, limit: int) -> bool:
-    """True where a message holds more than a prompt shows of it."""
+    """Return True if a message holds more than a prompt shows of it."""
     if not limit or message.pinned:
         return False
     halves = cut_calls(message)
     return any(
         (isinstance(p, ToolResult) and _weight(p) > limit)
-        or (isinstance(p, ToolCall) and p.id in halves and len(spelled(p.arguments)) > _CALL)
+        or (isinstance(p, ToolCall) and p.id in halves and len(render_arguments(p.arguments)) > _CALL)
         for p in message.parts
     )
 
@@ -78,7 +78,7 @@ def _weight(result: ToolResult) -> int:
 
 
 def shown_parts(message: Message, limit: int, language: str = "") -> tuple[Part, ...]:
-    """The parts of a message as a prompt shows them; the very same where nothing is too large."""
+    """Return the parts of a message as a prompt shows them; the same where nothing is too large."""
     if not is_giant(message, limit):
         return message.parts
     halves = cut_calls(message)
@@ -88,7 +88,7 @@ def shown_parts(message: Message, limit: int, language: str = "") -> tuple[Part,
 
 def _part(part: Part, limit: int, handle: str, language: str, halves: frozenset[str]) -> Part:
     if isinstance(part, ToolCall) and part.id in halves:
-        text = spelled(part.arguments)
+        text = render_arguments(part.arguments)
         if len(text) <= _CALL:
             return part
         shown = {"cut": f"{text[:_CALL]}{GAP} {handle}"}
@@ -113,28 +113,28 @@ def excerpt(text: str, limit: int, handle: str, language: str = "") -> str:
     head = _beginning(text, int(limit * HEAD))
     tail = _end(text, limit - int(limit * (HEAD + ERRORS)))
     middle = text[len(head) : len(text) - len(tail)]
-    lines = list(_troubled(middle, int(limit * ERRORS)))
+    lines = list(_find_error_lines(middle, int(limit * ERRORS)))
     gap = words["errors" if lines else "gap"].format(n=len(middle))
     foot = words["foot"].format(n=len(text), lines=text.count("\n") + 1, handle=handle)
     return "\n".join([head.rstrip("\n"), gap, *lines, *([GAP] if lines else []), tail.rstrip("\n"), foot])
 
 
 def _beginning(text: str, size: int) -> str:
-    """The first so many bytes, whole lines where there are lines."""
+    """Return the first so many bytes, whole lines where there are lines."""
     head = text[:size].encode("utf-8", "ignore")[:size].decode("utf-8", "ignore")
     cut = head.rfind("\n", len(head) // 2)
     return head[: cut + 1] if cut >= 0 else head
 
 
 def _end(text: str, size: int) -> str:
-    """The last so many bytes, whole lines where there are lines."""
+    """Return the last so many bytes, whole lines where there are lines."""
     tail = text[-size:].encode("utf-8", "ignore")[-size:].decode("utf-8", "ignore") if size > 0 else ""
     cut = tail.find("\n", 0, len(tail) // 2)
     return tail[cut + 1 :] if cut >= 0 else tail
 
 
-def _troubled(text: str, room: int) -> Iterator[str]:
-    """Lines that speak of errors, as many as there is room for: the first ones and the last ones, in order, each once."""
+def _find_error_lines(text: str, room: int) -> Iterator[str]:
+    """Yield lines that speak of errors, as many as there is room for: the first ones and the last ones, in order, each once."""
     found: dict[str, int] = {}
     for number, line in enumerate(_lines(text)):
         if number >= _LOOKED_AT:

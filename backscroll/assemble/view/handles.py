@@ -1,9 +1,9 @@
-"""Handles left out: what a model is shown that has no tool to open them.
+"""Blocks without handles, for models without a tool to open them.
 
-A handle such as `[bs:17]` names an original that a prompt does not show. Where no tool is offered that opens it, it only costs tokens
-and invites the model to call what is not there; so do the sentences that tell how. Words of the conversation itself are never
-touched: of a message that is shown to the letter, or with its results in a line, only the handle that stands for its own rest goes.
-Refuses: deciding who gets them (`engine/prompts/builder`). Before: `vocab/handle`.
+A handle such as `[bs:17]` names an original that a prompt does not show. Where no tool is offered that opens it, it only costs
+tokens and invites the model to call what is not there; so do the sentences that say how. Words of the conversation itself are
+never touched: of a message that is shown verbatim, or with its results in a line, only the handle that stands for its own rest
+goes. Not here: deciding who gets them (`engine/prompts/builder`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _AROUND = (
 
 
 def offers_expand(tools: Sequence[Mapping[str, Json]]) -> bool:
-    """True where one of the tools, in the shape of any wire, gives the originals back."""
+    """Return True if one of the tools, in the shape of any wire, gives the originals back."""
     return any("expand" in name.lower() for name in map(_name, tools))
 
 
@@ -44,7 +44,9 @@ def _name(tool: Mapping[str, Json]) -> str:
 
 
 def without_handles(block: Block) -> Block:
-    """A block that names no originals; its words are otherwise the same, and so is its weight, which is then a little too high."""
+    """Return a block that names no originals; its words are otherwise the same, and so is its weight, which is then a little too
+    high.
+    """
     own = block.message is not None and block.level <= Level.DIGEST and not _stands_in(block)
     handle = re.escape(handle_of(block.message)) if own and block.message is not None else _ANY
     parts = tuple(_part(part, handle, own=own) for part in block.parts)
@@ -52,14 +54,14 @@ def without_handles(block: Block) -> Block:
 
 
 def _stands_in(block: Block) -> bool:
-    """True for the summary of a crop: its revision is made of its words, not an event of the thread."""
+    """Return True for the summary of a crop: its revision is made of its words, not an event of the thread."""
     return any(block.message is not None and s.thread != block.message.thread for s in block.sources)
 
 
 def _part(part: Part, handle: str, *, own: bool) -> Part:
     match part:
         case Text(text=text):
-            return replace(part, text=_cleaned(text, handle, own=own)) if "[bs:" in text else part
+            return replace(part, text=_strip_handle(text, handle, own=own)) if "[bs:" in text else part
         case ToolResult(content=content):
             return replace(part, content=tuple(_part(inner, handle, own=own) for inner in content))
         case ToolCall(arguments=arguments):
@@ -69,9 +71,9 @@ def _part(part: Part, handle: str, *, own: bool) -> Part:
 
 
 def _value(value: Json, handle: str) -> Json:
-    """Arguments that were cut say where the whole is."""
+    """Return arguments without the handles of what was cut."""
     if isinstance(value, str):
-        return _cleaned(value, handle, own=True) if "[bs:" in value else value
+        return _strip_handle(value, handle, own=True) if "[bs:" in value else value
     if isinstance(value, Mapping):
         return {k: _value(v, handle) for k, v in cast("Mapping[str, Json]", value).items()}
     if isinstance(value, list):
@@ -79,7 +81,7 @@ def _value(value: Json, handle: str) -> Json:
     return value
 
 
-def _cleaned(text: str, handle: str, *, own: bool) -> str:
+def _strip_handle(text: str, handle: str, *, own: bool) -> str:
     either = f"(?:{handle}|{_SHAPE})"
     for words in _AROUND:
         text = re.sub(words.replace("H", either), "", text)

@@ -1,7 +1,6 @@
-"""What a block weighs: tokens of its words, its calls and their results, and the frame around a message.
+"""Token counts of blocks: words, calls, results, and the frame around a message.
 
 Owns no tokenizer: how a text is counted is passed in, and what was counted once is passed in too (`sizes`, by revision).
-Before: `vocab/prompt`. After: `assemble/view/view` weighs blocks, `assemble/compaction/policy` compares them with a budget.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ class Meter:
     sizes: Mapping[Ref, int] = field(default_factory=_none)  # of whole messages, by revision, frame included
     frame: int = 4
     call: int = 2
-    media: int = 1100  # where nobody counted: what an image of middling size costs
+    media: int = 1100  # where no count is known: what an image of middling size costs
 
     def message(self, message: Message) -> int:
-        """Tokens of a message as it stands."""
+        """Return tokens of a message in its current state."""
         known = self.sizes.get(message.revision)
         return self.parts(message.parts, message.author) if known is None else known
 
     def parts(self, parts: Sequence[Part], author: str | None = None) -> int:
-        """Tokens of a message that consists of these parts, signed by an author."""
+        """Return tokens of a message that consists of these parts, signed by an author."""
         return self.frame + sum(self.part(part) for part in parts) + (self.count(author) if author else 0)
 
     def part(self, part: Part) -> int:
-        """Tokens of one part, without the frame of its message."""
+        """Return tokens of one part, without the frame of its message."""
         match part:
             case Text() | Reasoning():
                 return self.count(part.text) if part.text else 0
@@ -55,8 +54,8 @@ class Meter:
                 return self.count(part.raw)
 
 
-def spelled(arguments: Json) -> str:
-    """The arguments of a call as they were given, as text."""
+def render_arguments(arguments: Json) -> str:
+    """Return the arguments of a call as they were given, as text."""
     if isinstance(arguments, str):
         return arguments
     return "{}" if arguments is None else dumps(arguments)

@@ -1,9 +1,8 @@
 """A message as numbered pieces: what can be kept of it, line by line, when the rest fades.
 
-Owns one walk over all that has words in a message (texts, string arguments of calls, texts of results), always in the same
-order, so that a range of numbers written down at a compaction means the same piece for ever. Lines are pieces; a very long line
-(JSON without breaks, a paragraph) is cut after commas and full stops. Joined together the pieces are the text, byte for byte.
-Before: `vocab/message`. After: `assemble/compaction/fade` chooses pieces, `assemble/view/view` shows them.
+Owns one walk over all that has words in a message (texts, string arguments of calls, texts of results), always in the same order,
+so that a range of numbers written down at a compaction means the same piece forever. Lines are pieces; a very long line (JSON
+without breaks, a paragraph) is cut after commas and full stops. Joined together the pieces are the text, byte for byte.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Slot(NamedTuple):
 
 
 def pieces_of(text: str) -> list[str]:
-    """The pieces of a text; joined they are the text."""
+    """Return the pieces of a text; joined they are the text."""
     lines = text.splitlines(keepends=True)
     if len(text) <= LONG or max(map(len, lines)) <= LONG:
         return lines
@@ -50,7 +49,7 @@ def pieces_of(text: str) -> list[str]:
 
 
 def arguments_of(call: ToolCall) -> Json:
-    """The arguments as a value; text that is no JSON stays text."""
+    """Return the arguments as a value; text that is not JSON stays text."""
     if not isinstance(call.arguments, str):
         return call.arguments
     value = words_parsed(call.arguments)
@@ -58,7 +57,7 @@ def arguments_of(call: ToolCall) -> Json:
 
 
 def strings_in(value: Json) -> Iterator[str]:
-    """Every string of a JSON value, in order."""
+    """Yield every string of a JSON value, in order."""
     stack: list[Json] = [value]
     while stack:
         item = stack.pop()
@@ -71,7 +70,7 @@ def strings_in(value: Json) -> Iterator[str]:
 
 
 def slots_of(message: Message) -> tuple[Slot, ...]:
-    """All texts of a message, cut into numbered pieces."""
+    """Return all texts of a message, cut into numbered pieces."""
     out: list[Slot] = []
     number = 0
 
@@ -94,8 +93,8 @@ def slots_of(message: Message) -> tuple[Slot, ...]:
     return tuple(out)
 
 
-def kept(slot: Slot, ranges: Sequence[Range]) -> str:
-    """What these ranges leave of a slot: runs of pieces to the letter, a gap sign between them."""
+def render_kept(slot: Slot, ranges: Sequence[Range]) -> str:
+    """Return what these ranges leave of a slot: runs of pieces verbatim, a gap sign between them."""
     end = slot.first + len(slot.pieces)
     runs: list[str] = []
     for first, stop in ranges:
@@ -105,8 +104,8 @@ def kept(slot: Slot, ranges: Sequence[Range]) -> str:
     return f"\n{GAP}\n".join(runs)
 
 
-def joined(numbers: Sequence[int]) -> tuple[Range, ...]:
-    """Numbers in ascending order as ranges."""
+def merge_ranges(numbers: Sequence[int]) -> tuple[Range, ...]:
+    """Return numbers in ascending order as ranges."""
     out: list[Range] = []
     for number in numbers:
         if out and out[-1][1] == number:
@@ -116,8 +115,8 @@ def joined(numbers: Sequence[int]) -> tuple[Range, ...]:
     return tuple(out)
 
 
-def shortened(call: ToolCall, slots: Sequence[Slot], ranges: Sequence[Range]) -> Json:
-    """A call's arguments with long strings cut to what is kept of them; in the shape in which they came."""
+def shorten_arguments(call: ToolCall, slots: Sequence[Slot], ranges: Sequence[Range]) -> Json:
+    """Return a call's arguments with long strings cut to what is kept of them; in the shape in which they came."""
     texts = iter(slots)
 
     def short(value: Json) -> Json:
@@ -125,7 +124,7 @@ def shortened(call: ToolCall, slots: Sequence[Slot], ranges: Sequence[Range]) ->
             slot = next(texts)
             if len(value) <= SHORT_VALUE:
                 return value
-            left = kept(slot, ranges)
+            left = render_kept(slot, ranges)
             return left + "\n" + GAP if left else value[: SHORT_VALUE - 40].rstrip() + GAP
         if isinstance(value, dict):
             return {k: short(v) for k, v in cast("dict[str, Json]", value).items()}

@@ -1,7 +1,6 @@
 """Units: the smallest things that a prompt keeps or fades whole.
 
-A unit is a message by itself, or a reply together with the results of its calls: nothing ever comes between those. Before:
-`vocab/message`. After: `assemble/compaction/policy` chooses a level for each unit.
+A unit is a message by itself, or a reply together with the results of its calls: nothing ever comes between those.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Unit:
 
     @property
     def pinned(self) -> bool:
-        """True where any of it is pinned."""
+        """True if any of it is pinned."""
         return any(m.pinned for m in self.messages)
 
     @property
@@ -55,7 +54,7 @@ class Unit:
 
 
 def newest_turn(units: Sequence[Unit]) -> Sequence[Unit]:
-    """The units behind the latest user message; all of them where the user has not spoken."""
+    """Return the units behind the latest user message; all of them where the user has not spoken."""
     for at in range(len(units) - 1, -1, -1):
         if is_spoken_by_user(units[at].messages[0]):
             return units[at + 1 :]
@@ -63,7 +62,7 @@ def newest_turn(units: Sequence[Unit]) -> Sequence[Unit]:
 
 
 def fresh_units(units: Sequence[Unit]) -> Sequence[Unit]:
-    """What no reply has answered yet: the results of the newest reply with that reply, and what came after them."""
+    """Return what no reply has answered yet: the results of the newest reply with that reply, and what came after them."""
     for at in range(len(units) - 1, -1, -1):
         if units[at].role == "assistant":
             told = any(m.role == "tool" for m in units[at].messages)
@@ -93,7 +92,7 @@ class WaitingReply:
 
 
 def answered_in(messages: Iterable[Message]) -> dict[str, AnsweredCall]:
-    """The results in some messages, by the id of their call."""
+    """Return the results in some messages, by the id of their call."""
     return {
         p.call_id: AnsweredCall(m.id, m.revision, replace(p, content=()))
         for m in messages
@@ -103,7 +102,7 @@ def answered_in(messages: Iterable[Message]) -> dict[str, AnsweredCall]:
 
 
 def waiting_replies(turn: Iterable[Message]) -> list[WaitingReply]:
-    """The replies of a turn with calls that no later message answers. Both come newest first."""
+    """Return the replies of a turn with calls that no later message answers. Both come newest first."""
     told: dict[str, AnsweredCall] = {}
     out: list[WaitingReply] = []
     for message in turn:
@@ -131,7 +130,7 @@ def units_of(messages: Iterable[Message]) -> Iterator[Unit]:
 
 
 def _steps(stretch: Sequence[Message]) -> Iterator[Unit]:
-    """The units of replies and results with nobody else between them."""
+    """Yield the units of replies and results with no other messages between them."""
     told = [{p.call_id for p in m.parts if isinstance(p, ToolResult)} for m in stretch]
     later: list[set[str]] = [set() for _ in stretch]  # results that are still to come
     for n in range(len(stretch) - 2, -1, -1):

@@ -1,8 +1,7 @@
 """The history as blocks, at the resolution of the last compaction.
 
-Owns how a unit looks at each level. Deterministic and prefix-stable: with the same compaction, more units only append blocks, byte
-for byte. Calls and results fade together, so no result ever stands without its call. Wherever something is hidden its handle
-stands. Refuses to decide: `assemble/compaction/policy` does. After: `assemble/wires` spells the blocks.
+Owns how a unit looks at each level. Deterministic and prefix-stable: with the same compaction, more units only append blocks,
+byte for byte. Calls and results fade together, so no result is ever shown without its call. Wherever something is hidden, its handle is shown. Does not decide: `assemble/compaction/policy` does.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapp
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from backscroll.assemble.compaction.compaction import Compaction, Note
+from backscroll.assemble.compaction.compaction import Compaction, CompactionNote
 from backscroll.assemble.view.digest import call_lines
 from backscroll.assemble.view.excerpt import shown_parts
 from backscroll.assemble.view.meter import Meter
-from backscroll.assemble.view.pieces import GAP, Range, Slot, Slots, kept, shortened
+from backscroll.assemble.view.pieces import GAP, Range, Slot, Slots, render_kept, shorten_arguments
 from backscroll.assemble.view.units import Unit, newest_turn, waiting_replies
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -34,8 +33,8 @@ _CHINESE = {CONDENSED: "较早的内容，已压缩；[bs:…] 指向原文：",
 LEAD = 80  # characters that stand for words of which nothing was kept
 
 
-def protected(units: Sequence[Unit]) -> dict[Ref, str]:
-    """Units that never fade, and why: system messages, pins, waiting calls, the latest user message.
+def find_protected_units(units: Sequence[Unit]) -> dict[Ref, str]:
+    """Return units that never fade, and why: system messages, pins, waiting calls, the latest user message.
 
     A call waits only while its turn is the newest: once the user has spoken again it was interrupted, and it fades like
     everything else (a stand-in answers it on the wire).
@@ -57,10 +56,11 @@ def protected(units: Sequence[Unit]) -> dict[Ref, str]:
     return out
 
 
-def held(units: Sequence[Unit], safe: Mapping[Ref, str] | None = None) -> set[Ref]:
-    """Messages that every prompt shows to the letter: of a protected unit the pin or the reply that waits, not the
-    results beside it, which may be cut where nothing else helps. `safe` is what `protected` gave."""
-    safe = protected(units) if safe is None else safe
+def find_held_messages(units: Sequence[Unit], safe: Mapping[Ref, str] | None = None) -> set[Ref]:
+    """Return messages that every prompt shows verbatim: of a protected unit the pin or the reply that waits, not the results
+    beside it, which may be cut where nothing else helps. `safe` is what `find_protected_units` gave.
+    """
+    safe = find_protected_units(units) if safe is None else safe
     out: set[Ref] = set()
     for unit in units:
         why = safe.get(unit.id)
@@ -74,7 +74,7 @@ def held(units: Sequence[Unit], safe: Mapping[Ref, str] | None = None) -> set[Re
 
 
 @dataclass(frozen=True, slots=True)
-class Lens:
+class RenderContext:
     """What rendering needs besides the units: how to count, how to put a call in a line, what was rendered before."""
 
     meter: Meter
@@ -85,14 +85,14 @@ class Lens:
     limit: int = 0  # bytes of a tool result that are shown; 0: all of it
 
     def title(self, english: str) -> str:
-        """A line of ours in the language of the thread."""
+        """Return a line of ours in the language of the thread."""
         return _CHINESE[english] if self.language.startswith("zh") else english
 
-    def shown(
+    def show_unit(
         self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]], reason: str = "kept"
     ) -> Shown:
-        """A unit at a level: blocks, or the text of its gist. `reason` says why it is shown in full; one that was
-        not there at the last compaction is `recent`, with the reason behind a colon where it is protected.
+        """Return a unit at a level: blocks, or the text of its gist. `reason` says why it is shown in full; one that was not
+        there at the last compaction is `recent`, with the reason behind a colon where it is protected.
         """
         revisions = unit.revisions
         ranges = tuple(keeps.get(r) for r in revisions) if level is not Level.VERBATIM else ()
@@ -101,12 +101,12 @@ class Lens:
         known = None if self.memo is None else self.memo.get(key)
         if known is not None:
             return known
-        made = self._made(unit, level, keeps, reason)
+        made = self._render_unit(unit, level, keeps, reason)
         if self.memo is not None:
             self.memo[key] = made
         return made
 
-    def joined(self, text: str, sources: tuple[Ref, ...], reason: str) -> Block:
+    def make_block(self, text: str, sources: tuple[Ref, ...], reason: str) -> Block:
         """Condensed text as a block of its own."""
         key = (text, sources, reason)
         known = None if self.memo is None else self.memo.get(key)
@@ -119,7 +119,9 @@ class Lens:
             self.memo[key] = (block,)
         return block
 
-    def _made(self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]], reason: str) -> Shown:
+    def _render_unit(
+        self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]], reason: str
+    ) -> Shown:
         if level is Level.VERBATIM:
             return tuple(self._verbatim(m, reason) for m in unit.messages)
         if level is Level.DIGEST:
@@ -151,17 +153,17 @@ class Lens:
         slots = self.slots(message)
         if slots and ranges and ranges[0] == (0, slots[-1].first + len(slots[-1].pieces)):
             return block  # all of it was to be kept
-        parts = tuple(_faded(message, slots, lines, ranges))
+        parts = tuple(_render_digest_parts(message, slots, lines, ranges))
         tokens = self.meter.parts(parts, message.author)
         if tokens >= block.tokens:  # a digest that is no shorter than what it stands for is none
             return block
         return replace(block, parts=parts, level=Level.DIGEST, reason="digest", tokens=tokens)
 
 
-def _faded(
+def _render_digest_parts(
     message: Message, slots: Sequence[Slot], lines: Mapping[str, str], ranges: tuple[Range, ...] | None
 ) -> Iterator[Part]:
-    """The parts of a message at the level of digests."""
+    """Yield the parts of a message at the level of digests."""
     handle = handle_of(message.id)
     for at, part in enumerate(message.parts):
         own = [slot for slot in slots if slot.part == at]
@@ -170,7 +172,7 @@ def _faded(
                 if ranges is None or not part.text:
                     yield part
                 else:
-                    left = kept(own[0], ranges) if own else ""
+                    left = render_kept(own[0], ranges) if own else ""
                     whole = left == part.text
                     yield (
                         part
@@ -178,12 +180,12 @@ def _faded(
                         else replace(part, text=f"{left}\n{GAP} {handle}" if left else f"{GAP} {handle}")
                     )
             case ToolCall():
-                yield replace(part, arguments=shortened(part, own, ranges or ()))
+                yield replace(part, arguments=shorten_arguments(part, own, ranges or ()))
             case ToolResult():
                 if own and _is_whole(own, ranges or ()):
                     yield part
                     continue
-                left = _left(own, ranges or ())
+                left = _render_kept_slots(own, ranges or ())
                 text = "\n".join([*left, GAP]) if left else lines.get(part.call_id) or GAP
                 yield replace(part, content=(Text(f"{text} {handle}"),))
             case Media():
@@ -193,23 +195,23 @@ def _faded(
 
 
 def _is_whole(slots: Sequence[Slot], ranges: Sequence[Range]) -> bool:
-    """True where ranges leave all of some texts that stand one behind the other."""
+    """Return True if ranges leave all of some texts that stand one behind the other."""
     first, stop = slots[0].first, slots[-1].first + len(slots[-1].pieces)
     return any(low <= first and stop <= high for low, high in ranges)
 
 
-def _left(slots: Sequence[Slot], ranges: Sequence[Range]) -> list[str]:
-    return [text for slot in slots if (text := kept(slot, ranges))]
+def _render_kept_slots(slots: Sequence[Slot], ranges: Sequence[Range]) -> list[str]:
+    return [text for slot in slots if (text := render_kept(slot, ranges))]
 
 
 def _lead(text: str) -> str:
-    """How a text begins, where nothing of it was kept."""
+    """Return how a text begins, where nothing of it was kept."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= LEAD else line[:LEAD].rstrip() + GAP
 
 
 def gist(unit: Unit, slots: Slots, lines: Mapping[str, str], keeps: Mapping[Ref, tuple[Range, ...]]) -> str:
-    """A unit as a few lines of text: who, what was kept of the words, one line for a call, what was kept of its result."""
+    """Return a unit as a few lines of text: who, what was kept of the words, one line for a call, what was kept of its result."""
     out: list[str] = []
     results: dict[str, list[str]] = {}
     for message in unit.messages[1:] if unit.role == "assistant" else ():
@@ -217,7 +219,7 @@ def gist(unit: Unit, slots: Slots, lines: Mapping[str, str], keeps: Mapping[Ref,
         for at, part in enumerate(message.parts):
             if isinstance(part, ToolResult) and ranges:
                 own = [s for s in slots(message) if s.part == at]
-                results.setdefault(part.call_id, []).extend(_left(own, ranges))
+                results.setdefault(part.call_id, []).extend(_render_kept_slots(own, ranges))
     for message in unit.messages:
         ranges = keeps.get(message.revision, ())
         cut = slots(message) if ranges else ()
@@ -230,7 +232,7 @@ def gist(unit: Unit, slots: Slots, lines: Mapping[str, str], keeps: Mapping[Ref,
                 continue
             if isinstance(part, Text) and not ranges:
                 out.append(_lead(part.text))
-            out.extend(_left([s for s in cut if s.part == at], ranges))
+            out.extend(_render_kept_slots([s for s in cut if s.part == at], ranges))
             if isinstance(part, ToolCall):
                 out.extend(results.pop(part.id, ()))
     for rest in results.values():  # results whose call is not here
@@ -241,34 +243,34 @@ def gist(unit: Unit, slots: Slots, lines: Mapping[str, str], keeps: Mapping[Ref,
 def view(
     units: Sequence[Unit],
     compaction: Compaction | None,
-    lens: Lens,
+    lens: RenderContext,
     *,
     dead: Collection[Ref] = frozenset(),
     safe: Mapping[Ref, str] | None = None,
 ) -> list[Block]:
-    """The blocks of a history.
+    """Return the blocks of a history.
 
-    `dead` are revisions that are no longer live: notes taken from them are left out. `safe` is what `protected` gave,
+    `dead` are revisions that are no longer live: notes taken from them are left out. `safe` is what `find_protected_units` gave,
     where the caller asked already.
     """
-    safe = protected(units) if safe is None else safe
-    return list(_Walk(units, compaction or Compaction(), lens, dead, safe).blocks())
+    safe = find_protected_units(units) if safe is None else safe
+    return list(_UnitWalk(units, compaction or Compaction(), lens, dead, safe).blocks())
 
 
-class _Walk:
+class _UnitWalk:
     """One pass over the units. What is pending is a run of gists that will become one block."""
 
     def __init__(
         self,
         units: Sequence[Unit],
         compaction: Compaction,
-        lens: Lens,
+        lens: RenderContext,
         dead: Collection[Ref],
         safe: Mapping[Ref, str],
     ) -> None:
         self.units, self.compaction, self.lens = units, compaction, lens
         self.safe = safe
-        self.notes: dict[Ref, list[Note]] = {}
+        self.notes: dict[Ref, list[CompactionNote]] = {}
         for note in compaction.notes:
             if note.source not in dead:
                 self.notes.setdefault(note.before, []).append(note)
@@ -276,7 +278,7 @@ class _Walk:
         self.said = False  # the line that explains condensed text
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks, in order."""
+        """Yield all blocks, in order."""
         compaction = self.compaction
         names = {unit.id for unit in self.units}
         first = compaction.start
@@ -312,15 +314,15 @@ class _Walk:
         reason = "kept"
         if level is Level.VERBATIM:
             reason = (why or "kept") if old else (f"recent:{why}" if why else "recent")
-        shown = self.lens.shown(unit, level, self.compaction.keeps, reason)
+        shown = self.lens.show_unit(unit, level, self.compaction.keeps, reason)
         if isinstance(shown, str):
             self.run.append((shown, unit))
             return
         yield from self._flush(())
         yield from shown
 
-    def _flush(self, notes: Sequence[Note]) -> Iterator[Block]:
-        """What was pending as one block, with the notes that stand behind it."""
+    def _flush(self, notes: Sequence[CompactionNote]) -> Iterator[Block]:
+        """Yield what was pending as one block, followed by its notes."""
         if not self.run and not notes:
             return
         texts = [text for text, _ in self.run]
@@ -332,4 +334,4 @@ class _Walk:
         sources = [r for _, unit in self.run for r in unit.revisions] + [note.source for note in notes]
         reason = "gist" if self.run else "notes"
         self.run = []
-        yield self.lens.joined("\n".join(texts), tuple(dict.fromkeys(sources)), reason)
+        yield self.lens.make_block("\n".join(texts), tuple(dict.fromkeys(sources)), reason)

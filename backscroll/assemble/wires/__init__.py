@@ -1,8 +1,8 @@
 """A prompt's blocks as the messages of a wire.
 
-Owns: `render`, the one way from blocks to what is sent: paired, spelled, mended. Every decision rests on what stands before, so
-blocks that are added later only add to the end: a provider's cache keeps hitting, and thinking stays bound to the same words.
-Refuses: choosing blocks. Before: `vocab/prompt`, `assemble/validity`. After: `engine`.
+Owns: `render`, the one way from blocks to what is sent: paired, spelled, repaired. Every decision rests on what comes before, so
+blocks that are added later only add to the end: a provider's cache keeps hitting, and thinking stays bound to the same words. Not
+here: choosing blocks.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from backscroll.assemble.validity import Repaired, repair
-from backscroll.assemble.validity.draft import GO_ON, NO_REPLY, minted, words_of
+from backscroll.assemble.validity import RepairResult, repair
+from backscroll.assemble.validity.draft import GO_ON, NO_REPLY, mint_digits, words_of
 from backscroll.assemble.validity.models import gpt, takes_prefill
 from backscroll.assemble.wires import anthropic, openai_chat, openai_responses
-from backscroll.assemble.wires.insertion import InsertionForm, Manner
+from backscroll.assemble.wires.insertion import InsertionContext, InsertionForm
 from backscroll.assemble.wires.pairing import pair
-from backscroll.assemble.wires.shape import Breakpoint, Rendered, SameModel, Speller, block_kinds
+from backscroll.assemble.wires.shape import Breakpoint, RenderedPrompt, SameModel, WireContext, block_kinds
 from backscroll.formats.shape import Blobs
 from backscroll.formats.sources.media import no_blobs
 from backscroll.formats.sources.rows import as_array
 from backscroll.vocab.part import Json, ToolCall, ToolResult
 from backscroll.vocab.prompt import TAIL, Block, Section, Wire, checked_wire
 
-__all__ = ["Breakpoint", "Rendered", "SameModel", "render"]
+__all__ = ["Breakpoint", "RenderedPrompt", "SameModel", "render"]
 
-Spelling: TypeAlias = Callable[[Block, Speller], list[dict[str, Json]]]
-#: An insertion behind the messages so far: messages of its own, or None where the last one took it in.
-Inserting: TypeAlias = Callable[[list[dict[str, Json]], Block, Speller], list[dict[str, Json]] | None]
+Spelling: TypeAlias = Callable[[Block, WireContext], list[dict[str, Json]]]
+#: An insertion behind the messages so far: messages of its own, or None if the last one took it in.
+Inserting: TypeAlias = Callable[[list[dict[str, Json]], Block, WireContext], list[dict[str, Json]] | None]
 
 _WIRES: Final[Mapping[Wire, tuple[Spelling, Inserting]]] = {
-    "openai-chat": (openai_chat.spelled, openai_chat.insert),
-    "openai-responses": (openai_responses.spelled, openai_responses.insert),
-    "anthropic": (anthropic.spelled, anthropic.insert),
+    "openai-chat": (openai_chat.render_block, openai_chat.insert),
+    "openai-responses": (openai_responses.render_block, openai_responses.insert),
+    "anthropic": (anthropic.render_block, anthropic.insert),
 }
 #: Sections whose ends are good places for a cache mark.
 _CLOSING: Final = (Section.MEMORY, Section.SUMMARIES, Section.HISTORY)
@@ -49,8 +49,8 @@ def render(
     same_model: SameModel = False,
     explicit_cache: bool = False,
     insertions: InsertionForm = "plain",
-) -> Rendered:
-    """The prompt as the wire wants it.
+) -> RenderedPrompt:
+    """Return the prompt as the wire wants it.
 
     `tools=None` means that the caller sends whatever tools there are; an empty list that there are none, in which case the
     Anthropic wire gets calls and results in words. `same_model` says whose thinking may be sent back with its proof.
@@ -61,9 +61,9 @@ def render(
     spell, insert = _WIRES[chosen]
     leading = _leading(blocks, chosen)
     places = [n for n in range(len(blocks)) if n not in leading]
-    paired = pair([blocks[n] for n in places], Manner(chosen, model, bool(tools)))
+    paired = pair([blocks[n] for n in places], InsertionContext(chosen, model, bool(tools)))
     flat = chosen == "anthropic" and tools is not None and not tools
-    how = Speller(blobs, model, same_model, not flat, insertions)
+    how = WireContext(blobs, model, same_model, not flat, insertions)
     raw: list[dict[str, Json]] = []
     sources: list[tuple[int, ...]] = []
     for block, number, is_inserted in paired.placed:
@@ -94,14 +94,14 @@ def render(
     )
     inserted = tuple(places[n] for n in paired.inserted)
     key = _cache_key(blocks, mended.system)
-    return Rendered(
+    return RenderedPrompt(
         chosen, mended.messages, mended.system, origins, tuple(sorted(leading)), points, stable, inserted, key,
         (*paired.changes, *mended.changes), mended.tools, paired.waiting, GO_ON if goes_on else "",
     )  # fmt: skip
 
 
 def _leading(blocks: Sequence[Block], wire: Wire) -> set[int]:
-    """Blocks that stand beside the messages: the system blocks before anything else was said."""
+    """Return blocks that stand beside the messages: the system blocks before anything else was said."""
     out: set[int] = set()
     for n, block in enumerate(blocks):
         if block.role != "system" or wire == "openai-chat" or block.section in TAIL:
@@ -120,14 +120,14 @@ def _system(blocks: Sequence[Block], leading: set[int], wire: Wire) -> Json:
 
 
 def _asks_to_go_on(wire: Wire, raw: Sequence[Json], model: str | None) -> bool:
-    """True where a reply would have the last word on Anthropic's wire, and the model is not known to go on with it."""
+    """Return True if a reply would have the last word on Anthropic's wire, and the model is not known to go on with it."""
     if wire != "anthropic" or not raw or raw[-1]["role"] != "assistant" or takes_prefill(model):
         return False
     return not {"tool_use", "server_tool_use"} & set(block_kinds(raw[-1]))
 
 
 def _wants_reply(raw: Sequence[dict[str, Json]], message: dict[str, Json]) -> bool:
-    """True where a reply has to stand between a system message in the middle and the user, who spoke before any came."""
+    """Return True if a reply has to stand between a system message in the middle and the user, who spoke before any came."""
     return bool(raw) and raw[-1].get("role") == "system" and message.get("role") == "user"
 
 
@@ -141,7 +141,7 @@ def _points(
     blocks: Sequence[Block],
     messages: Sequence[dict[str, Json]],
     origins: Sequence[tuple[int, ...]],
-    mended: Repaired,
+    mended: RepairResult,
     tools: Sequence[Json] | None,
     explicit: bool,
 ) -> tuple[Breakpoint, ...]:
@@ -168,7 +168,7 @@ def _points(
 
 
 def _cache_key(blocks: Sequence[Block], system: Json) -> str:
-    """The same for all prompts of a thread, so that a provider sends them to the same machine."""
+    """Return the same for all prompts of a thread, so that a provider sends them to the same machine."""
     thread = next((source.thread for block in blocks for source in block.sources), None)
     seed = thread or words_of(as_array(system) or system)
-    return f"bs-{minted(seed)[:24]}"
+    return f"bs-{mint_digits(seed)[:24]}"

@@ -1,8 +1,8 @@
 """Blocks as messages of the Anthropic wire, and where its cache marks go.
 
 Owns: one block as its message, contents always as a list, so that a message that grows keeps its beginning. Thinking goes along
-only with its signature and to the model that made it. Refuses: validity; `assemble/validity` joins what belongs together
-and mends what a history alone cannot promise. Before: `parts`. After: `wires.render`.
+only with its signature and to the model that made it. Not here: validity; `assemble/validity` joins what belongs together and
+repairs what a history alone cannot promise.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from backscroll.assemble.validity.anthropic.rules import in_marks, in_words
+from backscroll.assemble.validity.anthropic.blocks import in_marks, in_words
 from backscroll.assemble.validity.models import takes_system_messages
 from backscroll.assemble.wires.insertion import is_own, words_of_insertion
 from backscroll.assemble.wires.parts import (
     PICTURES,
     arguments_object,
     arguments_text,
-    found,
     media_words,
     opaque_words,
+    resolve_media,
 )
-from backscroll.assemble.wires.shape import Breakpoint, Speller, block_kinds
+from backscroll.assemble.wires.shape import Breakpoint, WireContext, block_kinds
 from backscroll.formats.sources.json_text import words_parsed
 from backscroll.formats.sources.media import to_base64
 from backscroll.formats.sources.rows import as_array, as_object, as_text
@@ -35,9 +35,10 @@ _MOST: Final = 4
 _KEPT: Final = ("redacted_thinking",)  # vendor's blocks that go back as they came
 
 
-def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
-    """The message of one block. A system block in the middle is a marked text of the user: the same on every model, and
-    the same when more is said."""
+def render_block(block: Block, how: WireContext) -> list[dict[str, Json]]:
+    """Return the message of one block. A system block in the middle is a marked text of the user: the same on every model, and
+    the same when more is said.
+    """
     if block.role == "system":
         return _message(
             "user", [{"type": "text", "text": in_marks(block.text)}] if block.text.strip() else []
@@ -45,13 +46,13 @@ def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
     role = "user" if block.role == "tool" else block.role
     blocks = [done for part in block.parts if (done := _block(part, block, role, how)) is not None]
     if role == "user":
-        return _message(role, _told(blocks, how))
+        return _message(role, _tools_to_text(blocks, how))
     results = [b for b in blocks if b["type"] == "tool_result"]
     others = [b for b in blocks if b["type"] != "tool_result"]
-    return [*_message(role, _told(others, how)), *_message("user", _told(results, how))]
+    return [*_message(role, _tools_to_text(others, how)), *_message("user", _tools_to_text(results, how))]
 
 
-def _told(blocks: list[dict[str, Json]], how: Speller) -> list[dict[str, Json]]:
+def _tools_to_text(blocks: list[dict[str, Json]], how: WireContext) -> list[dict[str, Json]]:
     """Calls and results in words where no tools are sent: the service refuses such blocks without them."""
     return blocks if how.tools else [told for block in blocks for told in in_words(block)]
 
@@ -60,7 +61,7 @@ def _message(role: str, blocks: list[dict[str, Json]]) -> list[dict[str, Json]]:
     return [{"role": role, "content": blocks}] if blocks else []
 
 
-def _block(part: Part, block: Block, role: str, how: Speller) -> dict[str, Json] | None:
+def _block(part: Part, block: Block, role: str, how: WireContext) -> dict[str, Json] | None:
     match part:
         case Text():
             return _text(part.text)
@@ -81,12 +82,12 @@ def _block(part: Part, block: Block, role: str, how: Speller) -> dict[str, Json]
             return _media(part, role, how)
         case Opaque():
             if part.vendor == VENDOR and part.kind in _KEPT:
-                return _sealed(part) if role == "assistant" and how.proves(block) else None
+                return _render_sealed(part) if role == "assistant" and how.proves(block) else None
             return _text(opaque_words(part))
 
 
-def _sealed(part: Opaque) -> dict[str, Json] | None:
-    """Thinking that only the service can read; nothing where the seal is gone."""
+def _render_sealed(part: Opaque) -> dict[str, Json] | None:
+    """Thinking that only the service can read; nothing if the seal is gone."""
     data = as_object(words_parsed(part.raw)) or {}
     whole = data.get("type") == part.kind and as_text(data.get("data"))
     return dict(data) if whole else None
@@ -96,7 +97,7 @@ def _text(words: str) -> dict[str, Json] | None:
     return {"type": "text", "text": words} if words.strip() else None
 
 
-def _result(result: ToolResult, how: Speller) -> dict[str, Json]:
+def _result(result: ToolResult, how: WireContext) -> dict[str, Json]:
     items: list[dict[str, Json]] = []
     for part in result.content:
         done = _media(part, "user", how) if isinstance(part, Media) else _text(_words(part))
@@ -111,8 +112,8 @@ def _words(part: Text | Opaque) -> str:
     return part.text if isinstance(part, Text) else part.raw
 
 
-def _media(part: Media, role: str, how: Speller) -> dict[str, Json] | None:
-    seen = found(part, how.blobs)
+def _media(part: Media, role: str, how: WireContext) -> dict[str, Json] | None:
+    seen = resolve_media(part, how.blobs)
     if role == "user" and seen.data is not None and seen.media_type in (*PICTURES, "application/pdf"):
         kind = "document" if seen.media_type == "application/pdf" else "image"
         source = {"type": "base64", "media_type": seen.media_type, "data": to_base64(seen.data)}
@@ -122,8 +123,9 @@ def _media(part: Media, role: str, how: Speller) -> dict[str, Json] | None:
     return _text(media_words(part, seen))
 
 
-def insert(messages: list[dict[str, Json]], block: Block, how: Speller) -> list[dict[str, Json]] | None:
-    """Our words behind what was said: a text block at the end of the user's message, else a message; None where one took it in.
+def insert(messages: list[dict[str, Json]], block: Block, how: WireContext) -> list[dict[str, Json]] | None:
+    """Return our words behind what was said: a text block at the end of the user's message, else a message; None if one took it
+    in.
 
     Where system messages are asked for and the model takes them, our own words are one behind the user's message.
     """

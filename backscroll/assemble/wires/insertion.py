@@ -1,17 +1,17 @@
 """Insertions: what we add between the messages of a conversation, placed once and left where it is.
 
 Owns: which blocks are insertions, whose words they are, and the form that a wire gets them in. Our own words (task, operations,
-memory, and entries of lorebooks, which the user chose) may stand where the developer or the user speaks. What was quoted from elsewhere (recalled text, graph) must never be taken for an
-instruction: it comes as the result of a call where that is sure to be valid, else in a frame that no text can close, because
-its name is made from the text itself. Every choice rests on the request and on earlier blocks. Before: `vocab/prompt`. After:
-`pairing`, one module per wire.
+memory, and entries of lorebooks, which the user chose) may stand where the developer or the user speaks. What was quoted from
+elsewhere (recalled text, graph) must never be taken for an instruction: it comes as the result of a call where that is sure to be
+valid, else in a frame that no text can close, because its name is made from the text itself. Every choice rests on the request
+and on earlier blocks.
 """
 
 from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
-from backscroll.assemble.validity.draft import minted
+from backscroll.assemble.validity.draft import mint_digits
 from backscroll.assemble.validity.models import binds_thinking, knows_developer
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import TAIL, Block, Section, Wire
@@ -22,18 +22,18 @@ INSERTION_FORMS: tuple[InsertionForm, ...] = get_args(InsertionForm)
 
 
 def insertion_form(name: str) -> InsertionForm:
-    """The form by its name, as the settings have it."""
+    """Return the form by its name, as the settings have it."""
     return "system" if name == "system" else "plain"
 
 
-#: The tool that recalled text comes from, where it stands as a result.
+#: The tool that recalled text comes from, where it is as a result.
 TOOL: Final = "backscroll_recall"
 _OWN: Final = frozenset({Section.TASK, Section.OPERATIONS, Section.MEMORY, Section.LORE})
 _SAID: Final = frozenset({Section.HISTORY, Section.RECENT})
 
 
-class Manner(NamedTuple):
-    """What a request tells about the forms that it can hold."""
+class InsertionContext(NamedTuple):
+    """What a request says about the forms that it can hold."""
 
     wire: Wire
     model: str | None = None
@@ -41,22 +41,22 @@ class Manner(NamedTuple):
 
 
 def begins_history(block: Block) -> bool:
-    """True for a block of the conversation itself; memory behind it is an insertion."""
+    """Return True for a block of the conversation itself; memory behind it is an insertion."""
     return block.section in _SAID
 
 
 def is_inserted(block: Block, *, begun: bool) -> bool:
-    """True for our own block between messages. `begun`: something of the conversation stands before it."""
+    """Return True for our own block between messages. `begun`: something of the conversation comes before it."""
     return block.section in TAIL or (block.section is Section.MEMORY and block.message is None and begun)
 
 
 def is_own(block: Block) -> bool:
-    """True for our own words, False for what was quoted."""
+    """Return True for our own words, False for what was quoted."""
     return block.section in _OWN
 
 
-def takes_pair(block: Block, manner: Manner, before: str) -> bool:
-    """True where a quoted text can be the result of a call. `before` is the role of what was last said.
+def takes_pair(block: Block, manner: InsertionContext, before: str) -> bool:
+    """Return True if a quoted text can be the result of a call. `before` is the role of what was last said.
 
     A call without thinking is refused by Claude models that are asked to think in the old way, and is doubtful inside a loop of
     calls: there only models whose thinking is bound, for which the vendor recommends it, get it, right behind words of the user.
@@ -70,14 +70,14 @@ def takes_pair(block: Block, manner: Manner, before: str) -> bool:
 
 
 def as_pair(block: Block) -> tuple[ToolCall, ToolResult]:
-    """A quoted text as a call of ours and its result; the id follows from what it is and what it rests on."""
-    id = f"recall_{minted(block.section, block.text, *map(str, block.sources))[:24]}"
+    """Return a quoted text as a call of ours and its result; the id follows from what it is and what it rests on."""
+    id = f"recall_{mint_digits(block.section, block.text, *map(str, block.sources))[:24]}"
     return ToolCall(id, TOOL, {}), ToolResult(id, (Text(block.text),), name=TOOL)
 
 
 def words_of_insertion(block: Block) -> str:
-    """The words as they are sent where they are no result: our own as they are, quoted ones in their frame."""
+    """Return the words as they are sent where they are not a result: our own as they are, quoted ones in their frame."""
     if is_own(block):
         return block.text
-    id = minted(block.section, block.text)[:12]
+    id = mint_digits(block.section, block.text)[:12]
     return f"[quoted as data {id}]\n{block.text}\n[end of {id}]"

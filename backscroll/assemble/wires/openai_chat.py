@@ -1,8 +1,7 @@
 """Blocks as messages of the OpenAI Chat wire.
 
-Owns: one block as its messages, text as text wherever that is all there is. Thinking stays out, except for models that want it
-in a field of its own. Refuses: validity; `assemble/validity` mends what a history alone cannot promise. Before: `parts`.
-After: `wires.render`.
+Owns: one block as its messages, text as text wherever that is all there is. Thinking stays out, except for models that want it in
+a field of its own. Not here: validity; `assemble/validity` repairs what a history alone cannot promise.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from backscroll.assemble.wires.insertion import is_own, words_of_insertion
 from backscroll.assemble.wires.parts import (
     PICTURES,
     arguments_text,
-    found,
     media_words,
     opaque_words,
+    resolve_media,
     result_text,
     split,
 )
-from backscroll.assemble.wires.shape import Speller
+from backscroll.assemble.wires.shape import WireContext
 from backscroll.formats.sources.media import to_base64, to_data_url
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall
 from backscroll.vocab.prompt import Block
@@ -29,11 +28,11 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 
 
-def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
-    """The messages of one block."""
+def render_block(block: Block, how: WireContext) -> list[dict[str, Json]]:
+    """Return the messages of one block."""
     results, rest = split(block.parts)
     role = "user" if block.role == "tool" else block.role
-    said = _said(block, role, rest, how)
+    said = _render_message(block, role, rest, how)
     told = [
         {"role": "tool", "tool_call_id": result.call_id, "content": result_text(result, how.blobs)}
         for result in results
@@ -41,7 +40,7 @@ def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
     return [*said, *told] if role == "assistant" else [*told, *said]
 
 
-def _said(block: Block, role: str, parts: list[Part], how: Speller) -> list[dict[str, Json]]:
+def _render_message(block: Block, role: str, parts: list[Part], how: WireContext) -> list[dict[str, Json]]:
     if not parts:
         return []
     calls = [_call(part) for part in parts if isinstance(part, ToolCall)] if role == "assistant" else []
@@ -65,8 +64,8 @@ def _call(call: ToolCall) -> dict[str, Json]:
     }
 
 
-def _content(parts: list[Part], role: str, how: Speller) -> Json:
-    """Text where there is nothing but text; a list where attachments stand between."""
+def _content(parts: list[Part], role: str, how: WireContext) -> Json:
+    """Return text where there is nothing but text; a list if there are attachments."""
     items: list[dict[str, Json]] = []
     for part in parts:
         match part:
@@ -86,8 +85,8 @@ def _content(parts: list[Part], role: str, how: Speller) -> Json:
     return items
 
 
-def _media(part: Media, role: str, how: Speller) -> dict[str, Json]:
-    seen = found(part, how.blobs)
+def _media(part: Media, role: str, how: WireContext) -> dict[str, Json]:
+    seen = resolve_media(part, how.blobs)
     if role == "user" and seen.data is not None:
         if seen.media_type in PICTURES:
             return {"type": "image_url", "image_url": {"url": to_data_url(seen.media_type, seen.data)}}
@@ -102,8 +101,8 @@ def _media(part: Media, role: str, how: Speller) -> dict[str, Json]:
     return {"type": "text", "text": media_words(part, seen)}
 
 
-def insert(messages: list[dict[str, Json]], block: Block, how: Speller) -> list[dict[str, Json]] | None:
-    """Our words behind what was said, as messages; None where the user's message took them in.
+def insert(messages: list[dict[str, Json]], block: Block, how: WireContext) -> list[dict[str, Json]] | None:
+    """Return our words behind what was said, as messages; None if the user's message took them in.
 
     Models of OpenAI have a role for our own words. Others may refuse a system message in the middle, move it to the front, or want
     the user and the model to take turns: there the words follow those of the user.

@@ -1,8 +1,7 @@
 """Blocks as items of the OpenAI Responses wire.
 
-Owns: one block as its items, in the order of its parts: reasoning directly before what it led to. Reasoning goes along only
-where it is sealed and the model is the same. Refuses: validity; `assemble/validity` mends what a history alone cannot promise.
-Before: `parts`. After: `wires.render`.
+Owns: one block as its items, in the order of its parts: reasoning directly before what it led to. Reasoning goes along only where
+it is sealed and the model is the same. Not here: validity; `assemble/validity` repairs what a history alone cannot promise.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from backscroll.assemble.wires.insertion import is_own, words_of_insertion
 from backscroll.assemble.wires.parts import (
     PICTURES,
     arguments_text,
-    found,
     media_words,
     opaque_words,
+    resolve_media,
     result_text,
 )
-from backscroll.assemble.wires.shape import Speller
+from backscroll.assemble.wires.shape import WireContext
 from backscroll.formats.sources.media import to_data_url
 from backscroll.formats.sources.rows import as_array, as_object, as_text
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -25,8 +24,8 @@ from backscroll.vocab.prompt import Block
 _VENDORS = ("openai-responses", "codex", "openai")
 
 
-def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
-    """The items of one block."""
+def render_block(block: Block, how: WireContext) -> list[dict[str, Json]]:
+    """Return the items of one block."""
     role = {"tool": "user", "system": "developer"}.get(block.role, block.role)
     out: list[dict[str, Json]] = []
     said: list[dict[str, Json]] = []
@@ -43,15 +42,15 @@ def spelled(block: Block, how: Speller) -> list[dict[str, Json]]:
 
 
 def _message(role: str, said: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """What was said: a list of parts, and plain text for a reply, because a list would need the service's own ids."""
+    """Return what was said: a list of parts, and plain text for a reply, because a list would need the service's own ids."""
     if not said:
         return []
     content: Json = "\n".join(part["text"] for part in said) if role == "assistant" else said
     return [{"type": "message", "role": role, "content": content}]
 
 
-def _item(part: Part, block: Block, role: str, how: Speller) -> dict[str, Json] | None:
-    """What is an item of its own; None for what is part of a message."""
+def _item(part: Part, block: Block, role: str, how: WireContext) -> dict[str, Json] | None:
+    """Return what is an item of its own; None for what is part of a message."""
     match part:
         case ToolCall() if role == "assistant":
             call = {"type": "function_call", "call_id": part.id, "name": part.name}
@@ -59,12 +58,12 @@ def _item(part: Part, block: Block, role: str, how: Speller) -> dict[str, Json] 
         case ToolResult():
             return {"type": "function_call_output", "call_id": part.call_id, "output": _output(part, how)}
         case Reasoning() if role == "assistant" and how.proves(block):
-            return _sealed(part)
+            return _render_sealed(part)
         case _:
             return None
 
 
-def _sealed(part: Reasoning) -> dict[str, Json] | None:
+def _render_sealed(part: Reasoning) -> dict[str, Json] | None:
     facts = next((as_object(part.extra[v]) for v in _VENDORS if as_object(part.extra.get(v))), None) or {}
     sealed = as_text(facts.get("encrypted_content"))
     if not sealed:
@@ -74,15 +73,15 @@ def _sealed(part: Reasoning) -> dict[str, Json] | None:
     return {"type": "reasoning", **id, "summary": summary, "encrypted_content": sealed}
 
 
-def _output(result: ToolResult, how: Speller) -> Json:
-    """Text, or a list where there are pictures in it."""
+def _output(result: ToolResult, how: WireContext) -> Json:
+    """Return text, or a list where there are pictures in it."""
     if not any(isinstance(part, Media) for part in result.content):
         return result_text(result, how.blobs)
     items = [_content(part, "user", how) for part in result.content]
     return [item for item in items if item is not None] or ""
 
 
-def _content(part: Part, role: str, how: Speller) -> dict[str, Json] | None:
+def _content(part: Part, role: str, how: WireContext) -> dict[str, Json] | None:
     kind = "output_text" if role == "assistant" else "input_text"
     match part:
         case Text():
@@ -91,7 +90,7 @@ def _content(part: Part, role: str, how: Speller) -> dict[str, Json] | None:
             picture = _picture(part, role, how)
             if picture is not None:
                 return picture
-            words = media_words(part, found(part, how.blobs))
+            words = media_words(part, resolve_media(part, how.blobs))
         case Opaque():
             words = opaque_words(part)
         case ToolCall():
@@ -101,8 +100,8 @@ def _content(part: Part, role: str, how: Speller) -> dict[str, Json] | None:
     return {"type": kind, "text": words} if words else None
 
 
-def _picture(part: Media, role: str, how: Speller) -> dict[str, Json] | None:
-    seen = found(part, how.blobs)
+def _picture(part: Media, role: str, how: WireContext) -> dict[str, Json] | None:
+    seen = resolve_media(part, how.blobs)
     if role != "user":
         return None
     if seen.data is not None and seen.media_type in PICTURES:
@@ -115,7 +114,7 @@ def _picture(part: Media, role: str, how: Speller) -> dict[str, Json] | None:
     return None
 
 
-def insert(messages: list[dict[str, Json]], block: Block, how: Speller) -> list[dict[str, Json]] | None:  # noqa: ARG001 - all wires are called alike
-    """Our words behind what was said, as an item: our own are the developer's, quoted ones the user's."""
+def insert(messages: list[dict[str, Json]], block: Block, how: WireContext) -> list[dict[str, Json]] | None:  # noqa: ARG001 - all wires are called alike
+    """Return our words behind what was said, as an item: our own are the developer's, quoted ones the user's."""
     role = "developer" if is_own(block) else "user"
     return _message(role, [{"type": "input_text", "text": words_of_insertion(block)}])

@@ -1,8 +1,8 @@
-"""Calls and results brought together by what stands before them, so that a prompt only ever grows.
+"""Pairing of calls and results by earlier blocks alone, so that a prompt only ever grows.
 
-Owns: which result answers which call, ids that every wire takes, stand-ins for results that nobody has. Each decision rests on
-earlier blocks alone: a result that comes after its step was closed is told in words at its own place, where it cannot change what
-was sent before. Refuses: shapes of a wire. Before: `vocab/prompt`, `validity/names`. After: `wires.render`.
+Owns: which result answers which call, ids that every wire takes, stand-ins for missing results. Each decision rests on earlier
+blocks alone: a result that comes after its step was closed is rendered as text at its own place, where it cannot change what was
+sent before. Not here: shapes of a wire.
 """
 
 from __future__ import annotations
@@ -16,8 +16,14 @@ from typing import Final, NamedTuple
 from backscroll.assemble.validity.draft import NO_RESULT, orphan_text
 from backscroll.assemble.validity.models import is_mistral
 from backscroll.assemble.validity.names import CHAT_ID, MISTRAL_ID, PLAIN_ID, RESPONSES_ID, Ids
-from backscroll.assemble.validity.rules import Change, rules
-from backscroll.assemble.wires.insertion import Manner, as_pair, begins_history, is_inserted, takes_pair
+from backscroll.assemble.validity.rules import RepairAction, rules
+from backscroll.assemble.wires.insertion import (
+    InsertionContext,
+    as_pair,
+    begins_history,
+    is_inserted,
+    takes_pair,
+)
 from backscroll.assemble.wires.parts import arguments_text
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Wire
@@ -44,7 +50,7 @@ _ODD_ID: Final[Mapping[Wire, str]] = {
 }
 
 
-class Placed(NamedTuple):
+class PlacedBlock(NamedTuple):
     """A block as it is sent, and the index of the block it came from; None for what was added."""
 
     block: Block
@@ -52,18 +58,18 @@ class Placed(NamedTuple):
     inserted: bool = False  # our own words between messages
 
 
-class Paired(NamedTuple):
+class PairedBlocks(NamedTuple):
     """Blocks of which every call has its result right behind it."""
 
-    placed: list[Placed]
-    changes: list[Change]
+    placed: list[PlacedBlock]
+    changes: list[RepairAction]
     inserted: list[int]  # indexes of the blocks that are insertions
     waiting: tuple[
         str, ...
     ]  # calls, by their ids in the history, that stand-ins at the end answer: results may still come
 
 
-class _Waiting(NamedTuple):
+class _WaitingCall(NamedTuple):
     """A call without a result so far."""
 
     given: str  # its id in the history
@@ -72,42 +78,42 @@ class _Waiting(NamedTuple):
     block: Block
 
 
-def pair(blocks: Sequence[Block], manner: Manner) -> Paired:
-    """Blocks in the order in which they are sent.
+def pair(blocks: Sequence[Block], manner: InsertionContext) -> PairedBlocks:
+    """Return blocks in the order in which they are sent.
 
     A step is a reply, or several without a result between them, and the results behind it. It stays open while calls wait and only
     results, system text or more of the reply come in: no request is sent then. Words of the user and insertions close it.
     """
-    walk = _Walk(manner)
+    walk = _PairingWalk(manner)
     inserted: list[int] = []
     begun = False
     for number, block in enumerate(blocks):
         ours = is_inserted(block, begun=begun)
         inserted += [number] if ours else []
-        walk.take(Placed(block, number, ours))
+        walk.take(PlacedBlock(block, number, ours))
         begun = begun or begins_history(block)
-    return Paired(walk.out, walk.changes, inserted, walk.end())
+    return PairedBlocks(walk.out, walk.changes, inserted, walk.end())
 
 
-class _Walk:
+class _PairingWalk:
     """One pass over the blocks."""
 
-    def __init__(self, manner: Manner) -> None:
+    def __init__(self, manner: InsertionContext) -> None:
         self.manner = manner
         self.wire: Wire = manner.wire
-        self.out: list[Placed] = []
-        self.changes: list[Change] = []
-        self.waiting: list[_Waiting] = []
+        self.out: list[PlacedBlock] = []
+        self.changes: list[RepairAction] = []
+        self.waiting: list[_WaitingCall] = []
         mistral = self.wire == "openai-chat" and is_mistral(manner.model)
         self._allowed = MISTRAL_ID if mistral else _IDS[self.wire]
         self._ids = Ids(self._allowed)
-        self._next: deque[Placed] = deque()  # what is to be looked at before the next block
+        self._next: deque[PlacedBlock] = deque()  # what is to be looked at before the next block
         self._told = False  # a result of the open step is out
-        self._held: list[Placed] = []  # what came in while the step was open, to follow it
+        self._held: list[PlacedBlock] = []  # what came in while the step was open, to follow it
         self._spoke = ""  # the role of what was said last, insertions aside
         self._called: dict[str, str] = {}  # names of the tools of all calls so far, by the given id
 
-    def take(self, placed: Placed) -> None:
+    def take(self, placed: PlacedBlock) -> None:
         """One block more."""
         self._next.append(placed)
         while self._next:
@@ -123,7 +129,7 @@ class _Walk:
                 self._look(self._next.popleft())
         return tuple(dict.fromkeys(out))
 
-    def _look(self, placed: Placed) -> None:
+    def _look(self, placed: PlacedBlock) -> None:
         block = placed.block
         if placed.inserted:
             if self.waiting and block.text.strip():
@@ -133,13 +139,13 @@ class _Walk:
         elif block.role != "assistant":
             self._results(placed)
         elif any(isinstance(part, ToolResult) for part in block.parts):
-            self._next.extendleft(reversed([Placed(piece, placed.origin) for piece in _pieces(block)]))
+            self._next.extendleft(reversed([PlacedBlock(piece, placed.origin) for piece in _pieces(block)]))
         elif self.waiting and self._told:
             self._held.append(placed)
         else:
             self._reply(placed)
 
-    def _insert(self, placed: Placed) -> None:
+    def _insert(self, placed: PlacedBlock) -> None:
         block, origin, _ = placed
         if not takes_pair(block, self.manner, self._spoke):
             self.out.append(placed)
@@ -148,14 +154,14 @@ class _Walk:
         id = self._ids.next(call.id)
         asked = Block("assistant", (replace(call, id=id),), block.section, block.level, block.sources)
         told = replace(asked, role="tool", parts=(replace(result, call_id=id),))
-        self.out += [Placed(asked, origin), Placed(told, origin)]
+        self.out += [PlacedBlock(asked, origin), PlacedBlock(told, origin)]
 
     def _send(self, block: Block, origin: int | None) -> None:
-        self.out.append(Placed(block, origin))
+        self.out.append(PlacedBlock(block, origin))
         if block.role != "system" and any(map(_says, block.parts)):
             self._spoke = block.role
 
-    def _close(self, *then: Placed) -> None:
+    def _close(self, *then: PlacedBlock) -> None:
         """Answer what is open with stand-ins; what was held back comes next, then `then`."""
         for call in self.waiting:
             self._note(
@@ -167,13 +173,13 @@ class _Walk:
         self.waiting = []
         self._release(*then)
 
-    def _release(self, *then: Placed) -> None:
+    def _release(self, *then: PlacedBlock) -> None:
         held, self._held, self._told = self._held, [], False
         self._next.extendleft(reversed([*held, *then]))
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
-    def _reply(self, placed: Placed) -> None:
+    def _reply(self, placed: PlacedBlock) -> None:
         block, origin = placed.block, placed.origin
         parts: list[Part] = []
         for part in block.parts:
@@ -187,13 +193,13 @@ class _Walk:
             if sent != part.id:
                 self._note_id(origin, part.id)
             parts.append(part if sent == part.id else replace(part, id=sent))
-            self.waiting.append(_Waiting(part.id, sent, origin or 0, block))
+            self.waiting.append(_WaitingCall(part.id, sent, origin or 0, block))
             self._called[part.id] = part.name
         self._send(block if _same(parts, block.parts) else replace(block, parts=tuple(parts)), origin)
 
     # -- results -------------------------------------------------------------------------------------------------
 
-    def _results(self, placed: Placed) -> None:
+    def _results(self, placed: PlacedBlock) -> None:
         """Results that are waited for are sent at once."""
         block, origin = placed.block, placed.origin
         answers: list[Part] = []
@@ -212,13 +218,13 @@ class _Walk:
             self._told = True
             same = block.role == "tool" and _same(answers, block.parts)
             self._send(block if same else replace(block, role="tool", parts=tuple(answers)), origin)
-        left = (Placed(replace(block, parts=tuple(rest)) if answers else block, origin),) if rest else ()
+        left = (PlacedBlock(replace(block, parts=tuple(rest)) if answers else block, origin),) if rest else ()
         if answers and not self.waiting:
             self._release(*left)
         elif left:
             self._rest(*left)
 
-    def _rest(self, placed: Placed) -> None:
+    def _rest(self, placed: PlacedBlock) -> None:
         """What answers no call of the open step: words of the user close it, everything else follows it."""
         block, origin, _ = placed
         speaks = block.role == "user" and any(
@@ -232,7 +238,7 @@ class _Walk:
             self._send(block if _same(parts, block.parts) else replace(block, parts=parts), origin)
 
     def _in_words(self, part: Part, origin: int | None) -> Iterator[Part]:
-        """A result that answers no call of the open step, as words with its attachments; any other part as it is."""
+        """Yield a result that answers no call of the open step, as words with its attachments; any other part as it is."""
         if not isinstance(part, ToolResult):
             yield part
             return
@@ -252,7 +258,7 @@ class _Walk:
 
     def _note(self, table: Mapping[Wire, str], origin: int | None, what: str, did: str) -> None:
         rule = rules()[table[self.wire]]
-        self.changes.append(Change(rule, f"blocks[{origin}]", what, did))
+        self.changes.append(RepairAction(rule, f"blocks[{origin}]", what, did))
 
     def _note_id(self, origin: int | None, given: str) -> None:
         did = "call and result got another one"
@@ -260,14 +266,14 @@ class _Walk:
             self._note(_MISSING, origin, "an id that an earlier call has", did)
         elif self._allowed is MISTRAL_ID:
             self.changes.append(
-                Change(rules()["O2"], f"blocks[{origin}]", "an id that Mistral does not allow", did)
+                RepairAction(rules()["O2"], f"blocks[{origin}]", "an id that Mistral does not allow", did)
             )
         else:
             self._note(_ODD_ID, origin, "an id that the wire does not allow", did)
 
 
 def _pieces(block: Block) -> Iterator[Block]:
-    """A reply in pieces, where results stand in it: what the model said, what came back, what it said then."""
+    """Yield a reply in pieces, where results occur in it: what the model said, what came back, what it said then."""
     run: list[Part] = []
     results = False
     for part in block.parts:
@@ -288,12 +294,12 @@ def _same(parts: Sequence[Part], given: Sequence[Part]) -> bool:
 
 
 def _says(part: Part) -> bool:
-    """True for a part that can be seen on a wire."""
+    """Return True for a part that can be seen on a wire."""
     if isinstance(part, Opaque):
         return "thinking" not in part.kind
     return bool(part.text.strip()) if isinstance(part, Text) else not isinstance(part, Reasoning)
 
 
 def late_text(name: str, id: str, content: str) -> str:
-    """A result that came after its call had been answered in its place, as words."""
+    """Return a result that came after its call had been answered in its place, as words."""
     return f"[late result of the call {name} {id}]\n{content}".rstrip()

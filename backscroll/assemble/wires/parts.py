@@ -1,7 +1,6 @@
 """Parts as every wire can say them: arguments as JSON, attachments by their bytes or their name, the rest in words.
 
-Owns: what the three wires share in spelling a part. Refuses: shapes of a wire. Before: `formats/sources/media`. After: one module
-per wire.
+Owns: what the three wires share in spelling a part. Not here: shapes of a wire.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _READABLE: Final = ("text/", "application/json", "application/xml", "application
 _WEB: Final = re.compile(r"https?://", re.IGNORECASE)
 
 
-class Found(NamedTuple):
+class MediaSource(NamedTuple):
     """An attachment with its real type and its bytes, or an address on the web, or neither."""
 
     media_type: str
@@ -32,8 +31,8 @@ class Found(NamedTuple):
     url: str | None
 
 
-def found(part: Media, blobs: Blobs) -> Found:
-    """What there is of an attachment."""
+def resolve_media(part: Media, blobs: Blobs) -> MediaSource:
+    """Return what there is of an attachment."""
     data, kind = bytes_of(part, blobs), part.media_type
     inside = from_data_url(part.url) if data is None and part.url else None
     if inside is not None:
@@ -41,11 +40,11 @@ def found(part: Media, blobs: Blobs) -> Found:
     if data is not None and (kind.endswith("/*") or "/" not in kind):
         kind = media_type("", part.name or "", data)
     url = part.url if data is None and part.url and _WEB.match(part.url) else None
-    return Found(kind, data, url)
+    return MediaSource(kind, data, url)
 
 
-def media_words(part: Media, seen: Found) -> str:
-    """An attachment as words: a text file with its text, anything else by its name."""
+def media_words(part: Media, seen: MediaSource) -> str:
+    """Return an attachment as words: a text file with its text, anything else by its name."""
     label = f"[{label_of(part)}]"
     if seen.data is not None and seen.media_type.startswith(_READABLE):
         try:
@@ -56,12 +55,12 @@ def media_words(part: Media, seen: Found) -> str:
 
 
 def opaque_words(part: Opaque) -> str:
-    """A vendor's part in words: what could not be taken apart is shown as it is, a mere trace by its name."""
+    """Return a vendor's part in words: what could not be taken apart is shown as it is, a mere trace by its name."""
     return part.raw if part.kind in ("message", "output", "result", "content") else readable_part(part)
 
 
 def arguments_object(call: ToolCall) -> dict[str, Json]:
-    """The arguments of a call as a JSON object."""
+    """Return the arguments of a call as a JSON object."""
     given = call.arguments
     value = as_object(words_parsed(given)) if isinstance(given, str) else as_object(given)
     if value is not None:
@@ -70,26 +69,26 @@ def arguments_object(call: ToolCall) -> dict[str, Json]:
 
 
 def arguments_text(call: ToolCall) -> str:
-    """The arguments of a call as the text of a JSON object; as they came where they are one."""
+    """Return the arguments of a call as the text of a JSON object; as they came where they are one."""
     if isinstance(call.arguments, str) and as_object(words_parsed(call.arguments)) is not None:
         return call.arguments
     return dumps(arguments_object(call))
 
 
 def result_text(result: ToolResult, blobs: Blobs) -> str:
-    """A result as text."""
+    """Return a result as text."""
     words: list[str] = []
     for part in result.content:
         if isinstance(part, Text):
             words.append(part.text)
         elif isinstance(part, Media):
-            words.append(media_words(part, found(part, blobs)))
+            words.append(media_words(part, resolve_media(part, blobs)))
         else:
             words.append(part.raw)
     return "\n".join(words)
 
 
 def split(parts: Sequence[Part]) -> tuple[list[ToolResult], list[Part]]:
-    """Results, and everything else."""
+    """Return results, and everything else."""
     results = [part for part in parts if isinstance(part, ToolResult)]
     return results, [part for part in parts if not isinstance(part, ToolResult)]

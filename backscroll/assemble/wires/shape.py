@@ -1,8 +1,8 @@
-"""What a rendered prompt is, on every wire.
+"""The rendered prompt, on every wire.
 
-Owns: the messages, the system text beside them, which blocks each message came from, where a provider may be told to cache.
-Marks for the cache are kept beside the messages, so that two prompts can be compared byte for byte; `marked` puts them in.
-Before: `vocab/prompt`. After: one module per wire, `wires.render`.
+Owns: the messages, the system text beside them, which blocks each message came from, where a provider may be asked to cache.
+Marks for the cache are kept beside the messages, so that two prompts can be compared byte for byte; `add_cache_marks` puts them
+in.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from backscroll.assemble.validity.rules import Change
+from backscroll.assemble.validity.rules import RepairAction
 from backscroll.assemble.wires.insertion import InsertionForm
 from backscroll.formats.shape import Blobs
 from backscroll.formats.sources.rows import as_array, as_object
@@ -29,14 +29,14 @@ _MARKS: Final[dict[str, tuple[str, Json]]] = {
 
 
 class Breakpoint(NamedTuple):
-    """A place behind which a provider may be told to cache: the end of a block."""
+    """A place behind which a provider may be asked to cache: the end of a block."""
 
     part: Literal["tools", "system", "messages"]
     message: int  # index of the message; 0 for tools and system
     block: int  # index of the block in it, of the tool, of the block of the system text
 
 
-class Speller(NamedTuple):
+class WireContext(NamedTuple):
     """What a wire needs to know beside the blocks."""
 
     blobs: Blobs
@@ -46,12 +46,12 @@ class Speller(NamedTuple):
     insertions: InsertionForm = "plain"
 
     def proves(self, block: Block) -> bool:
-        """True where signatures and sealed reasoning of this block may be sent back."""
+        """Return True if signatures and sealed reasoning of this block may be sent back."""
         return self.same_model if isinstance(self.same_model, bool) else self.same_model(block)
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedPrompt:
     """A prompt as a wire wants it."""
 
     wire: Wire
@@ -67,18 +67,18 @@ class Rendered:
     stable: int  # so many messages come again byte for byte when more is said; the newest one may still grow
     inserted: tuple[int, ...]  # indexes of the blocks that are our own insertions
     cache_key: str  # a suggestion for `prompt_cache_key`
-    changes: tuple[Change, ...]  # what had to be mended
+    changes: tuple[RepairAction, ...]  # what had to be repaired
     tools: Sequence[Json] | None = None
     waiting: tuple[str, ...] = ()  # calls that stand-ins at the end answer, by their ids in the history
     goes_on: str = ""  # words at the end that ask the model to continue its reply
 
     @property
     def settled(self) -> bool:
-        """False where the end holds a place for what may still come: a waiting result, the user's next words."""
+        """False if the end holds a place for what may still come: a waiting result, the user's next words."""
         return any(self.origins) and not self.waiting and not self.goes_on
 
-    def marked(self) -> Rendered:
-        """The same with the marks for the cache put in: where the wire has such marks and they were asked for."""
+    def add_cache_marks(self) -> RenderedPrompt:
+        """Return the same with the marks for the cache put in: where the wire has such marks and they were asked for."""
         key, value = _MARKS[self.wire]
         messages, system, tools = list(self.messages), self.system, self.tools
         for point in self.breakpoints:
@@ -102,7 +102,7 @@ def _as_blocks(content: Json) -> list[Json]:
 
 
 def block_kinds(message: dict[str, Json]) -> list[str]:
-    """The kinds of the blocks of a message, a text counting as one."""
+    """Return the kinds of the blocks of a message, a text counting as one."""
     content = message.get("content")
     if isinstance(content, str):
         return ["text"]

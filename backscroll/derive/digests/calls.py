@@ -1,7 +1,7 @@
-"""What a call is about: its arguments as a mapping, the kind of tool, and the one thing it was aimed at.
+"""The subject of a tool call: its arguments as a mapping, the kind of tool, and the one thing it was aimed at.
 
-Owns: names of tools in every convention (`Read`, `read_file`, `mcp__files__read_file`, `files.read_file`), arguments that
-are JSON, a string of JSON, or neither. Refuses: results. Before: `derive/digests/cues`. After: `derive/digest`.
+Owns: names of tools in every convention (`Read`, `read_file`, `mcp__files__read_file`, `files.read_file`), arguments that are
+JSON, a string of JSON, or neither. Refuses: results.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias, cast
 
-from backscroll.derive.digests.cleaning import cut_middle, one_line, plain
 from backscroll.derive.digests.cues import table, words
+from backscroll.derive.digests.output_text import cut_middle, one_line, plain
 from backscroll.formats.sources.json_text import NotJson, words_parsed
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.pattern import late
@@ -34,31 +34,31 @@ _LOGIN_SHELL = late(r"^(?:/\w+)*/?(?:ba|z|da|k)?sh$")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallDetails:
     """A call as it is understood."""
 
     name: str
     kind: Kind
     arguments: Mapping[str, Json]
-    raw: str  # the arguments, where they are no mapping
+    raw: str  # the arguments, if they are not a mapping
     target: str
 
 
-def asked(name: str, arguments: Json) -> Asked:
+def parse_call(name: str, arguments: Json) -> CallDetails:
     """Understand a call."""
     given, raw = arguments_of(arguments)
     inner_name, inner = _passed_on(name, given)
     kind = _kind(inner_name, frozenset(inner), _door(inner_name, inner), bool(_PATCHED.search(raw)))
-    return Asked(name, kind, inner, raw, _target(kind, inner, raw))
+    return CallDetails(name, kind, inner, raw, _target(kind, inner, raw))
 
 
 def kind_of(tool_name: str, arguments: Json = None) -> Kind:
-    """What kind of tool a call asks for, by its name, else by the words of the name and the names of the arguments."""
-    return asked(tool_name, arguments).kind
+    """Return what kind of tool a call asks for, by its name, else by the words of the name and the names of the arguments."""
+    return parse_call(tool_name, arguments).kind
 
 
 def arguments_of(arguments: Json) -> tuple[Mapping[str, Json], str]:
-    """The arguments as a mapping and, where they are none, as text; a wire may send either."""
+    """Return the arguments as a mapping and, where they are none, as text; a wire may send either."""
     if isinstance(arguments, str):
         value = words_parsed(arguments) if arguments.lstrip()[:1] in ("{", "[", '"') else NotJson("", 0)
         if isinstance(value, NotJson):
@@ -73,7 +73,7 @@ def arguments_of(arguments: Json) -> tuple[Mapping[str, Json], str]:
 
 
 def scalars(value: Json, depth: int = 0) -> Iterator[str]:
-    """All texts and numbers in a JSON value, in order, as a reader would see them."""
+    """Yield all texts and numbers in a JSON value, in order, as a reader would see them."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, bool) or value is None:
@@ -90,7 +90,7 @@ def scalars(value: Json, depth: int = 0) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def plain_name(name: str) -> str:
-    """The name of a tool in lower snake case, without the server or namespace in front."""
+    """Return the name of a tool in lower snake case, without the server or namespace in front."""
     last = re.split(r"__|[./:]", name.strip())[-1] or name.strip()
     return _SEPARATORS.sub("_", _CAMEL.sub("_", last)).strip("_").lower()
 
@@ -102,7 +102,7 @@ def _names() -> Mapping[str, Kind]:
 
 
 def _passed_on(name: str, given: Mapping[str, Json]) -> tuple[str, Mapping[str, Json]]:
-    """The tool that a call is really for, where it goes through another one."""
+    """Return the tool that a call is really for, where it goes through another one."""
     if plain_name(name) not in words("tools", "passing", "names"):
         return name, given
     inner = next(
@@ -114,14 +114,14 @@ def _passed_on(name: str, given: Mapping[str, Json]) -> tuple[str, Mapping[str, 
 
 
 def _door(name: str, given: Mapping[str, Json]) -> str:
-    """What a tool of several uses was asked to do."""
+    """Return what a tool of several uses was asked to do."""
     if plain_name(name) not in words("tools", "doors", "names"):
         return ""
     asked_for = next(
         (given[key] for key in table("tools")["doors"]["keys"] if isinstance(given.get(key), str)), ""
     )
     verbs = cast("dict[str, str]", table("tools")["doors"]["what"])
-    # Some recordings leave the verb out; what is there to write tells then.
+    # Some recordings leave the verb out; the arguments show it then.
     return verbs.get(
         cast("str", asked_for), "edit" if words("tools", "arguments", "text") & given.keys() else "read"
     )
@@ -150,7 +150,7 @@ def _holds(keys: Iterable[str], group: str) -> bool:
 
 
 def _kind_by_arguments(keys: frozenset[str]) -> Kind:
-    """A name that says nothing: only arguments that nobody uses for anything else decide."""
+    """Return the kind of a tool with a generic name, from arguments that only that kind has."""
     if keys & {"sql", "statement", "sql_query"}:
         return "database"
     if keys & {"old_string", "old_str", "new_str", "diff", "patch"}:
@@ -165,14 +165,14 @@ def _kind_by_arguments(keys: frozenset[str]) -> Kind:
 
 
 def _target(kind: Kind, given: Mapping[str, Json], raw: str) -> str:
-    """The one thing that a call was aimed at, on one line."""
+    """Return the one thing that a call was aimed at, on one line."""
     patched = _PATCHED.findall(
         raw or next((v for v in given.values() if isinstance(v, str) and "*** " in v), "")
     )
     if kind == "edit" and patched:
         more = f" +{len(patched) - 1}" if len(patched) > 1 else ""
         return cut_middle(one_line(patched[0]), _TARGET - len(more)) + more
-    found = _aimed(kind, given)
+    found = _describe_target(kind, given)
     if not found and kind == "edit":
         text = raw or next((v for v in given.values() if isinstance(v, str) and "+++ " in v), "")
         found = next(iter(_DIFFED.findall(text)), "")
@@ -181,12 +181,12 @@ def _target(kind: Kind, given: Mapping[str, Json], raw: str) -> str:
     return cut_middle(one_line(plain(found)), _TARGET)
 
 
-def _aimed(kind: Kind, given: Mapping[str, Json]) -> str:
+def _describe_target(kind: Kind, given: Mapping[str, Json]) -> str:
     match kind:
         case "read" | "write" | "edit":
-            return _named(given, "path") or _most_telling(given)
+            return _find_argument(given, "path") or _most_telling(given)
         case "search":
-            pattern, place = _named(given, "pattern"), _named(given, "place")
+            pattern, place = _find_argument(given, "pattern"), _find_argument(given, "place")
             return (
                 f"{pattern} in {place}"
                 if pattern and place and pattern != place
@@ -194,35 +194,35 @@ def _aimed(kind: Kind, given: Mapping[str, Json]) -> str:
             )
         case "list":
             return (
-                _named(given, "pattern")
-                or _named(given, "place")
-                or _named(given, "path")
+                _find_argument(given, "pattern")
+                or _find_argument(given, "place")
+                or _find_argument(given, "path")
                 or _most_telling(given)
             )
         case "command":
-            return _named(given, "command") or _most_telling(given)
+            return _find_argument(given, "command") or _most_telling(given)
         case "web":
-            return _named(given, "url") or _named(given, "pattern") or _most_telling(given)
+            return _find_argument(given, "url") or _find_argument(given, "pattern") or _most_telling(given)
         case "database":
-            return _named(given, "sql") or _named(given, "path") or _most_telling(given)
+            return _find_argument(given, "sql") or _find_argument(given, "path") or _most_telling(given)
         case "task":
-            return _named(given, "prompt") or _most_telling(given)
+            return _find_argument(given, "prompt") or _most_telling(given)
         case "todo":
             return ""
         case "other":
             return _most_telling(given)
 
 
-def _named(given: Mapping[str, Json], group: str) -> str:
-    """The first argument of a group that says anything."""
+def _find_argument(given: Mapping[str, Json], group: str) -> str:
+    """Return the first argument of a group that says anything."""
     for key in cast("list[str]", table("tools")["arguments"][group]):
         value = given.get(key)
-        if text := _shown(value):
+        if text := _format_argument(value):
             return text
     return ""
 
 
-def _shown(value: Json) -> str:
+def _format_argument(value: Json) -> str:
     if isinstance(value, list | tuple):
         items = [str(item) for item in cast("list[Json]", value) if isinstance(item, str | int | float)]
         if len(items) > 2 and _LOGIN_SHELL.match(items[0]) and items[1].startswith("-"):
@@ -234,9 +234,9 @@ def _shown(value: Json) -> str:
 
 
 def _most_telling(given: Mapping[str, Json]) -> str:
-    """Of arguments nobody knows: short ones that look like a name, an id or a path before prose; manner not at all."""
+    """Pick from unknown arguments: names, ids and paths before prose; options never."""
     manner = words("tools", "arguments", "manner")
-    shown = [(key, one_line(_shown(value))) for key, value in given.items() if key not in manner]
+    shown = [(key, one_line(_format_argument(value))) for key, value in given.items() if key not in manner]
     told = [text for _, text in shown if text]
     if not told:
         inner = [
@@ -256,7 +256,7 @@ def _most_telling(given: Mapping[str, Json]) -> str:
 
 
 def _specific(text: str) -> int:
-    """How much a text looks like a name that means one thing only."""
+    """Return how much a text looks like a name that means one thing only."""
     marks = (
         bool(re.search(r"[/\\_@#]", text)) + bool(re.search(r"\d", text)) + bool(re.search(r"\w\.\w", text))
     )

@@ -1,7 +1,7 @@
-"""What a command did: how it ended, the totals of a test run, the error that matters, else the lines that say something.
+"""Digests of commands: how they ended, the totals of a test run, the error that matters, else the lines that say something.
 
 Owns: output of programs. Refuses: files and listings that a program printed; those are recognised by their shape and go to
-`derive/digests/source` and `derive/digests/listing`. Before: `derive/digests/trouble`.
+`derive/digests/source` and `derive/digests/listing`.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from backscroll.derive.digests.cleaning import cut, joined, one_line, width
 from backscroll.derive.digests.cues import any_of
+from backscroll.derive.digests.output_text import cut, join_items, one_line, width
+from backscroll.derive.digests.results import ResultDetails
 from backscroll.derive.digests.salient import most_specific
-from backscroll.derive.digests.telling import Told
-from backscroll.derive.digests.trouble import error_line, troubled
+from backscroll.derive.digests.trouble import error_line, has_error_line
 
 
-def command_outcome(told: Told, limit: int, known: str) -> str:
-    """A program's output on one line."""
+def command_outcome(told: ResultDetails, limit: int, known: str) -> str:
+    """Return a program's output on one line."""
     ended = f"exit {told.exit_code}" if told.exit_code else ""
     pieces = [ended] if ended else []
     totals = "" if told.is_log else totals_line(told)
     failed = bool(told.exit_code) or told.is_error
-    if failed or troubled(told):
+    if failed or has_error_line(told):
         room = limit - sum(width(p) + 2 for p in pieces) - (min(60, width(totals)) + 2 if totals else 0)
         trouble = error_line(told, room)
         if trouble and one_line(trouble) != totals:
@@ -36,16 +36,16 @@ def command_outcome(told: Told, limit: int, known: str) -> str:
     return with_terms([*pieces, *last_lines(told, limit)], told, limit, known)
 
 
-def totals_line(told: Told) -> str:
-    """The line with which a test run or a checker ends; the last one that counts something."""
+def totals_line(told: ResultDetails) -> str:
+    """Return the line with which a test run or a checker ends; the last one that counts something."""
     counts = any_of("errors", "totals")
     found = [line for line in told.said[-60:] if len(line) < 200 and counts.search(line)]
     numbers = [line for line in found if re.search(r"\d", line)]
     return one_line((numbers or found)[-1].strip("=-─━ ")) if found else ""
 
 
-def last_lines(told: Told, limit: int) -> list[str]:
-    """The last lines that say something, as many as fit into half the room."""
+def last_lines(told: ResultDetails, limit: int) -> list[str]:
+    """Return the last lines that say something, as many as fit into half the room."""
     said = told.said
     if not said:
         return ["no output"] if not told.size or not told.text.strip() else []
@@ -58,9 +58,9 @@ def last_lines(told: Told, limit: int) -> list[str]:
     return [f"{told.lines} lines", cut(one_line(last), max(40, limit // 2))]
 
 
-def with_terms(pieces: list[str], told: Told, limit: int, known: str) -> str:
-    """The pieces, and in the room that is left the strings of the result that are most likely to be used again."""
-    line = joined(pieces, limit, "; ", total=0) if pieces else ""
+def with_terms(pieces: list[str], told: ResultDetails, limit: int, known: str) -> str:
+    """Return the pieces, and in the room that is left the strings of the result that are most likely to be used again."""
+    line = join_items(pieces, limit, "; ", total=0) if pieces else ""
     room = limit - width(line) - 2
     if room < 16:
         return line

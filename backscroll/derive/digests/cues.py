@@ -24,33 +24,33 @@ class Cue:
 
 @cache
 def table(name: str) -> Mapping[str, Json]:
-    """One of the tables beside this module."""
+    """Return one of the tables beside this module."""
     text = (files("backscroll.derive.digests") / f"{name}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
 @cache
 def shapes(name: str, section: str) -> tuple[re.Pattern[str], ...]:
-    """The patterns of a section."""
+    """Return the patterns of a section."""
     return tuple(re.compile(shape) for shape in cast("list[str]", table(name)[section]["shapes"]))
 
 
 @cache
 def any_of(name: str, section: str) -> re.Pattern[str]:
-    """One pattern for all of a section, where only whether one fits is asked."""
+    """Return one pattern for all of a section, where only whether one fits is asked."""
     rows = cast("list[str]", table(name)[section]["shapes"])
-    return re.compile("|".join(f"(?:{_scoped(row)})" for row in rows))
+    return re.compile("|".join(f"(?:{_scope_flags(row)})" for row in rows))
 
 
-def _scoped(shape: str) -> str:
-    """A pattern whose flags hold only for itself."""
+def _scope_flags(shape: str) -> str:
+    """Return a pattern whose flags hold only for itself."""
     found = re.match(r"\(\?([aims]+)\)", shape)
     return f"(?{found[1]}:{shape[found.end() :]})" if found else shape
 
 
 @cache
 def cues(name: str, section: str) -> tuple[Cue, ...]:
-    """The weighted patterns of a section, most telling first."""
+    """Return the weighted patterns of a section, most telling first."""
     rows = cast("list[dict[str, Json]]", table(name)[section])
     made = [Cue(re.compile(row["shape"]), row["weight"], row.get("last", False)) for row in rows]
     return tuple(sorted(made, key=lambda cue: -cue.weight))
@@ -58,5 +58,5 @@ def cues(name: str, section: str) -> tuple[Cue, ...]:
 
 @cache
 def words(name: str, section: str, key: str) -> frozenset[str]:
-    """A set of words."""
+    """Return a set of words."""
     return frozenset(cast("list[str]", table(name)[section][key]))

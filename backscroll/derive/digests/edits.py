@@ -1,7 +1,7 @@
-"""What a write, an edit or a plan changed: lines that came and went, names that were touched, to-dos and their state.
+"""Digests of writes, edits and plans: lines that came and went, names that were touched, to-dos and their state.
 
 Owns: arguments of writing tools in every shape (old and new text, lists of edits, patches, whole contents). Refuses: results
-that are errors; `derive/digests/trouble` reads those. Before: `derive/digests/asking`.
+that are errors; `derive/digests/trouble` reads those.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import cast
 
-from backscroll.derive.digests.asking import Asked, arguments_of
-from backscroll.derive.digests.cleaning import cut, joined, one_line, plain, width
+from backscroll.derive.digests.calls import CallDetails, arguments_of
+from backscroll.derive.digests.output_text import cut, join_items, one_line, plain, width
+from backscroll.derive.digests.results import ResultDetails
 from backscroll.derive.digests.salient import most_specific
 from backscroll.derive.digests.source import definitions, headings
-from backscroll.derive.digests.telling import Told
 from backscroll.vocab.part import Json
 
 _OLD = ("old_string", "old_str", "oldText", "old_text", "search", "old")
@@ -43,15 +43,15 @@ _DONE = frozenset({"completed", "done", "complete", "已完成", "完成", "canc
 _NOW = frozenset({"in_progress", "in-progress", "active", "doing", "进行中"})
 
 
-def change_outcome(asked: Asked, told: Told, limit: int) -> str:
-    """A write or an edit on one line."""
-    added, removed = counted(asked)
+def change_outcome(asked: CallDetails, told: ResultDetails, limit: int) -> str:
+    """Return a write or an edit on one line."""
+    added, removed = count_changed_lines(asked)
     text = "\n".join(new for _, new in changes(asked))
     head = f"+{added} -{removed} lines" if removed else f"+{added} lines" if added else ""
     names = (definitions(plain(text)) or headings(plain(text)))[:12]
     line = head
     if names:
-        line = f"{head}: {joined(names, limit - width(head) - 2)}" if head else joined(names, limit)
+        line = f"{head}: {join_items(names, limit - width(head) - 2)}" if head else join_items(names, limit)
     if not line:
         return cut(one_line(told.said[0]), limit) if told.said else "done"
     room = limit - width(line) - 2
@@ -59,8 +59,8 @@ def change_outcome(asked: Asked, told: Told, limit: int) -> str:
     return f"{line}; {terms}" if terms else line
 
 
-def counted(asked: Asked) -> tuple[int, int]:
-    """Lines that a call adds and removes."""
+def count_changed_lines(asked: CallDetails) -> tuple[int, int]:
+    """Return lines that a call adds and removes."""
     added = removed = 0
     for old, new in changes(asked):
         a, b = old.splitlines(), new.splitlines()
@@ -73,7 +73,7 @@ def counted(asked: Asked) -> tuple[int, int]:
 
 
 def _same(old: list[str], new: list[str]) -> int:
-    """How many lines stay. Where the same few lines stand there over and over, only at both ends is their order looked at."""
+    """Return how many lines stay. Where the same few lines repeat, their order counts only at both ends."""
     ends = 0
     if _pairs(old, new) > _PAIRS:
         most = min(len(old), len(new))
@@ -87,27 +87,27 @@ def _same(old: list[str], new: list[str]) -> int:
 
 
 def _pairs(old: list[str], new: list[str]) -> int:
-    """How many lines of one are equal to how many of the other: what comparing them in order takes, at the least."""
+    """Return how many lines of one are equal to how many of the other: what comparing them in order takes, at the least."""
     after = Counter(new)
     return sum(times * after[line] for line, times in Counter(old).items())
 
 
-def changes(asked: Asked) -> Iterator[tuple[str, str]]:
-    """Old and new text of every change that a call asks for."""
+def changes(asked: CallDetails) -> Iterator[tuple[str, str]]:
+    """Yield old and new text of every change that a call asks for."""
     given = asked.arguments
     if asked.raw:
-        yield from _patched(asked.raw)
+        yield from _parse_patch(asked.raw)
         return
     edits = given.get("edits") or given.get("replacements") or given.get("changes")
     if isinstance(edits, list):
         for edit in cast("list[Json]", edits):
             inner, _ = arguments_of(edit)
-            yield from _replaced(inner)
+            yield from _iter_replacements(inner)
         return
-    yield from _replaced(given)
+    yield from _iter_replacements(given)
 
 
-def _replaced(given: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+def _iter_replacements(given: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     old, new = _first(given, _OLD), _first(given, _NEW)
     if old is not None or new is not None:
         yield old or "", new or ""
@@ -117,7 +117,7 @@ def _replaced(given: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
         if isinstance(value, str) and (
             "\n@@" in value or "*** " in value or "<<<<<" in value or value.startswith(("---", "@@"))
         ):
-            yield from _patched(value)
+            yield from _parse_patch(value)
             return
     whole = _first(given, _WHOLE)
     if whole is not None:
@@ -128,8 +128,8 @@ def _first(given: Mapping[str, Json], keys: tuple[str, ...]) -> str | None:
     return next((cast("str", given[key]) for key in keys if isinstance(given.get(key), str)), None)
 
 
-def _patched(text: str) -> Iterator[tuple[str, str]]:
-    """Old and new lines of a patch, without those that stay."""
+def _parse_patch(text: str) -> Iterator[tuple[str, str]]:
+    """Yield old and new lines of a patch, without those that stay."""
     pieces = _MARKS.split(text) if "SEARCH" in text else []
     if len(pieces) > 3:  # before, old, new, between, old, new, …
         for at in range(1, len(pieces) - 1, 3):
@@ -143,7 +143,7 @@ def _patched(text: str) -> Iterator[tuple[str, str]]:
 
 
 def diff_outcome(text: str, limit: int, known: str) -> str | None:
-    """A diff on one line: files with lines that came and went, then what was touched; None where a text is no diff."""
+    """Return a diff on one line: files with lines that came and went, then what was touched; None where a text is not a diff."""
     if not _HUNKED.search(text):
         return None
     files: dict[str, list[int]] = {}
@@ -159,19 +159,19 @@ def diff_outcome(text: str, limit: int, known: str) -> str | None:
         return None
     shown = [f"{path} +{added} -{removed}" for path, (added, removed) in files.items()]
     head = f"{len(files)} files: " if len(files) > 1 else ""
-    line = head + joined(shown, limit * 2 // 3 - len(head))
+    line = head + join_items(shown, limit * 2 // 3 - len(head))
     words = "\n".join(touched)
     room = limit - width(line) - 2
-    names = joined(definitions(words), room) if room > 16 else ""
+    names = join_items(definitions(words), room) if room > 16 else ""
     line = f"{line}; {names}" if names else line
     room = limit - width(line) - 2
     terms = most_specific(words, room, without=f"{known}\n{line}") if room > 16 else ""
     return f"{line}; {terms}" if terms else line
 
 
-def plan_outcome(asked: Asked, told: Told, limit: int) -> str:
-    """A list of to-dos on one line: how many are done, what is being done, what is open."""
-    rows = list(_todos(asked.arguments)) or list(_checked(asked, told))
+def plan_outcome(asked: CallDetails, told: ResultDetails, limit: int) -> str:
+    """Return a list of to-dos on one line: how many are done, what is being done, what is open."""
+    rows = list(_todos(asked.arguments)) or list(_find_checkboxes(asked, told))
     if not rows:
         return cut(one_line(told.said[0]), limit) if told.said else "done"
     done = sum(state in _DONE for state, _ in rows)
@@ -180,7 +180,7 @@ def plan_outcome(asked: Asked, told: Told, limit: int) -> str:
     head = f"{done}/{len(rows)} done"
     line = f"{head}; now: {cut(now[0], limit // 2)}" if now else head
     room = limit - width(line) - 8
-    return f"{line}; open: {joined(later, room, ' | ')}" if later and room > 20 else line
+    return f"{line}; open: {join_items(later, room, ' | ')}" if later and room > 20 else line
 
 
 def _todos(given: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
@@ -206,8 +206,8 @@ def _todos(given: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
                 yield "", one_line(plain(row))
 
 
-def _checked(asked: Asked, told: Told) -> Iterator[tuple[str, str]]:
-    """Markdown check boxes, in the call or in the result."""
+def _find_checkboxes(asked: CallDetails, told: ResultDetails) -> Iterator[tuple[str, str]]:
+    """Yield Markdown check boxes, in the call or in the result."""
     texts = [v for v in asked.arguments.values() if isinstance(v, str)]
     for mark, text in re.findall(
         r"^\s*[-*\d.]*\s*\[([ xX~/-])\]\s*(.+)$", "\n".join([*texts, asked.raw, told.text]), re.MULTILINE

@@ -1,8 +1,8 @@
 """The salient fields of structured results: JSON, YAML-like records, tables.
 
-Owns: gathering the values of equal names across a whole value, ranking them (errors, ids, states, names, amounts, dates first),
-and writing as many as fit. Values that the call itself named are left out: they stand in the prompt already.
-Refuses: text without structure. Before: `derive/digests/telling`. After: `derive/digests/outcome`.
+Owns: gathering the values of equal names across a whole value, ranking them (errors, ids, states, names, amounts, dates
+first), and writing as many as fit. Values that the call itself named are left out: they are in the prompt already. Refuses:
+text without structure.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import cast
 
-from backscroll.derive.digests.asking import plain_name, scalars
-from backscroll.derive.digests.cleaning import cut, joined, one_line, plain, width
+from backscroll.derive.digests.calls import plain_name, scalars
 from backscroll.derive.digests.cues import table
+from backscroll.derive.digests.output_text import cut, join_items, one_line, plain, width
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.pattern import late
 
@@ -39,7 +39,7 @@ _EMPTY = frozenset({"null", "none", "[]", "{}", "''", '""', "false", "n/a", "~",
 
 
 @dataclass(slots=True)
-class _Group:
+class _FieldValues:
     """The values of one name."""
 
     name: str
@@ -49,24 +49,24 @@ class _Group:
 
 
 def fields_outcome(value: Json, limit: int, known: str) -> str:
-    """A JSON value on one line."""
+    """Return a JSON value on one line."""
     if value in ({}, []):
         return "empty result" if isinstance(value, dict) else "0 items"
-    return _written(_head(value), _gathered(_leaves(value), known), limit)
+    return _render_groups(_head(value), _group_values(_leaves(value), known), limit)
 
 
 def record_outcome(text: str, limit: int, known: str) -> str | None:
-    """Lines of `name: value` on one line; None where a text is nothing of that kind."""
+    """Return lines of `name: value` on one line; None where a text is nothing of that kind."""
     pairs = _pairs(text)
     if pairs is None:
         return None
     items = len(re.findall(r"^- ", text, re.MULTILINE))
     head = f"{items} items" if items > 1 and text.lstrip().startswith("- ") else ""
-    return _written(head, _gathered(iter(pairs), known), limit)
+    return _render_groups(head, _group_values(iter(pairs), known), limit)
 
 
 def rows_outcome(value: Json, text: str, limit: int) -> str | None:
-    """Rows of a database on one line: how many, which columns, and the first values."""
+    """Return rows of a database on one line: how many, which columns, and the first values."""
     if isinstance(value, dict):
         inner: list[Json] = [v for v in cast("dict[str, Json]", value).values() if v and isinstance(v, list)]
         value = inner[0] if len(inner) == 1 else cast("Json", value)
@@ -76,12 +76,14 @@ def rows_outcome(value: Json, text: str, limit: int) -> str | None:
         head = f"{len(rows)} rows ({cut(', '.join(columns), limit * 2 // 5)})"
         shown = [" ".join(one_line(plain(v)) for v in scalars(row)) for row in rows[:50]]
         kept = [cut(row, max(40, limit // 2)) for row in shown if row]
-        return f"{head}: {joined(kept, limit - width(head) - 2, ' | ', total=len(rows))}" if kept else head
+        return (
+            f"{head}: {join_items(kept, limit - width(head) - 2, ' | ', total=len(rows))}" if kept else head
+        )
     return _table(text, limit)
 
 
 def _table(text: str, limit: int) -> str | None:
-    """A table that was drawn with bars and dashes."""
+    """Return a table that was drawn with bars and dashes."""
     lines = [line for line in text.split("\n") if line.strip()]
     ruled = next((i for i, line in enumerate(lines) if _ROWS.match(line)), 0)
     if not ruled:
@@ -96,7 +98,7 @@ def _table(text: str, limit: int) -> str | None:
     count = int(stated) if stated else len(drawn) - 1
     head = f"{count} rows ({cut(', '.join(columns), limit * 2 // 5)})"
     rows = [" ".join(one_line(cell) for cell in line.strip().strip("|").split("|")) for line in drawn[1:]]
-    return f"{head}: {joined(rows, limit - width(head) - 2, ' | ', total=count)}" if rows else head
+    return f"{head}: {join_items(rows, limit - width(head) - 2, ' | ', total=count)}" if rows else head
 
 
 def _head(value: Json) -> str:
@@ -107,14 +109,14 @@ def _head(value: Json) -> str:
 
 
 def _leaves(value: Json) -> Iterator[tuple[str, str]]:
-    """Every scalar with the name it stands under; mappings keyed by ids give their keys as values."""
+    """Yield every scalar with the name it is under; mappings keyed by ids give their keys as values."""
     stack: list[tuple[str, Json, int]] = [("", value, 0)]
     left = _MOST
     while stack and left:
         name, item, depth = stack.pop()
         if isinstance(item, dict) and depth < _DEPTH:
             given = cast("dict[object, Json]", item)
-            keyed = _keyed(given)
+            keyed = _has_id_keys(given)
             inner = [((name if keyed else str(key)), v, depth + 1) for key, v in given.items()]
             stack += reversed(inner)
             if keyed:
@@ -128,8 +130,8 @@ def _leaves(value: Json) -> Iterator[tuple[str, str]]:
             yield name, str(item).lower() if isinstance(item, bool) else str(item)
 
 
-def _keyed(given: Mapping[object, Json]) -> bool:
-    """True for a mapping from ids to records."""
+def _has_id_keys(given: Mapping[object, Json]) -> bool:
+    """Return True for a mapping from ids to records."""
     keys = [str(key) for key in given]
     return bool(keys) and all(_IDLIKE.fullmatch(key) for key in keys)
 
@@ -156,9 +158,9 @@ def _pairs(text: str) -> list[tuple[str, str]] | None:
     return out if fits * 10 >= len(lines) * 8 and keys > 1 else None
 
 
-def _gathered(leaves: Iterator[tuple[str, str]], known: str) -> list[_Group]:
-    """The values by name, the most telling names first."""
-    groups: dict[str, _Group] = {}
+def _group_values(leaves: Iterator[tuple[str, str]], known: str) -> list[_FieldValues]:
+    """Return the values by name, the most telling names first."""
+    groups: dict[str, _FieldValues] = {}
     for place, (name, raw) in enumerate(leaves):
         value = one_line(plain(raw))
         if value.lower() in _EMPTY:
@@ -166,18 +168,18 @@ def _gathered(leaves: Iterator[tuple[str, str]], known: str) -> list[_Group]:
         if len(value) > 3 and value in known:
             continue
         key = plain_name(name) if name else ""
-        group = groups.setdefault(key, _Group(name.strip(), place, _weight(key)))
+        group = groups.setdefault(key, _FieldValues(name.strip(), place, _weight(key)))
         if len(group.values) < 60:
             group.values[value] = None
-    return _mixed(list(groups.values()))
+    return _rank_groups(list(groups.values()))
 
 
-def _mixed(groups: Sequence[_Group]) -> list[_Group]:
-    """The most telling first; a second name of the same sort (another id, another amount) counts less than the first."""
+def _rank_groups(groups: Sequence[_FieldValues]) -> list[_FieldValues]:
+    """Return the most telling first; a second name of the same sort (another id, another amount) counts less than the first."""
     worth = {id(group): _worth(group) for group in groups}
     sorts = {id(group): _sort(group) for group in groups}
     left = sorted(groups, key=lambda group: (-worth[id(group)], group.first))
-    out: list[_Group] = []
+    out: list[_FieldValues] = []
     taken: dict[str, int] = {}
     while left and len(out) < _SHOWN:
         best = max(left, key=lambda g: (worth[id(g)] - _AGAIN * taken.get(sorts[id(g)], 0), -g.first))
@@ -187,7 +189,7 @@ def _mixed(groups: Sequence[_Group]) -> list[_Group]:
     return out
 
 
-def _sort(group: _Group) -> str:
+def _sort(group: _FieldValues) -> str:
     sample = next(iter(group.values), "")
     if _MOMENT.fullmatch(sample):
         return "moment"
@@ -197,7 +199,7 @@ def _sort(group: _Group) -> str:
 
 
 def _is_code(value: str) -> bool:
-    """True where a value looks like the name of one thing: an id, a reference, a code."""
+    """Return True if a value looks like the name of one thing: an id, a reference, a code."""
     return bool(_CODE.fullmatch(value)) and not _MOMENT.fullmatch(value) and not _MEASURE.fullmatch(value)
 
 
@@ -213,8 +215,8 @@ def _weight(key: str) -> float:
     return float(max(ends, default=3))
 
 
-def _worth(group: _Group) -> float:
-    """The weight of a name, corrected by what its values look like."""
+def _worth(group: _FieldValues) -> float:
+    """Return the weight of a name, corrected by what its values look like."""
     sample = list(group.values)[:8]
     if not sample:
         return -100
@@ -229,7 +231,7 @@ def _worth(group: _Group) -> float:
     return weight + 1.5 * coded - 2 * prose - 3 * plain_flag - 2 * tiny
 
 
-def _written(head: str, groups: Sequence[_Group], limit: int) -> str:
+def _render_groups(head: str, groups: Sequence[_FieldValues], limit: int) -> str:
     out: list[str] = [head] if head else []
     used = width(head)
     seen: set[str] = set()
@@ -242,7 +244,7 @@ def _written(head: str, groups: Sequence[_Group], limit: int) -> str:
         if room < 6:
             break
         share = room if len(groups) == 1 else min(room, max(24, limit * 2 // 5))
-        text = joined(values, share)
+        text = join_items(values, share)
         if not text or (width(values[0]) > share and out):
             continue
         seen.update(group.values)

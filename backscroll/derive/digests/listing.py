@@ -1,6 +1,6 @@
-"""What a search or a listing found: how many, and the first of them in full, because paths are used to the letter.
+"""Digests of searches and listings: how many, and the first of them in full, because paths are used to the letter.
 
-Owns: `path:line:text` in all its spellings, lists of paths, `ls -l`. Refuses: JSON. Before: `derive/digests/telling`.
+Owns: `path:line:text` in all its spellings, lists of paths, `ls -l`. Refuses: JSON.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from backscroll.derive.digests.cleaning import cut, joined, one_line, width
 from backscroll.derive.digests.logs import is_stamped
+from backscroll.derive.digests.output_text import cut, join_items, one_line, width
+from backscroll.derive.digests.results import ResultDetails
 from backscroll.derive.digests.salient import most_specific
-from backscroll.derive.digests.telling import Told
 from backscroll.vocab.values.pattern import late
 
 _MATCH = late(
@@ -31,8 +31,8 @@ _NOTHING = late(
 )
 
 
-def listing_outcome(told: Told, limit: int, known: str) -> str | None:
-    """Matches or names on one line; None where the result is no listing."""
+def listing_outcome(told: ResultDetails, limit: int, known: str) -> str | None:
+    """Return matches or names on one line; None if the result is not a listing."""
     lines = told.said
     if not lines:
         return None
@@ -40,7 +40,7 @@ def listing_outcome(told: Told, limit: int, known: str) -> str | None:
         return cut(one_line(lines[0]), limit)
     stated = next((one_line(line).rstrip(":：") for line in lines[:2] if _COUNTED.match(line)), "")
     body = [line for line in lines if line != "…" and not _COUNTED.match(line)]
-    matches = [found for line in body if (found := _matched(line))]
+    matches = [found for line in body if (found := _match_search_line(line))]
     if matches and len(matches) * 2 >= len(body):
         return _matches(matches, stated, told, limit, known)
     named = [found[1] for line in body if (found := _LONG.match(line))]
@@ -50,12 +50,14 @@ def listing_outcome(told: Told, limit: int, known: str) -> str | None:
     if paths and len(paths) * 3 >= len(body) * 2:
         return _names(paths, stated, told, limit, "paths")
     if paths and stated:
-        return _grouped(body, stated, limit)
+        return _render_matches(body, stated, limit)
     return None
 
 
-def _matches(matches: Sequence[re.Match[str]], stated: str, told: Told, limit: int, known: str) -> str:
-    """`path:line text` for the first match of each file, whole; other files by name."""
+def _matches(
+    matches: Sequence[re.Match[str]], stated: str, told: ResultDetails, limit: int, known: str
+) -> str:
+    """Return `path:line text` for the first match of each file; other files by name."""
     files: dict[str, list[re.Match[str]]] = {}
     for match in matches:
         files.setdefault(match["path"], []).append(match)
@@ -66,7 +68,7 @@ def _matches(matches: Sequence[re.Match[str]], stated: str, told: Told, limit: i
     for path, found in files.items():
         numbers = ",".join(match["line"] for match in found[:4])
         shown.append(f"{path}:{numbers}")
-    listed = joined(shown, room)
+    listed = join_items(shown, room)
     line = f"{head}: {listed}"
     room = limit - width(line) - 2
     if room < 16:
@@ -79,39 +81,39 @@ def _matches(matches: Sequence[re.Match[str]], stated: str, told: Told, limit: i
     return f"{line}; {terms}" if terms else line
 
 
-def _names(names: Sequence[str], stated: str, told: Told, limit: int, what: str) -> str:
+def _names(names: Sequence[str], stated: str, told: ResultDetails, limit: int, what: str) -> str:
     kept = list(dict.fromkeys(names))
     count = max(len(kept), told.lines if told.lines > 2 * len(kept) else 0)
     head = stated or (f"{count} {what}" if count > 1 else "")
     room = limit - width(head) - 2
-    listed = joined(kept, room, total=count)
+    listed = join_items(kept, room, total=count)
     return f"{head}: {listed}" if head else listed
 
 
-def _grouped(body: Sequence[str], stated: str, limit: int) -> str:
-    """Matches under the name of their file: `path` on one line, `Line 3: …` under it."""
+def _render_matches(body: Sequence[str], stated: str, limit: int) -> str:
+    """Render matches grouped by file: `path` on one line, `Line 3: …` under it."""
     shown: list[str] = []
     for line in body:
         if found := _PATH.match(line):
             shown.append(found["path"].strip())
         elif shown and (lined := _LINED.match(line) or re.match(r"^Line (\d+)", line)):
             shown[-1] += (":" if ":" not in shown[-1][-8:] else ",") + lined[1]
-    return f"{stated.rstrip(':')}: {joined(shown, limit - width(stated) - 2)}"
+    return f"{stated.rstrip(':')}: {join_items(shown, limit - width(stated) - 2)}"
 
 
-def _matched(line: str) -> re.Match[str] | None:
-    """A line of a search; a moment (`2026-03-01`) is no path with a line number."""
+def _match_search_line(line: str) -> re.Match[str] | None:
+    """Return a line of a search; a moment (`2026-03-01`) is not a path with a line number."""
     return None if is_stamped(line) else _MATCH.match(line)
 
 
-def matches_most(told: Told) -> bool:
-    """True where most lines are matches of a search: what they say is what was looked for, not what went wrong."""
+def matches_most(told: ResultDetails) -> bool:
+    """Return True if most lines are matches of a search: what they say is what was looked for, not what went wrong."""
     lines = told.said[:60]
-    return sum(bool(_matched(line)) for line in lines) * 2 >= len(lines)
+    return sum(bool(_match_search_line(line)) for line in lines) * 2 >= len(lines)
 
 
-def is_listing(told: Told) -> bool:
-    """True where most lines are matches or paths."""
+def is_listing(told: ResultDetails) -> bool:
+    """Return True if most lines are matches or paths."""
     lines = told.said[:60]
-    fits = sum(bool(_matched(line) or _LONG.match(line) or _PATH.match(line)) for line in lines)
+    fits = sum(bool(_match_search_line(line) or _LONG.match(line) or _PATH.match(line)) for line in lines)
     return len(lines) > 1 and fits * 3 >= len(lines) * 2

@@ -1,9 +1,9 @@
 """Logs: lines with a moment, a service or a level in front, and which of them report trouble.
 
 Owns: recognising a log whatever program wrote it (ISO and syslog times, docker compose, kubernetes, nginx, logging libraries, JSON
-lines, Chinese levels), taking off what stands in front of the words, the level of a line, and finding loud lines in the middle of
+lines, Chinese levels), taking off what precedes the words, the level of a line, and finding loud lines in the middle of
 a huge result, which nothing else reads. Refuses: choosing among them; `derive/digests/trouble` does. Before:
-`derive/digests/cleaning`.
+`derive/digests/output_text`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import cast
 
-from backscroll.derive.digests.cleaning import lines_of, plain
+from backscroll.derive.digests.output_text import lines_of, plain
 from backscroll.vocab.part import Json
 
 _SCANNED = 1_000_000  # characters of the middle of a result that are looked through, from either end of it
@@ -28,7 +28,7 @@ _MOMENT = rf"(?:(?:{_DAY}[T :]\s*|{_MONTH})?{_CLOCK}|\d{{10}}(?:\.\d{{1,9}}|\d{{
 _LEVELS = "TRACE|DEBUG|INFO|INFORMATION|NOTICE|LOG|WARN|WARNING|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE|PANIC|EMERG|ALERT"
 _LEVELS_ZH = "调试|信息|提示|警告|错误|严重|致命|异常|失败"
 
-#: What may stand in front of a moment: the number that grep puts there, a service of docker compose, a pod.
+#: What may precede a moment: the number that grep puts there, a service of docker compose, a pod.
 _BEFORE = r"(?:\d{1,7}[:-](?=\d{4}-|\[))?(?:[A-Za-z][\w./-]{0,60}[-_]\d{1,3}\s*\|\s*|[a-z][\w.-]{0,40}\s+\|\s+|\[pod/[\w./-]{1,120}\]\s+)?"
 _KLOG = r"[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d{1,9}\s+\d+ [\w./-]+:\d+\]\s*"
 _STAMPED = re.compile(rf"{_BEFORE}(?:{_KLOG}|[\[(<]?{_MOMENT}[\])>]?)")
@@ -46,7 +46,7 @@ _KEYED = re.compile(
 _WRITER = re.compile(
     r"\s*(?:[\w.-]{1,64}\s+)?[\w./@-]{1,64}\[\d{1,9}\]:\s+|\s*[\w.-]{1,64}\s+(?:kernel|systemd|cron):\s+"
 )
-#: What else stands between a moment and the words.
+#: What else is between a moment and the words.
 _BETWEEN = re.compile(r"[\s|,:;-]+(?=\S)")
 
 _WORD = r"[\"']?\s*[=:]\s*[\"']?"
@@ -89,8 +89,8 @@ _WEAK = (
 _WEAK_ZH = ("失败", "无法", "超时", "拒绝", "故障", "中断")
 
 
-class Loudness(IntEnum):
-    """What a line says about itself by its level."""
+class LogLevel(IntEnum):
+    """The level of a log line."""
 
     QUIET = 0
     PLAIN = 1  # no level
@@ -99,7 +99,7 @@ class Loudness(IntEnum):
 
 
 def looks_logged(line: str) -> bool:
-    """True for a line with a moment, a service or a level in front."""
+    """Return True for a line with a moment, a service or a level in front."""
     return bool(
         _STAMPED.match(line)
         or _LEVELLED.match(line)
@@ -111,19 +111,19 @@ def looks_logged(line: str) -> bool:
 
 
 def is_stamped(line: str) -> bool:
-    """True for a line that begins with a moment: `2026-03-01` is no path with a line number."""
+    """Return True for a line that begins with a moment: `2026-03-01` is not a path with a line number."""
     return bool(_STAMPED.match(line))
 
 
 def is_log(lines: Sequence[str]) -> bool:
-    """True where most lines of a result are lines of a log."""
+    """Return True if most lines of a result are lines of a log."""
     looked = lines if len(lines) <= 120 else [*lines[:60], *lines[-60:]]
     fits = sum(looks_logged(line) for line in looked)
     return len(looked) > 1 and fits >= _MOST_OF * len(looked)
 
 
 def body(line: str) -> str:
-    """The words of a line, without moment, host, service and process in front; levels stay."""
+    """Return the words of a line, without moment, host, service and process in front; levels stay."""
     served = _SERVED.match(line)
     if served:
         line = line[served.end() :].lstrip()
@@ -138,19 +138,19 @@ def body(line: str) -> str:
     return rest.strip() or line
 
 
-def loudness(line: str) -> Loudness:
-    """The level that a line gives itself; the first one counts: `INFO retry after ERROR 7` is quiet."""
+def loudness(line: str) -> LogLevel:
+    """Return the level that a line gives itself; the first one counts: `INFO retry after ERROR 7` is quiet."""
     if _ACCESS.match(line):
-        return Loudness.LOUD if _REFUSED.search(line) else Loudness.QUIET
+        return LogLevel.LOUD if _REFUSED.search(line) else LogLevel.QUIET
     found = _LEVEL.search(line[:300])
     if found is None:
-        return Loudness.PLAIN
+        return LogLevel.PLAIN
     kind = (found.lastgroup or "").rstrip("2345")
-    return {"loud": Loudness.LOUD, "warn": Loudness.WARNS}.get(kind, Loudness.QUIET)
+    return {"loud": LogLevel.LOUD, "warn": LogLevel.WARNS}.get(kind, LogLevel.QUIET)
 
 
 def loud_lines(text: str) -> tuple[str, ...]:
-    """Lines of a long text that may report trouble, in order: a few from either end, found by plain words."""
+    """Return lines of a long text that may report trouble, in order: a few from either end, found by plain words."""
     if len(text) <= 2 * _SCANNED:
         return _loud(text)
     return (*_loud(text[:_SCANNED]), *_loud(text[-_SCANNED:]))
@@ -168,7 +168,7 @@ def _loud(text: str) -> tuple[str, ...]:
 
 
 def _places(text: str, word: str) -> Iterator[int]:
-    """Where the first and the last lines with a word begin that do not say themselves that all is well."""
+    """Yield where the first and the last lines with a word begin that do not say themselves that all is well."""
     at, count, looked = text.find(word), 0, 0
     while at >= 0 and count < _FOUND and looked < _LOOKED_AT:
         start = text.rfind("\n", 0, at) + 1
@@ -187,11 +187,11 @@ def _places(text: str, word: str) -> Iterator[int]:
 
 
 def _may_report(line: str) -> bool:
-    return loudness(line) > Loudness.QUIET and not counts_nothing(line)
+    return loudness(line) > LogLevel.QUIET and not counts_nothing(line)
 
 
 def counts_nothing(line: str) -> bool:
-    """True for a line that counts errors and has none: `0 failed`, `errors=0`."""
+    """Return True for a line that counts errors and has none: `0 failed`, `errors=0`."""
     return bool(_COUNTED.search(line))
 
 
@@ -204,8 +204,8 @@ def _line_at(text: str, start: int) -> str:
     return text[start : len(text) if end < 0 else end][:4_000]
 
 
-def logged(value: Json) -> str:
-    """The lines of a log that came as JSON (a list of lines or of records with a level); empty for anything else."""
+def extract_log(value: Json) -> str:
+    """Return the lines of a log that came as JSON (a list of lines or of records with a level); empty for anything else."""
     rows: Json = value
     if isinstance(value, Mapping):
         inner = cast("Mapping[str, Json]", value).values()

@@ -1,27 +1,27 @@
 """One line that says what came of a call: by the kind of tool first, then by the shape of the result.
 
-Owns: which rule serves. A command that prints a file, a listing or JSON is told like a read, a search or a record, because a
-later step needs the same things of it. Before: the rules by kind. After: `derive/digest`.
+Owns: which rule serves. A command that prints a file, a listing or JSON is digested like a read, a search or a record, because a
+later step needs the same things of it.
 """
 
 from __future__ import annotations
 
-from backscroll.derive.digests.asking import Asked, scalars
-from backscroll.derive.digests.changing import change_outcome, diff_outcome, plan_outcome
-from backscroll.derive.digests.cleaning import cut, joined, one_line, width
+from backscroll.derive.digests.calls import CallDetails, scalars
 from backscroll.derive.digests.console import command_outcome, with_terms
+from backscroll.derive.digests.edits import change_outcome, diff_outcome, plan_outcome
 from backscroll.derive.digests.fields import fields_outcome, record_outcome, rows_outcome
 from backscroll.derive.digests.listing import is_listing, listing_outcome, matches_most
+from backscroll.derive.digests.output_text import cut, join_items, one_line, width
+from backscroll.derive.digests.results import ResultDetails
 from backscroll.derive.digests.source import (
-    filled,
+    fill_line,
     headings,
     is_numbered,
     looks_like_code,
     read_outcome,
     without_gutter,
 )
-from backscroll.derive.digests.telling import Told
-from backscroll.derive.digests.trouble import error_line, troubled
+from backscroll.derive.digests.trouble import error_line, has_error_line
 from backscroll.vocab.values.pattern import late
 
 _TITLE = late(
@@ -29,20 +29,20 @@ _TITLE = late(
 )
 _STATUS = late(r"(?i)\b(?:HTTP/\d(?:\.\d)?\s+|status(?:[ _]code)?\s*[:=]\s*)(\d{3})\b")
 _OUTPUTS = (".log", ".out", ".err", ".trace", ".txt")  # files that hold what programs printed
-_SURE = 9  # weight of a line that reports an error whatever stands around it
+_SURE = 9  # weight of a line that reports an error whatever is around it
 _ADDRESS = late(r"https?://[^\s<>\"'`)\]}，。；]+")
 
 
-def outcome(asked: Asked, told: Told, limit: int) -> str:
-    """What came of a call, on one line of at most so many cells."""
+def outcome(asked: CallDetails, told: ResultDetails, limit: int) -> str:
+    """Return what came of a call, on one line of at most so many cells."""
     known = "\n".join([asked.name, asked.raw, *scalars(dict(asked.arguments))])[:40_000]
     line = _outcome(asked, told, limit, known)
-    extra = joined(told.media, 60) if told.media else ""
+    extra = join_items(told.media, 60) if told.media else ""
     line = "; ".join(piece for piece in (extra, line) if piece)
     return cut(one_line(line), limit) or "no output"
 
 
-def _outcome(asked: Asked, told: Told, limit: int, known: str) -> str:
+def _outcome(asked: CallDetails, told: ResultDetails, limit: int, known: str) -> str:
     if told.unreadable:
         return f"{told.unreadable} data, {told.size} characters"
     if not told.text.strip():
@@ -57,22 +57,22 @@ def _outcome(asked: Asked, told: Told, limit: int, known: str) -> str:
         code = f"exit {told.exit_code}; " if told.exit_code and str(told.exit_code) not in whole else ""
         return code + whole  # short results say it best themselves
     if told.is_error and asked.kind != "command":
-        return _failed(told, limit, known)
+        return _summarize_failure(told, limit, known)
     return _by_kind(asked, told, limit, known)
 
 
-def _nothing(asked: Asked, told: Told, limit: int) -> str:
+def _nothing(asked: CallDetails, told: ResultDetails, limit: int) -> str:
     return _by_kind(asked, told, limit, "") if asked.kind in ("write", "edit", "todo") else "no output"
 
 
-def _failed(told: Told, limit: int, known: str) -> str:
+def _summarize_failure(told: ResultDetails, limit: int, known: str) -> str:
     if told.value is not None:
         return fields_outcome(told.value, limit, known)
     line = error_line(told, limit) or cut(one_line(told.said[0]) if told.said else "failed", limit)
     return with_terms([line], told, limit, known)
 
 
-def _by_kind(asked: Asked, told: Told, limit: int, known: str) -> str:
+def _by_kind(asked: CallDetails, told: ResultDetails, limit: int, known: str) -> str:
     match asked.kind:
         case "write" | "edit":
             return change_outcome(asked, told, limit)
@@ -84,14 +84,14 @@ def _by_kind(asked: Asked, told: Told, limit: int, known: str) -> str:
             return rows_outcome(told.value, told.text, limit) or _by_shape(told, limit, known)
         case "read":
             return (
-                _structured(told, limit, known)
+                _summarize_fields(told, limit, known)
                 or (command_outcome(told, limit, known) if _is_output(asked, told) else "")
                 or diff_outcome(without_gutter(told.text)[0], limit, known)
                 or read_outcome(told, limit, known)
             )
         case "search" | "list":
             return (
-                _structured(told, limit, known)
+                _summarize_fields(told, limit, known)
                 or ("" if told.is_log else listing_outcome(told, limit, known))
                 or _by_shape(told, limit, known)
             )
@@ -99,12 +99,12 @@ def _by_kind(asked: Asked, told: Told, limit: int, known: str) -> str:
             return _by_shape(told, limit, known)
 
 
-def _structured(told: Told, limit: int, known: str) -> str:
+def _summarize_fields(told: ResultDetails, limit: int, known: str) -> str:
     return fields_outcome(told.value, limit, known) if told.value is not None else ""
 
 
-def _by_shape(told: Told, limit: int, known: str) -> str:
-    """Results of tools of which nothing is known: what they look like decides."""
+def _by_shape(told: ResultDetails, limit: int, known: str) -> str:
+    """Return results of tools of which nothing is known: what they look like decides."""
     if told.value is not None:
         return fields_outcome(told.value, limit, known)
     if told.exit_code or told.is_error:
@@ -113,7 +113,7 @@ def _by_shape(told: Told, limit: int, known: str) -> str:
         return difference
     if told.is_log:
         return command_outcome(told, limit, known)
-    if not matches_most(told) and troubled(told, _SURE) and not looks_like_code(told.text):
+    if not matches_most(told) and has_error_line(told, _SURE) and not looks_like_code(told.text):
         return command_outcome(told, limit, known)
     if is_listing(told) and (line := listing_outcome(told, limit, known)):
         return line
@@ -126,17 +126,17 @@ def _by_shape(told: Told, limit: int, known: str) -> str:
     if looks_like_code(told.text):
         return read_outcome(told, limit, known)
     if len(headings(told.text)) > 1:
-        return filled("", headings(told.text), told.text, limit, known)
+        return fill_line("", headings(told.text), told.text, limit, known)
     return command_outcome(told, limit, known)
 
 
-def _is_output(asked: Asked, told: Told) -> bool:
-    """True for a log, and for the output of a program in a file where it reports trouble."""
-    return told.is_log or (asked.target.lower().endswith(_OUTPUTS) and troubled(told, _SURE))
+def _is_output(asked: CallDetails, told: ResultDetails) -> bool:
+    """Return True for a log, and for the output of a program in a file where it reports trouble."""
+    return told.is_log or (asked.target.lower().endswith(_OUTPUTS) and has_error_line(told, _SURE))
 
 
-def _page(asked: Asked, told: Told, limit: int, known: str) -> str:
-    """A page or a list of pages: status, title, addresses, headings."""
+def _page(asked: CallDetails, told: ResultDetails, limit: int, known: str) -> str:
+    """Return a page or a list of pages: status, title, addresses, headings."""
     if told.value is not None:
         return fields_outcome(told.value, limit, known)
     if _is_output(asked, told):
@@ -151,6 +151,6 @@ def _page(asked: Asked, told: Told, limit: int, known: str) -> str:
     addresses = [a.rstrip(".,;:") for a in dict.fromkeys(_ADDRESS.findall(told.text)) if a not in known]
     if len(addresses) > 2:
         room = limit - sum(width(p) + 2 for p in pieces)
-        return "; ".join([*pieces, joined(addresses, room)])
+        return "; ".join([*pieces, join_items(addresses, room)])
     names = [name for name in headings(told.text) if name not in pieces]
-    return filled("; ".join(pieces), names, told.text, limit, known)
+    return fill_line("; ".join(pieces), names, told.text, limit, known)

@@ -1,7 +1,7 @@
 """Results as people would see them: without escape codes, progress bars, control characters, and without the middle.
 
-Owns: turning whatever a tool printed into bounded plain lines, measuring and cutting texts for one line of a prompt.
-Refuses: to understand what they say. Before: `vocab/part`. After: `derive/digests/telling` reads the lines.
+Owns: turning whatever a tool printed into bounded plain lines, measuring and cutting texts for one line of a prompt. Refuses:
+to understand what they say.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from backscroll.vocab.values.pattern import late
 
 #: Characters that are looked at on either end of a result; what lies between is only counted.
 SLICE = 12_000
-#: What stands for the middle.
+#: Replaces the middle.
 GAP = "\n…\n"
 _LONGEST_LINE = 800
 
@@ -31,12 +31,12 @@ _ENCODED = late(r"[A-Za-z0-9+/=_-]{400,}")
 
 
 def width(text: str) -> int:
-    """How much room a text takes; a Chinese character counts two, as on a screen and about as in tokens."""
+    """Return how much room a text takes; a Chinese character counts two, as on a screen and about as in tokens."""
     return len(text) + (0 if text.isascii() else len(_WIDE.findall(text)))
 
 
 def middle(text: str) -> tuple[int, int]:
-    """Where the part of a text that only is counted begins and ends: between lines, where lines are not very long."""
+    """Return where the part of a text that only is counted begins and ends: between lines, where lines are not very long."""
     if len(text) <= 2 * SLICE:
         return len(text), len(text)
     first = text.rfind("\n", SLICE - _LONGEST_LINE, SLICE) + 1 or SLICE
@@ -44,8 +44,8 @@ def middle(text: str) -> tuple[int, int]:
     return first, last
 
 
-def bounded(text: str) -> str:
-    """A text of which only both ends are left where it is huge."""
+def cut_huge_text(text: str) -> str:
+    """Return a text of which only both ends are left where it is huge."""
     if len(text) <= 2 * SLICE:
         return text
     first, last = middle(text)
@@ -53,10 +53,10 @@ def bounded(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Both ends of a text as a terminal would show them; every line break is a newline."""
+    """Return both ends of a text as a terminal would show them; every line break is a newline."""
     if len(text) < 800 and text.isascii() and text.isprintable():
         return text
-    text = bounded(text)
+    text = cut_huge_text(text)
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "\x08" in text:
@@ -73,40 +73,40 @@ def plain(text: str) -> str:
     lines = text.split("\n")
     if max(map(len, lines)) <= _LONGEST_LINE:
         return text
-    # Nobody reads further, and patterns stay quick.
+    # No reader needs more, and patterns stay fast.
     return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)
 
 
 def _overwritten(line: str) -> str:
-    """What is left of a line that was written over and over: the last state that says anything."""
+    """Return what is left of a line that was written over and over: the last state that says anything."""
     return next((state for state in reversed(line.split("\r")) if state.strip()), "")
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines that say something, without the space around them."""
+    """Return the lines that say something, without the space around them."""
     return [line for raw in text.split("\n") if (line := raw.strip())]
 
 
 def one_line(text: str) -> str:
-    """A text on one line."""
+    """Return a text on one line."""
     return _SPACES.sub(" ", text).strip()
 
 
 def is_binary(text: str) -> bool:
-    """True for bytes that somebody took for text."""
+    """Return True for bytes that were taken for text."""
     head = text[:2000]
     odd = len(_ODD.findall(head))
     return odd > 8 and odd * 12 > len(head)
 
 
 def is_encoded(text: str) -> bool:
-    """True where nearly all of a text is base64 or the like, which says nothing to a reader."""
+    """Return True if nearly all of a text is base64 or the like, which says nothing to a reader."""
     head = text[:4000]
     return sum(len(run) for run in _ENCODED.findall(head)) * 10 > len(head) * 8
 
 
 def cut(text: str, limit: int) -> str:
-    """The beginning of a text, with an ellipsis where it does not fit."""
+    """Return the beginning of a text, with an ellipsis where it does not fit."""
     if width(text) <= limit:
         return text
     kept = _begin(text, limit - 1)
@@ -115,7 +115,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Both ends of a text, with an ellipsis between: what paths and commands are told apart by stands at the end."""
+    """Return both ends of a text, with an ellipsis between: paths and commands differ at the end."""
     if width(text) <= limit:
         return text
     tail = _begin(text[::-1], (limit - 1) * 2 // 5)[::-1]
@@ -123,7 +123,7 @@ def cut_middle(text: str, limit: int) -> str:
 
 
 def _begin(text: str, limit: int) -> str:
-    """As many characters from the beginning as fit."""
+    """Return as many characters from the beginning as fit."""
     if limit <= 0:
         return ""
     kept = text[:limit]
@@ -132,8 +132,8 @@ def _begin(text: str, limit: int) -> str:
     return kept
 
 
-def joined(items: Iterable[str], limit: int, separator: str = ", ", *, total: int | None = None) -> str:
-    """As many items as fit, whole, and how many more there are; the first one is cut rather than left out."""
+def join_items(items: Iterable[str], limit: int, separator: str = ", ", *, total: int | None = None) -> str:
+    """Join as many whole items as fit, then the number of the rest; the first is cut rather than omitted."""
     all_items: Sequence[str] = items if isinstance(items, Sequence) else list(items)
     count = len(all_items) if total is None else total
     out: list[str] = []

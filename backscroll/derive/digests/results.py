@@ -1,8 +1,7 @@
 """A result as it is understood: its words without wrapping, how the program ended, whether it is an error.
 
 Owns: the wrappings in which tools send their output (`{"output": …, "metadata": {"exit_code": 1}}`, MCP content lists,
-fences, tags, exit lines) and what is no text at all. Refuses: to judge what matters; the rules by kind do.
-Before: `derive/digests/cleaning`. After: `derive/digests/outcome`.
+fences, tags, exit lines) and what is not text at all. Refuses: to judge what matters; the rules by kind do.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
-from backscroll.derive.digests.cleaning import GAP, SLICE, is_binary, is_encoded, lines_of, middle, plain
 from backscroll.derive.digests.cues import any_of, shapes
-from backscroll.derive.digests.logs import is_log, logged, loud_lines
+from backscroll.derive.digests.logs import extract_log, is_log, loud_lines
+from backscroll.derive.digests.output_text import GAP, SLICE, is_binary, is_encoded, lines_of, middle, plain
 from backscroll.formats.sources.json_text import words_parsed
 from backscroll.vocab.part import Json, Media, Opaque, Text, ToolResult
 from backscroll.vocab.values.pattern import late
@@ -30,7 +29,7 @@ _PARSED = 400_000  # characters of JSON that are worth reading whole
 
 
 @dataclass(frozen=True)
-class Told:
+class ResultDetails:
     """A result as it is understood. Without slots, because what is looked at twice is worked out once."""
 
     text: str  # plain, bounded
@@ -41,7 +40,7 @@ class Told:
     exit_code: int | None = None
     media: tuple[str, ...] = ()  # what else came: kinds of images and files
     unreadable: str = ""  # "binary" or "encoded", where the text says nothing
-    loud: tuple[str, ...] = ()  # lines of the middle that nobody else reads, which may report trouble
+    loud: tuple[str, ...] = ()  # lines of the middle that no other rule reads, which may report errors
 
     @cached_property
     def said(self) -> list[str]:
@@ -65,12 +64,12 @@ class Told:
         return is_log(self.said)
 
 
-def told(result: ToolResult) -> Told:
+def parse_result(result: ToolResult) -> ResultDetails:
     """Understand a result."""
     texts = [part.text for part in result.content if isinstance(part, Text)]
     texts += [part.raw for part in result.content if isinstance(part, Opaque)]
     media = tuple(_medium(part) for part in result.content if isinstance(part, Media))
-    out = _understood("\n".join(texts), 0)
+    out = _parse_output("\n".join(texts), 0)
     return replace(out, media=media, is_error=out.is_error or result.is_error)
 
 
@@ -78,9 +77,9 @@ def _medium(part: Media) -> str:
     return " ".join(piece for piece in (part.media_type or "media", part.name or part.url or "") if piece)
 
 
-def _understood(text: str, depth: int) -> Told:
+def _parse_output(text: str, depth: int) -> ResultDetails:
     if is_binary(text):
-        return Told("", 0, len(text), unreadable="binary")
+        return ResultDetails("", 0, len(text), unreadable="binary")
     if len(text) < 4 * SLICE:
         for shape in shapes("errors", "blocks"):
             text = shape.sub("", text)
@@ -88,23 +87,23 @@ def _understood(text: str, depth: int) -> Told:
             text = fenced[1]
     value = _json(text)
     if depth < 3 and value is not None:
-        inner = _unwrapped(value)
+        inner = _unwrap_output(value)
         if inner is not None:
             words, code, failed = inner
-            out = _understood(words, depth + 1)
+            out = _parse_output(words, depth + 1)
             code = out.exit_code if code is None else code
             return replace(out, exit_code=code, is_error=out.is_error or failed or bool(code))
-    if value is not None and (lines := logged(value)):
-        return replace(_understood(lines, depth + 1), is_error=_says_error(value))
+    if value is not None and (lines := extract_log(value)):
+        return replace(_parse_output(lines, depth + 1), is_error=_says_error(value))
     if is_encoded(text):
-        return Told("", 0, len(text), value, unreadable="encoded")
+        return ResultDetails("", 0, len(text), value, unreadable="encoded")
     clean = plain(text)
     loud = loud_lines(text[slice(*middle(text))])
     tagged = _TAGGED.sub("\n", clean) if "</" in clean else clean
     code = _exit_code(clean)
     failed = value is None and any_of("errors", "begins").search(clean.lstrip()[:300]) is not None
     failed = failed or bool(code) or _says_error(value)
-    return Told(tagged.strip("\n"), _count(text), len(text), value, failed, code, loud=loud)
+    return ResultDetails(tagged.strip("\n"), _count(text), len(text), value, failed, code, loud=loud)
 
 
 def _count(text: str) -> int:
@@ -112,7 +111,7 @@ def _count(text: str) -> int:
 
 
 def _json(text: str) -> Json:
-    """The JSON value that a text is, where it is a mapping or a list."""
+    """Return the JSON value that a text is, where it is a mapping or a list."""
     start = text.lstrip()[:1]
     if start not in ("{", "[") or len(text) > _PARSED:
         return None
@@ -120,8 +119,8 @@ def _json(text: str) -> Json:
     return cast("Json", value) if isinstance(value, dict | list) else None
 
 
-def _unwrapped(value: Json) -> tuple[str, int | None, bool] | None:
-    """The words inside a wrapping, how the program ended, and whether the wrapping says that it failed."""
+def _unwrap_output(value: Json) -> tuple[str, int | None, bool] | None:
+    """Return the words inside a wrapping, how the program ended, and whether the wrapping says that it failed."""
     if isinstance(value, list):
         return _content_list(cast("list[Json]", value))
     given = cast("Mapping[str, Json]", value)
@@ -145,7 +144,7 @@ def _unwrapped(value: Json) -> tuple[str, int | None, bool] | None:
 
 
 def _content_list(items: Sequence[Json]) -> tuple[str, int | None, bool] | None:
-    """Blocks as MCP and the vendors' wires send them."""
+    """Return blocks as MCP and the vendors' wires send them."""
     if not items or not all(isinstance(item, dict) and "type" in item for item in items):
         return None
     blocks = [cast("Mapping[str, Json]", item) for item in items]
@@ -159,7 +158,7 @@ def _code(given: Mapping[str, Json]) -> int | None:
 
 
 def _exit_code(text: str) -> int | None:
-    """How a program ended, where the first or last lines say so."""
+    """Return how a program ended, where the first or last lines say so."""
     ends = text if len(text) <= 1200 else f"{text[:400]}\n{text[-800:]}"
     for shape in shapes("errors", "exit"):
         if found := shape.search(ends):
@@ -169,7 +168,7 @@ def _exit_code(text: str) -> int | None:
 
 
 def _says_error(value: Json) -> bool:
-    """True for a JSON answer that is itself an error."""
+    """Return True for a JSON answer that is itself an error."""
     if not isinstance(value, dict):
         return False
     given = cast("Mapping[str, Json]", value)

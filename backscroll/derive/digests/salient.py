@@ -1,7 +1,6 @@
 """Strings that mean one thing only: paths, identifiers, ids, addresses, dates, amounts. They are what gets used again.
 
-Owns: finding them in any text and choosing those that fit into a line. Refuses: what they mean. Before:
-`derive/digests/cleaning`. After: the rules by kind fill the room that is left with them.
+Owns: finding them in any text and choosing those that fit into a line. Refuses: what they mean.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from backscroll.derive.digests.cleaning import joined, width
+from backscroll.derive.digests.output_text import join_items, width
 from backscroll.vocab.values.pattern import late
 
 #: Of ASCII letters only, so that names in the middle of a Chinese sentence end where they end.
@@ -47,14 +46,14 @@ _MOST = 400
 
 
 def specific(text: str, *, without: str = "") -> list[tuple[str, float]]:
-    """Such strings of a text with how telling they are, in order, each once; those of `without` are known already."""
+    """Return specific strings with their weights, in order, each once, except those in `without`."""
     seen: dict[str, list[float]] = {}
     # Text repeats itself, and most of its words are plain: each that may hold something is looked at once.
     for run, times in Counter(_RUN.findall(text)).items():
         if not _SPECIAL.search(run):
             continue
         for match in _FOUND.finditer(run):
-            word, weight = _weighed(match)
+            word, weight = _weigh_match(match)
             if not 3 <= len(word) <= _LONGEST or (without and word in without) or _DULL.fullmatch(word):
                 continue
             if word in seen:
@@ -64,23 +63,23 @@ def specific(text: str, *, without: str = "") -> list[tuple[str, float]]:
     return [(word, weight + min(2.0, 0.5 * (times - 1))) for word, (weight, times) in seen.items()]
 
 
-def _weighed(match: re.Match[str]) -> tuple[str, float]:
+def _weigh_match(match: re.Match[str]) -> tuple[str, float]:
     kind, word = match.lastgroup or "", match[0].rstrip(".,;:-")
     if kind == "quoted":
         return word[1:-1].strip(), _WEIGHT[kind]
-    if kind == "path" and word and not _rooted(word):
+    if kind == "path" and word and not _is_path_like(word):
         kind = "word"
     return word, _WEIGHT[kind]
 
 
-def _rooted(path: str) -> bool:
-    """True for a path that leads somewhere: `and/or` and `crypto/rand` look like paths too."""
+def _is_path_like(path: str) -> bool:
+    """Return True for a path that leads somewhere: `and/or` and `crypto/rand` look like paths too."""
     last = path.rsplit("/", 1)[-1]
     return path[0] in "/.~" or path.count("/") > 1 or "." in last or "_" in path
 
 
 def most_specific(text: str, limit: int, *, without: str = "", head: Iterable[str] = ()) -> str:
-    """The most telling strings of a text that fit, in the order in which they stand there."""
+    """Return the most telling strings of a text that fit, in their order."""
     taken: list[str] = list(head)
     ranked = sorted(enumerate(specific(text, without=without)), key=lambda row: (-row[1][1], row[0]))
     room = limit - sum(width(word) + 2 for word in taken)
@@ -91,4 +90,4 @@ def most_specific(text: str, limit: int, *, without: str = "", head: Iterable[st
             continue
         room -= cost
         chosen.append((place, word))
-    return joined([*taken, *(word for _, word in sorted(chosen))], limit)
+    return join_items([*taken, *(word for _, word in sorted(chosen))], limit)

@@ -1,16 +1,16 @@
-"""What a file that was read holds: how many lines of it, and the names that it defines or the headings it has.
+"""Digests of files that were read: how many lines, and the names that it defines or the headings it has.
 
 Owns: gutters of line numbers, definitions of the common programming languages, headings of documents. Refuses: JSON, which
-`derive/digests/fields` reads. Before: `derive/digests/telling`.
+`derive/digests/fields` reads.
 """
 
 from __future__ import annotations
 
 import re
 
-from backscroll.derive.digests.cleaning import cut, joined, one_line, width
+from backscroll.derive.digests.output_text import cut, join_items, one_line, width
+from backscroll.derive.digests.results import ResultDetails
 from backscroll.derive.digests.salient import most_specific
-from backscroll.derive.digests.telling import Told
 from backscroll.vocab.values.pattern import late
 
 _GUTTER = late(r"^[ \t]*(\d{1,7})(?:→|\t|:(?!\d)|\|| \|)[ ]?", re.MULTILINE)
@@ -40,21 +40,21 @@ _CODED = late(r"[;{}()=\\]|^\S+$|^(?:import|from|def|class|func)\b")
 _SHELL_COMMENT = late(r"^#!")
 
 
-def read_outcome(told: Told, limit: int, known: str) -> str:
-    """A file on one line: how much of it was read, and what it defines."""
+def read_outcome(told: ResultDetails, limit: int, known: str) -> str:
+    """Return a file on one line: how much of it was read, and what it defines."""
     text, first, last = without_gutter(told.text)
     count = f"{told.lines} lines" if last == 0 or last < first else f"lines {first}-{last}"
     if first == 1 and last:
         count = f"{last} lines"
     head = count if told.lines > 1 else ""
     names = definitions(text) or headings(text)
-    return filled(head, names, text, limit, known)
+    return fill_line(head, names, text, limit, known)
 
 
-def filled(head: str, names: list[str], text: str, limit: int, known: str) -> str:
-    """A head, names, and in the room that is left the most specific strings of the text."""
+def fill_line(head: str, names: list[str], text: str, limit: int, known: str) -> str:
+    """Return a head, names, and in the room that is left the most specific strings of the text."""
     room = limit - width(head) - 2
-    listed = joined(names, room) if names else ""
+    listed = join_items(names, room) if names else ""
     line = ": ".join(piece for piece in (head, listed) if piece)
     room = limit - width(line) - 2
     if not names:
@@ -72,7 +72,7 @@ def filled(head: str, names: list[str], text: str, limit: int, known: str) -> st
 
 
 def prose(text: str) -> str:
-    """The first sentence of a document's running text; nothing where it has none."""
+    """Return the first sentence of a document's running text; nothing where it has none."""
     for line in text.split("\n")[:200]:
         said = one_line(line)
         if width(said) > 24 and said[0] not in "#|-*>`<{" and not _CODED.search(said):
@@ -81,14 +81,14 @@ def prose(text: str) -> str:
 
 
 def lead(text: str) -> str:
-    """The first line that says something."""
+    """Return the first line that says something."""
     lines = [line for line in text.split("\n")[:2000] if line.strip()]
     telling = next((line for line in lines if re.search(r"\w{2}", line)), lines[0] if lines else "")
     return one_line(telling.lstrip("#>*-/ \t") or telling)
 
 
 def without_gutter(text: str) -> tuple[str, int, int]:
-    """A text without the line numbers in front, and the first and last of them (0, 0 where there are none)."""
+    """Return a text without the line numbers in front, and the first and last of them (0, 0 where there are none)."""
     found = _GUTTER.findall(text)
     lines = text.count("\n") + 1
     if len(found) < 2 or len(found) * 10 < lines * 7:
@@ -97,12 +97,12 @@ def without_gutter(text: str) -> tuple[str, int, int]:
 
 
 def is_numbered(text: str) -> bool:
-    """True where a text has line numbers in front, as tools print files."""
+    """Return True if a text has line numbers in front, as tools print files."""
     return without_gutter(text)[2] > 0
 
 
 def definitions(text: str) -> list[str]:
-    """The names that a text defines: outer ones first, then those inside, each once."""
+    """Return the names that a text defines: outer ones first, then those inside, each once."""
     rows: list[tuple[int, str]] = []
     for found in _DEFINED.finditer(text):
         name = found["name"] or found["bound"] or found["method"] or found["constant"]
@@ -116,7 +116,7 @@ def definitions(text: str) -> list[str]:
 
 
 def headings(text: str) -> list[str]:
-    """The headings of a document."""
+    """Return the headings of a document."""
     if _SHELL_COMMENT.match(text):
         return []  # `#` begins a comment there
     found = [one_line(a or b) for a, b in _HEADING.findall(text)]
@@ -124,5 +124,5 @@ def headings(text: str) -> list[str]:
 
 
 def looks_like_code(text: str) -> bool:
-    """True where a text defines several things, as program text does."""
+    """Return True if a text defines several things, as program text does."""
     return len(definitions(text[:12_000])) >= 3

@@ -1,18 +1,18 @@
-"""The most telling line of an error, and where in somebody's own code it happened.
+"""The most telling line of an error, and where in the user's own code it occurred.
 
 Owns: choosing one line among tracebacks, compiler output, test reports and messages, in English and Chinese. Refuses: to
-decide whether something is an error; `derive/digests/telling` does. After: every rule by kind uses it.
+decide whether something is an error; `derive/digests/results` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backscroll.derive.digests.cleaning import cut, one_line, width
 from backscroll.derive.digests.cues import any_of, cues, shapes
-from backscroll.derive.digests.logs import Loudness, body, counts_nothing, loudness
+from backscroll.derive.digests.logs import LogLevel, body, counts_nothing, loudness
+from backscroll.derive.digests.output_text import cut, one_line, width
+from backscroll.derive.digests.results import ResultDetails
 from backscroll.derive.digests.salient import most_specific
-from backscroll.derive.digests.telling import Told
 from backscroll.vocab.values.pattern import late
 
 _STRONG = 8  # weight from which a line of any result reports trouble
@@ -24,8 +24,8 @@ _TRIMMED = late(
 )
 
 
-def error_line(told: Told, limit: int) -> str:
-    """The line that says most about what went wrong, with the place where it happened where that is known; or nothing."""
+def error_line(told: ResultDetails, limit: int) -> str:
+    """Return the line that says most about what went wrong, with the place where it happened where that is known; or nothing."""
     lines = told.heard
     found = _best(lines)
     if found is None:
@@ -33,19 +33,19 @@ def error_line(told: Told, limit: int) -> str:
     index, _ = found
     line = one_line(_TRIMMED.sub("", body(lines[index])))
     if index + 1 < len(lines) and (len(line) < 14 or line.endswith((":", "："))):
-        line = f"{line} {one_line(body(lines[index + 1]))}"  # the message stands under its heading
+        line = f"{line} {one_line(body(lines[index + 1]))}"  # the message is under its heading
     where = _place(lines, index)
     room = limit - (width(where) + 5 if where and where not in line else 0)
-    line = _fitted(line, max(24, room))
+    line = _fit_line(line, max(24, room))
     return (
         f"{line} at {where}"
         if where and where not in line and width(line) + width(where) + 4 <= limit
-        else _fitted(line, limit)
+        else _fit_line(line, limit)
     )
 
 
-def _fitted(line: str, limit: int) -> str:
-    """A line that is too long: its beginning, and of what is cut the strings that mean one thing only."""
+def _fit_line(line: str, limit: int) -> str:
+    """Return a line that is too long: its beginning, and of what is cut the strings that mean one thing only."""
     if width(line) <= limit:
         return line
     short = cut(line, limit * 3 // 5)
@@ -54,14 +54,14 @@ def _fitted(line: str, limit: int) -> str:
     return f"{short} {terms}" if terms else cut(line, limit)
 
 
-def troubled(told: Told, least: int = _STRONG) -> bool:
-    """True where a result that is no error by itself reports one: a strong line of that kind."""
+def has_error_line(told: ResultDetails, least: int = _STRONG) -> bool:
+    """Return True if a result that is not an error by itself reports one: a strong line of that kind."""
     found = _best(told.heard)
     return found is not None and found[1] >= (_IN_LOGS if told.is_log else least)
 
 
 def _best(lines: Sequence[str]) -> tuple[int, int] | None:
-    """Which line says most about what went wrong, and how much that is."""
+    """Return which line says most about what went wrong, and how much that is."""
     words = [body(line) for line in lines]
     levels = [loudness(line) for line in lines]
     best: tuple[int, int] | None = None
@@ -71,25 +71,25 @@ def _best(lines: Sequence[str]) -> tuple[int, int] | None:
         hits = [
             i
             for i, line in enumerate(words)
-            if levels[i] > Loudness.QUIET and cue.shape.search(line) and not counts_nothing(line)
+            if levels[i] > LogLevel.QUIET and cue.shape.search(line) and not counts_nothing(line)
         ]
         if hits:
-            shouted = [i for i in hits if levels[i] is Loudness.LOUD] or hits
-            weight = cue.weight if levels[shouted[0]] is not Loudness.WARNS else min(cue.weight, _STRONG - 1)
+            shouted = [i for i in hits if levels[i] is LogLevel.LOUD] or hits
+            weight = cue.weight if levels[shouted[0]] is not LogLevel.WARNS else min(cue.weight, _STRONG - 1)
             best = (shouted[-1] if cue.last else shouted[0], weight)
     loud = next(
-        (i for i, level in enumerate(levels) if level is Loudness.LOUD and not counts_nothing(words[i])),
+        (i for i, level in enumerate(levels) if level is LogLevel.LOUD and not counts_nothing(words[i])),
         None,
     )
-    if loud is not None and (best is None or (best[1] < _SHOUTED and levels[best[0]] is not Loudness.LOUD)):
+    if loud is not None and (best is None or (best[1] < _SHOUTED and levels[best[0]] is not LogLevel.LOUD)):
         return loud, _SHOUTED
-    if best is not None and levels[best[0]] is Loudness.LOUD:
+    if best is not None and levels[best[0]] is LogLevel.LOUD:
         return best[0], max(best[1], _SHOUTED)
     return best
 
 
 def _place(lines: Sequence[str], index: int) -> str:
-    """The nearest place in somebody's own code: in the line itself, under it, or above it."""
+    """Return the nearest place in the user's own code: in the line itself, under it, or above it."""
     foreign = any_of("errors", "foreign")
     nearby = [
         index,

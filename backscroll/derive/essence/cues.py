@@ -1,8 +1,8 @@
-"""Cues: what a sentence is about (a decision, a constraint, an error …), told by phrases and shapes.
+"""Cues: what a sentence is about (a decision, a constraint, an error …), by phrases and shapes.
 
 Owns the reading of the cue tables (`cues_en.toml`, `cues_zh.toml`) and the shapes that need no table: paths, ids, addresses,
 numbers, names of code. Both languages are looked for in every text, because people mix them. Refuses weights: those are in
-`derive/essence/importance`. Before: `derive/essence/sentences`. After: `derive/essence/importance`, `derive/essence/essentials`.
+`derive/essence/importance`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PATH = late(
 )
 _NO_PATH = late(r"[\d/.\\-]+|[/\\][\w-]+|[nN]/[aA]|[a-z]+/[a-z]+/[a-z]+")
 _LETTERS = late(r"[a-z]{3}|[A-Za-z0-9_]\.[a-z]{1,5}$|[A-Z]{4}")
-# Before an @ stand 64 characters at the most: without that end a long run of Chinese would be gone through at every sign.
+# At most 64 characters before an @: without that bound a long run of Chinese would be scanned at every sign.
 ID = late(
     r"(?<![A-Za-z0-9_./-])(?:"
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
@@ -68,7 +68,7 @@ _RAISED = late(r"\b[A-Z]\w*(?:Error|Exception)\b")
 _BOX = late(r"^\s*+(?:(?:[-*+]|\d++[.)])\s*+)?\[(?P<tick>[ xX✓✔√~/-])\]\s*(?P<what>.+)", re.DOTALL)
 
 
-class Marked(NamedTuple):
+class CueSentence(NamedTuple):
     """A sentence with what it is about."""
 
     sentence: Sentence
@@ -80,7 +80,7 @@ class Marked(NamedTuple):
         return self.sentence.text
 
 
-class Phrases(NamedTuple):
+class CuePhrases(NamedTuple):
     """The phrases of one kind that begin alike."""
 
     kind: str
@@ -88,7 +88,7 @@ class Phrases(NamedTuple):
     pattern: re.Pattern[str]
 
 
-Alike: TypeAlias = tuple[re.Pattern[str], tuple[Phrases, ...]]  # one pattern for all of them, then each
+Alike: TypeAlias = tuple[re.Pattern[str], tuple[CuePhrases, ...]]  # one pattern for all of them, then each
 
 
 class Beginnings(dict[str, "Alike | None"]):
@@ -103,7 +103,7 @@ class Beginnings(dict[str, "Alike | None"]):
         if kinds is None:
             return None  # not remembered: there is no end to what texts begin with
         each = tuple(
-            Phrases(kind, clause, re.compile(f"(?:{'|'.join(list_)}){self._after}"))
+            CuePhrases(kind, clause, re.compile(f"(?:{'|'.join(list_)}){self._after}"))
             for (kind, clause), list_ in kinds.items()
         )
         either = re.compile(f"(?:{'|'.join(p for list_ in kinds.values() for p in list_)}){self._after}")
@@ -111,7 +111,7 @@ class Beginnings(dict[str, "Alike | None"]):
         return either, each
 
 
-class Table(NamedTuple):
+class CueTable(NamedTuple):
     """The phrases of one language, found by how they begin: most words of a text begin like none of them."""
 
     start: re.Pattern[str]
@@ -121,13 +121,13 @@ class Table(NamedTuple):
 
 
 @cache
-def table_of(language: str) -> Table:
-    """The table of `en` or `zh`."""
+def table_of(language: str) -> CueTable:
+    """Return the table of `en` or `zh`."""
     return _table(f"cues_{language}.toml", spaced=language == "en")
 
 
 def _beginnings(phrase: str, width: int) -> list[str]:
-    """The first letters of a phrase; several where it may begin with several words."""
+    """Return the first letters of a phrase; several where it may begin with several words."""
     rest = _BEHIND.sub("", phrase)
     either = _EITHER.match(rest)
     if either is None:
@@ -137,7 +137,7 @@ def _beginnings(phrase: str, width: int) -> list[str]:
     return sorted({head[:width] for head in heads})
 
 
-def _table(name: str, *, spaced: bool) -> Table:
+def _table(name: str, *, spaced: bool) -> CueTable:
     raw = resources.files("backscroll.derive").joinpath(name).read_text(encoding="utf-8")
     data: Mapping[str, Json] = tomllib.loads(raw)
     width = 2 if spaced else 1
@@ -152,11 +152,11 @@ def _table(name: str, *, spaced: bool) -> Table:
     phrases = Beginnings(alike, after)
     firsts = "".join(sorted({re.escape(key[0]) for key in alike}))
     start = re.compile(rf"(?<![a-z0-9_'])[{firsts}]" if spaced else f"[{firsts}]")
-    return Table(start, width, phrases, tuple(data["lead_in"]))
+    return CueTable(start, width, phrases, tuple(data["lead_in"]))
 
 
-def lowered(text: str) -> str:
-    """Lower case, character by character, so that places stay what they are; apostrophes as one."""
+def lower_aligned(text: str) -> str:
+    """Return lower case, character by character, so that places stay what they are; apostrophes as one."""
     low = text.lower()
     if len(low) != len(text):  # a few letters have lower cases of two characters
         low = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
@@ -166,8 +166,8 @@ def lowered(text: str) -> str:
 _OPENING = frozenset(".!?;:,，。！？；：、\n\r\t(（\"'“‘*>-—–…[【]】)）•`")
 
 
-def _begins_clause(low: str, at: int, table: Table, *, led: bool = False) -> bool:
-    """True after punctuation, at the beginning of a line, and after a word that leads in (`please`)."""
+def _begins_clause(low: str, at: int, table: CueTable, *, led: bool = False) -> bool:
+    """Return True after punctuation, at the beginning of a line, and after a word that leads in (`please`)."""
     before = at
     while before and low[before - 1] in " \u3000":
         before -= 1
@@ -182,8 +182,8 @@ def _begins_clause(low: str, at: int, table: Table, *, led: bool = False) -> boo
 
 
 def hits(text: str) -> Iterator[tuple[int, str]]:
-    """Where a cue of which kind begins."""
-    low = lowered(text)
+    """Yield where a cue of which kind begins."""
+    low = lower_aligned(text)
     for table in map(table_of, ("en", "zh") if _HAN.search(text) else ("en",)):
         width, phrases = table.width, table.phrases
         for found in table.start.finditer(low):
@@ -196,8 +196,8 @@ def hits(text: str) -> Iterator[tuple[int, str]]:
                     yield at, kind
 
 
-def marked(text: str) -> tuple[Marked, ...]:
-    """The sentences of a text, each with what it is about. Code is left unread: its words are no one's decisions.
+def mark_sentences(text: str) -> tuple[CueSentence, ...]:
+    """Return the sentences of a text, each with what it is about. Code is skipped: its words are not decisions.
 
     Remembered, because several readers ask in turn; of long texts only a few, which would hold megabytes otherwise.
     """
@@ -210,7 +210,7 @@ def let_go() -> None:
     marked_long.cache_clear()
 
 
-def _read(text: str) -> tuple[Marked, ...]:
+def _read(text: str) -> tuple[CueSentence, ...]:
     pieces = sentences(text)
     if not pieces:
         return ()
@@ -220,9 +220,9 @@ def _read(text: str) -> tuple[Marked, ...]:
         index = bisect_right(starts, at) - 1
         if index >= 0 and at < pieces[index].end and pieces[index].shape != "code":
             found[index].add(kind)
-    out: list[Marked] = []
+    out: list[CueSentence] = []
     for piece, cues in zip(pieces, found, strict=True):
-        out.append(Marked(piece, frozenset(cues if piece.shape == "code" else cues | _shapes(piece))))
+        out.append(CueSentence(piece, frozenset(cues if piece.shape == "code" else cues | _shapes(piece))))
     return tuple(out)
 
 
@@ -243,19 +243,19 @@ def _shapes(piece: Sentence) -> set[str]:
 
 
 def box_text(text: str) -> str:
-    """What stands behind a check box."""
+    """Return what follows a check box."""
     box = _BOX.match(text)
     return box["what"].strip() if box else text.strip()
 
 
 def paths_in(text: str) -> list[str]:
-    """File paths in a text, in order, each once; what only looks like one (`and/or`, dates, fractions) is left out."""
+    """Return file paths in a text, in order, each once; what only looks like one (`and/or`, dates, fractions) is left out."""
     plain = URL.sub(" ", text) if "://" in text else text
     found = (m[0] for m in PATH.finditer(plain)) if ("/" in plain or "." in plain or "\\" in plain) else ()
     return list(dict.fromkeys(p for p in found if not _NO_PATH.fullmatch(p) and _LETTERS.search(p)))
 
 
 def ids_in(text: str) -> list[str]:
-    """Ids in a text (tickets, hashes, orders, addresses of mail, long numbers), in order, each once."""
+    """Return ids in a text (tickets, hashes, orders, addresses of mail, long numbers), in order, each once."""
     plain = URL.sub(" ", text) if "://" in text else text
     return list(dict.fromkeys(m[0] for m in ID.finditer(plain)))

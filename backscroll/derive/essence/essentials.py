@@ -1,9 +1,9 @@
 """Essentials: what must survive every level of compression, and when it is settled.
 
 An essential is open until something later settles it: a to-do until it is ticked, an error until the same thing succeeds, a
-question until it is answered. What one message says about this is local (`derive/essence/reading`); this module owns the
-nouns and the fold: findings of spans are joined in order, so an edit re-derives one span and the joins above it. What is
-carried on is bounded, and what falls over the edge is counted, never silently gone. After: `derive/summaries/gist`, `derive/summaries/summary`.
+question until it is answered. What one message says about this is local (`derive/essence/reader`); this module owns the nouns
+and the fold: findings of spans are joined in order, so an edit re-derives one span and the joins above it. What is carried on
+is bounded, and what falls over the edge is counted, never silently gone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias, cast
 
-from backscroll.derive.essence.settling import (
+from backscroll.derive.essence.resolution import (
     NEAR,
     TodoMatter,
     covers,
@@ -27,8 +27,8 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
 
-class Kind(StrEnum):
-    """What must not vanish, most urgent first."""
+class EssentialKind(StrEnum):
+    """The kind of an essential, most urgent first."""
 
     TODO = "todo"
     ERROR = "error"
@@ -40,14 +40,14 @@ class Kind(StrEnum):
 
 
 #: How many open essentials of a kind a span carries on; beyond that the least weighty are only counted.
-CARRIED: Mapping[Kind, int] = {
-    Kind.TODO: 40,
-    Kind.ERROR: 24,
-    Kind.CONSTRAINT: 40,
-    Kind.DECISION: 40,
-    Kind.QUESTION: 8,
-    Kind.PATH: 80,
-    Kind.ID: 80,
+CARRIED: Mapping[EssentialKind, int] = {
+    EssentialKind.TODO: 40,
+    EssentialKind.ERROR: 24,
+    EssentialKind.CONSTRAINT: 40,
+    EssentialKind.DECISION: 40,
+    EssentialKind.QUESTION: 8,
+    EssentialKind.PATH: 80,
+    EssentialKind.ID: 80,
 }
 LONGEST_NAME = (
     320  # characters of a path or an id; a longer run of its letters is data (base64 has slashes, too)
@@ -59,7 +59,7 @@ _SETTLED = 240  # closes that a span carries on; one that is lost leaves somethi
 class Essential:
     """One thing that must survive, in the words it was said in."""
 
-    kind: Kind
+    kind: EssentialKind
     text: str
     source: Ref  # the revision that says it
     message: Ref
@@ -72,32 +72,32 @@ class Essential:
 class Close:
     """Something was settled: one of a group by name, or (empty name) the whole group."""
 
-    group: str  # `todo`: the name is a clause about something done; `todo/near`, `error/near`: see `derive/essence/settling`
+    group: str  # `todo`: the name is a clause about something done; `todo/near`, `error/near`: see `derive/essence/resolution`
     name: str = ""
 
 
 Mark: TypeAlias = Essential | Close
 
 
-def _none() -> Mapping[Kind, int]:
+def _none() -> Mapping[EssentialKind, int]:
     return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a span leaves open at its end, what it settles of what came before, and how much it could not carry."""
+    """The findings of a span: what it leaves open, what it settles, and how much it could not carry."""
 
     open: tuple[Essential, ...] = ()
     closes: tuple[Close, ...] = ()
-    more: Mapping[Kind, int] = field(default_factory=_none)
+    more: Mapping[EssentialKind, int] = field(default_factory=_none)
 
 
 #: Errors that people speak of; those of tools are settled by the same call.
 _TOLD = ("error/said", "error/told")
 
 
-class _Held:
-    """What is open so far, in order, and how much could not be held.
+class _OpenEssentials:
+    """The open essentials so far, in order, and how many did not fit.
 
     Of a kind at most twice what is carried on is held at a time: what a close is compared with does not grow with the text.
     """
@@ -105,10 +105,10 @@ class _Held:
     def __init__(self) -> None:
         self.open: dict[tuple[str, str], Essential] = {}
         self.groups: dict[str, dict[str, None]] = {}
-        self.counts: dict[Kind, int] = {}
+        self.counts: dict[EssentialKind, int] = {}
         self.matters: dict[tuple[str, str], TodoMatter] = {}  # of to-dos that words may settle
         self.closes: dict[tuple[str, str], Close] = {}
-        self.more: dict[Kind, int] = {}
+        self.more: dict[EssentialKind, int] = {}
 
     def add(self, new: Essential) -> None:
         """Open something; said again, it moves to the end, as heavy as it ever was."""
@@ -119,7 +119,7 @@ class _Held:
         self.open[key] = new
         self.groups.setdefault(new.group, {})[new.name] = None
         self.counts[new.kind] = self.counts.get(new.kind, 0) + 1
-        if new.kind is Kind.TODO and new.group != "todo/list":
+        if new.kind is EssentialKind.TODO and new.group != "todo/list":
             self.matters[key] = todo_matter(new.text)
         if self.counts[new.kind] > 2 * CARRIED[new.kind]:
             self.prune(new.kind)
@@ -133,7 +133,7 @@ class _Held:
             self.matters.pop(key, None)
         return old
 
-    def prune(self, kind: Kind) -> None:
+    def prune(self, kind: EssentialKind) -> None:
         """Keep as many of a kind as are carried on, the weightiest and among equals the newest; count the others."""
         found = [(place, key) for place, (key, e) in enumerate(self.open.items()) if e.kind is kind]
         ranked = sorted(found, key=lambda row: (-self.open[row[1]].weight, -row[0]))
@@ -142,7 +142,7 @@ class _Held:
             self.more[kind] = self.more.get(kind, 0) + 1
 
     def settle(self, close: Close) -> None:
-        """Something is settled."""
+        """Settle an essential."""
         self.closes.pop((close.group, close.name), None)
         self.closes[close.group, close.name] = close
         if close.group == "todo":  # a sentence says that something is done: which to-do was that?
@@ -158,7 +158,7 @@ class _Held:
                 self.drop((close.group, name))
 
     def near(self, close: Close) -> Iterator[tuple[str, str]]:
-        """What words that do not name it settle: of to-dos those of the newest message that has one, and errors that they are about."""
+        """Yield what words that do not name it settle: of to-dos those of the newest message that has one, and errors that they are about."""
         near = near_close(close.name)
         todos = close.group == "todo/near"
         keys = self.matters if todos else [(g, n) for g in _TOLD for n in self.groups.get(g, ())]
@@ -170,18 +170,18 @@ class _Held:
         return (k for k in found if settles_error(near, self.open[k].text))
 
     def findings(self) -> Findings:
-        """What is carried on."""
+        """Return what is carried on."""
         for kind, count in list(self.counts.items()):
             if count > CARRIED[kind]:
                 self.prune(kind)
         settled = tuple(self.closes.values())[-_SETTLED:]
-        more = {k: self.more[k] for k in Kind if self.more.get(k)}
+        more = {k: self.more[k] for k in EssentialKind if self.more.get(k)}
         return Findings(tuple(self.open.values()), settled, more)
 
 
 def fold(marks: Iterable[Mark]) -> Findings:
-    """The findings of what a stretch of messages says, in order."""
-    held = _Held()
+    """Return the findings of what a stretch of messages says, in order."""
+    held = _OpenEssentials()
     for mark in marks:
         if isinstance(mark, Close):
             held.settle(mark)
@@ -191,8 +191,8 @@ def fold(marks: Iterable[Mark]) -> Findings:
 
 
 def join(spans: Sequence[Findings]) -> Findings:
-    """The findings of several spans, one after the other."""
-    held = _Held()
+    """Return the findings of several spans, one after the other."""
+    held = _OpenEssentials()
     for span in spans:
         for close in span.closes:
             held.settle(close)
@@ -204,14 +204,14 @@ def join(spans: Sequence[Findings]) -> Findings:
 
 
 def essentials(messages: Sequence[Message]) -> tuple[Essential, ...]:
-    """What is open at the end of these messages and must survive."""
-    from backscroll.derive.essence.reading import findings
+    """Return what is open at the end of these messages and must survive."""
+    from backscroll.derive.essence.reader import findings
 
     return findings(messages).open
 
 
 def to_json(findings: Findings, packed: Callable[[Ref], Json]) -> dict[str, Json]:
-    """The stored shape; short, because there are many. `packed` spells the name of a revision or a message."""
+    """Return the stored shape; short, because there are many. `packed` encodes the name of a revision or a message."""
     return {
         "open": [
             [
@@ -231,13 +231,15 @@ def to_json(findings: Findings, packed: Callable[[Ref], Json]) -> dict[str, Json
 
 
 def from_json(data: Mapping[str, Json], unpacked: Callable[[Json], Ref]) -> Findings:
-    """What `to_json` wrote."""
+    """Return what `to_json` wrote."""
     rows = cast("list[list[Json]]", data["open"])
     return Findings(
         tuple(
-            Essential(Kind(kind), text, unpacked(source), unpacked(message), group, name or text, weight)
+            Essential(
+                EssentialKind(kind), text, unpacked(source), unpacked(message), group, name or text, weight
+            )
             for kind, text, source, message, group, name, weight in rows
         ),
         tuple(Close(group, name) for group, name in cast("list[list[str]]", data["closes"])),
-        {Kind(kind): count for kind, count in cast("dict[str, int]", data["more"]).items()},
+        {EssentialKind(kind): count for kind, count in cast("dict[str, int]", data["more"]).items()},
     )

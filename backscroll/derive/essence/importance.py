@@ -2,8 +2,7 @@
 
 Owns the weighing of signs (role, decisions, constraints, errors, identifiers and numbers, questions and their answers, pins);
 the numbers are in `importance.toml`. What depends on later turns (references) or on age (recency) is passed in, and frozen by
-whoever uses the score. Learned weights multiply what a feature of the message calls for. Before: `derive/essence/cues`.
-After: `derive/summaries/gist`, `assemble/compaction/policy`.
+the caller. Learned weights multiply what a feature of the message calls for.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from math import log1p
 from typing import NamedTuple, cast
 
 from backscroll.derive.digest import Digest
-from backscroll.derive.essence.cues import CODE, ID, NUMBER, Marked, marked, paths_in
+from backscroll.derive.essence.cues import CODE, ID, NUMBER, CueSentence, mark_sentences, paths_in
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import ToolCall, ToolResult
 
@@ -24,7 +23,7 @@ _SHORT, _LONG = 12, 500  # bytes below which a sentence says little, above which
 _WIDE = 100_000
 
 
-class Score(NamedTuple):
+class ImportanceScore(NamedTuple):
     """A number, and what it is the sum of."""
 
     value: float
@@ -38,9 +37,14 @@ def _weights() -> Mapping[str, Mapping[str, float]]:
 
 
 def weigh_sentence(
-    piece: Marked, *, role: str = "assistant", first: bool = False, last: bool = False, answers: bool = False
-) -> Score:
-    """What a sentence is worth, with reasons; `answers`: it stands right after a question."""
+    piece: CueSentence,
+    *,
+    role: str = "assistant",
+    first: bool = False,
+    last: bool = False,
+    answers: bool = False,
+) -> ImportanceScore:
+    """Return what a sentence is worth, with reasons; `answers`: it follows a question."""
     table = _weights()
     cue, sign = table["cue"], table["sign"]
     total = table["role"].get(role, 0.5)
@@ -52,10 +56,10 @@ def weigh_sentence(
     for name in _signs(piece, first=first, last=last, answers=answers):
         total += sign[name]
         reasons.append(name)
-    return Score(round(total, 4), tuple(reasons))
+    return ImportanceScore(round(total, 4), tuple(reasons))
 
 
-def _signs(piece: Marked, *, first: bool, last: bool, answers: bool) -> list[str]:
+def _signs(piece: CueSentence, *, first: bool, last: bool, answers: bool) -> list[str]:
     text, shape = piece.text, piece.sentence.shape
     out = [name for name, on in (("first", first), ("last", last), ("answer", answers)) if on]
     if shape in ("code", "heading", "row"):
@@ -80,8 +84,8 @@ def _signs(piece: Marked, *, first: bool, last: bool, answers: bool) -> list[str
 
 
 def score_sentence(text: str, *, role: str = "assistant") -> float:
-    """What a sentence is worth, by itself."""
-    scores = [weigh_sentence(piece, role=role).value for piece in marked(text[:_WIDE])]
+    """Return what a sentence is worth, by itself."""
+    scores = [weigh_sentence(piece, role=role).value for piece in mark_sentences(text[:_WIDE])]
     return max(scores, default=0.0)
 
 
@@ -92,8 +96,8 @@ def weigh_message(
     referenced: int = 0,
     recency: float = 0.0,
     weights: Mapping[str, float] | None = None,
-) -> Score:
-    """What a message is worth, with reasons.
+) -> ImportanceScore:
+    """Return what a message is worth, with reasons.
 
     `digests` are those of its calls or results; `referenced` counts later mentions of it; `recency` goes from 0 (old) to
     1 (newest); `weights` are learned factors by feature (`derive/learning`).
@@ -104,7 +108,7 @@ def weigh_message(
     if message.pinned:
         total += table["pinned"]
         reasons.append("pinned")
-    if any(d.is_error or d.exit_code for d in digests) or _failed(message):
+    if any(d.is_error or d.exit_code for d in digests) or _has_failed(message):
         total += table["error"]
         reasons.append("failed")
     if any(d.kind in ("edit", "write") for d in digests):
@@ -123,7 +127,7 @@ def weigh_message(
         if times != 1.0:
             total *= times
             reasons.append(f"learned ×{times:.2f}")
-    return Score(round(total, 4), tuple(reasons))
+    return ImportanceScore(round(total, 4), tuple(reasons))
 
 
 def score_message(
@@ -134,26 +138,26 @@ def score_message(
     recency: float = 0.0,
     weights: Mapping[str, float] | None = None,
 ) -> float:
-    """What a message is worth."""
+    """Return what a message is worth."""
     return weigh_message(
         message, digests=digests, referenced=referenced, recency=recency, weights=weights
     ).value
 
 
-def _best_sentence(message: Message) -> Score:
-    pieces = marked(message.text[:_WIDE]) if message.role != "tool" else ()
+def _best_sentence(message: Message) -> ImportanceScore:
+    pieces = mark_sentences(message.text[:_WIDE]) if message.role != "tool" else ()
     if not pieces:
         base = _weights()["role"].get(message.role, 0.5)
         calls = any(isinstance(p, ToolCall | ToolResult) for p in message.parts)
-        return Score(base if calls else base / 2, (message.role,))
+        return ImportanceScore(base if calls else base / 2, (message.role,))
     scores = [
         weigh_sentence(p, role=message.role, first=i == 0, last=i == len(pieces) - 1)
         for i, p in enumerate(pieces)
     ]
     best = max(scores, key=lambda s: s.value)
     several = sum(1 for s in scores if s.value > 1.5)
-    return Score(best.value + 0.1 * log1p(several), best.reasons)
+    return ImportanceScore(best.value + 0.1 * log1p(several), best.reasons)
 
 
-def _failed(message: Message) -> bool:
+def _has_failed(message: Message) -> bool:
     return any(isinstance(p, ToolResult) and p.is_error for p in message.parts)

@@ -1,8 +1,8 @@
 """When words settle something: clauses that say it was done or is well again, and whether that is about a given to-do or error.
 
-Owns the reading of `settling.toml`, clauses, the verb of a to-do and the comparison. A close names its own message by number: what is only
-said near by ("written, and committed") settles what was asked for a few messages before, never something older. Refuses to hold what
-is open: `derive/essence/essentials` does. Before: `derive/summaries/clusters`. After: `derive/essence/essentials`, `derive/essence/reading`.
+Owns the reading of `settling.toml`, clauses, the verb of a to-do and the comparison. A close names its own message by number:
+what is only said near by ("written, and committed") settles what was asked for a few messages before, never something older.
+Refuses to hold what is open: `derive/essence/essentials` does.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ANY_VERB_ZH = frozenset({"搞定", "完成", "弄", "做", "处理", "办", "�
 
 
 class NearClose(NamedTuple):
-    """What a message says is over without naming it, as it stands in the name of a close."""
+    """What a message says is over without naming it, as it is in the name of a close."""
 
     seq: int  # of the message
     verb: str  # what was done; empty: whatever was asked for
@@ -54,7 +54,7 @@ class NearClose(NamedTuple):
 
 
 def near_close(name: str) -> NearClose:
-    """What `str` made of one."""
+    """Return what `str` made of one."""
     seq, verb, text = name.split("|", 2)
     return NearClose(int(seq), verb, text)
 
@@ -74,14 +74,14 @@ def _fits(section: str, text: str) -> bool:
     return bool(_shapes(section).search(text))
 
 
-def lowered(text: str) -> str:
-    """As the table is written."""
+def normalize_case(text: str) -> str:
+    """Normalize case as in the table."""
     return text.lower().replace("’", "'").strip()
 
 
 def is_courtesy(question: str) -> bool:
-    """True for a question that closes a reply and waits for nothing: "Anything else?"."""
-    last = lowered(question)
+    """Return True for a question that closes a reply and waits for nothing: "Anything else?"."""
+    last = normalize_case(question)
     if _fits("courtesy", last):
         return True
     clauses = [c.strip() for c in re.split(r"[,，。.;；!！]\s*", last) if c.strip("?？ ")]
@@ -89,22 +89,22 @@ def is_courtesy(question: str) -> bool:
 
 
 def clauses_of(sentence: str) -> Iterator[str]:
-    """The clauses of a sentence, as they are compared."""
-    for clause in _CLAUSE.split(lowered(sentence)):
+    """Yield the clauses of a sentence, as they are compared."""
+    for clause in _CLAUSE.split(normalize_case(sentence)):
         said = clause.strip(" \t\"'“”*_`-.")
         if said:
             yield said
 
 
 def done_clauses(sentence: str) -> Iterator[str]:
-    """Clauses that say that something was done."""
+    """Yield clauses that say that something was done."""
     for clause in clauses_of(sentence):
         if _fits("done", clause) and not _fits("undone", clause) and not _fits("acknowledged", clause):
             yield clause[:_NAME]
 
 
 def bare_verb(clause: str) -> str | None:
-    """The verb of a clause that does not say what was done ("sent", "写好了"); empty for "done"; None where it says it."""
+    """Return the verb of a clause that does not say what was done ("sent", "写好了"); empty for "done"; None where it says it."""
     if _HAN.search(clause):
         found = _DONE_ZH.fullmatch(clause)
         if found is None:
@@ -120,7 +120,7 @@ def bare_verb(clause: str) -> str | None:
 
 @cache
 def pronouns() -> frozenset[str]:
-    """Words that stand for what was named before, and those that may stand around them."""
+    """Return words that refer back to what was named, and those that may surround them."""
     return frozenset(
         "i we it that this them they those these all both everything have has had 've been is are was were now already just too as well "
         "myself yesterday today morning and then for you here".split()
@@ -142,7 +142,7 @@ def _stem(word: str) -> str:
 
 
 class TodoMatter(NamedTuple):
-    """What a to-do is about."""
+    """The subject of a to-do."""
 
     text: str
     wanted: frozenset[str]
@@ -152,8 +152,8 @@ class TodoMatter(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def todo_matter(text: str) -> TodoMatter:
-    """What a to-do is about: without the words that make it one, and without when it is to be done."""
-    low = lowered(text)
+    """Return what a to-do is about: without the words that make it one, and without when it is to be done."""
+    low = normalize_case(text)
     plain = _shapes("around").sub(" ", ANNOUNCED.sub(" ", low))
     words = [w for w in _WORD.findall(plain) if w not in _SMALL_VERBS]
     verb = _stem(words[0]) if words else ""
@@ -162,13 +162,13 @@ def todo_matter(text: str) -> TodoMatter:
 
 @lru_cache(maxsize=4096)
 def matter(text: str) -> frozenset[str]:
-    """What a text is about: stems of its words, pairs of its Han characters."""
-    found = pieces(ANNOUNCED.sub(" ", lowered(text)))
+    """Return what a text is about: stems of its words, pairs of its Han characters."""
+    found = pieces(ANNOUNCED.sub(" ", normalize_case(text)))
     return frozenset(_stem(p) if p.isascii() and p.isalpha() else p for p in found)
 
 
 def covers(clause: str, todo: TodoMatter) -> bool:
-    """True where a clause about something done is about a to-do."""
+    """Return True if a clause about something done is about a to-do."""
     done, wanted = matter(clause), todo.wanted
     if not wanted:
         return False
@@ -192,7 +192,7 @@ def _same_verb(clause: str, todo: TodoMatter) -> bool:
 
 
 def settles_todo(near: NearClose, todo: TodoMatter) -> bool:
-    """True where something that was done without being named is a to-do near by."""
+    """Return True if something that was done without being named is a to-do near by."""
     if not near.verb:
         return not todo.deferred
     if _HAN.search(near.verb):
@@ -201,11 +201,11 @@ def settles_todo(near: NearClose, todo: TodoMatter) -> bool:
 
 
 def claimed_well(sentences: list[str]) -> str:
-    """What a message says is well again, in its own words; empty where it says nothing of the kind, or is not sure."""
+    """Return what a message says is well again, in its own words; empty where it says nothing of the kind, or is not sure."""
     told: list[str] = []
     before = ""
     for sentence in sentences:
-        low = lowered(sentence)
+        low = normalize_case(sentence)
         if _fits("ill", low):
             return ""
         if any(_fits("healthy", clause) for clause in clauses_of(sentence)):
@@ -215,7 +215,7 @@ def claimed_well(sentences: list[str]) -> str:
 
 
 def settles_error(near: NearClose, error: str) -> bool:
-    """True where words that all is well are about an error near by, or about nothing else."""
+    """Return True if words that all is well are about an error near by, or about nothing else."""
     said, wrong = matter(near.text), matter(error)
     if wrong and len(said & wrong) >= _ABOUT * len(wrong) and said & wrong:
         return True

@@ -1,8 +1,7 @@
 """Sentences: where a text may be cut without breaking what it says, in English, Chinese and mixtures of both.
 
 Owns the cutting: prose into sentences, lists into items, tables into rows, code fences whole. Nothing is lost: what lies
-between two pieces is white space. Refuses judgement; `derive/essence/importance` judges. Before: the words of a message. After:
-`derive/essence/cues` marks what a sentence is about.
+between two pieces is white space. Refuses judgement; `derive/essence/importance` judges.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _ITEM = late(
 _SPACED_ITEM = late(r"[ \t]*(?:[-*+•·▪◦]|\d{1,3}[.)])[ \t\u3000]")
 _HEADING = late(r"[ \t]*(?:#{1,6}[ \t]|【[^】\n]{1,40}】[ \t]*$)")
 _ROW = late(r"[ \t]*\|")
-#: Lines of programs and logs that stand in a text without a fence.
+#: Lines of programs and logs that are in a text without a fence.
 _CODE = late(
     r"[ \t]*+(?:\d{1,6}[ \t]*[:|→][ \t]{2,}\S|\d{1,6}→|at [\w.$<>]+[ (]|File \"[^\"\n]+\", line \d|(?:import|from) [\w.]+(?: import .*)?;?\s*$"
     r"|(?:public|private|protected|static|def|class|return|raise|except|throw|const|let|var|func|fn|elif|catch|finally|try)\b[^.。\n]*[{}:;()=]\s*$"
@@ -62,23 +61,23 @@ def _abbreviations() -> frozenset[str]:
 
 
 def rough_count(text: str) -> int:
-    """About how many tokens a text has, for any vocabulary: by its bytes, so that Chinese counts as what it costs."""
+    """Estimate the tokens of a text for any vocabulary, from its bytes."""
     return len(text.encode("utf-8", "surrogatepass")) * 5 // 18 + 1
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Cut a text into pieces, in order. Every character that is no white space is in exactly one of them."""
+    """Cut a text into pieces, in order. Every character that is not white space is in exactly one of them."""
     out: list[Sentence] = []
     for start, end, shape in _blocks(text):
         if shape == "prose":
             out += _prose(text, start, end)
         else:
-            out += _trimmed(text, start, end, shape)
+            out += _trim_sentence(text, start, end, shape)
     return out
 
 
 def _blocks(text: str) -> list[tuple[int, int, Shape]]:
-    """Runs of lines of one shape; prose runs are cut further."""
+    """Return runs of lines of one shape; prose runs are cut further."""
     out: list[tuple[int, int, Shape]] = []
     at, size = 0, len(text)
     prose: int | None = None  # where a run of plain lines began
@@ -130,7 +129,7 @@ def _shape(line: str) -> Shape | None:
 
 
 def _fence_end(text: str, at: int, mark: str) -> int:
-    """Behind the line that closes a fence; the end of the text where none does."""
+    """Return the position after the closing fence, or the end of the text."""
     while at < len(text):
         line_end = text.find("\n", at)
         after = len(text) if line_end < 0 else line_end + 1
@@ -155,13 +154,13 @@ def _prose(text: str, start: int, end: int) -> list[Sentence]:
             found["stop"] is not None and not _stop_ends(text, begin, found.start(), cut, end)
         ):
             continue
-        out += _trimmed(text, begin, cut, "prose")
+        out += _trim_sentence(text, begin, cut, "prose")
         begin = cut
-    return out + _trimmed(text, begin, end, "prose")
+    return out + _trim_sentence(text, begin, end, "prose")
 
 
 def _mark_ends(text: str, cut: int, end: int) -> bool:
-    """`!` and `?` end a sentence before a space and before a letter of a script without spaces; not inside an address."""
+    """Yield sentence ends: `!` and `?` before a space or a letter of a script without spaces, not in an address."""
     return cut >= end or text[cut].isspace() or text[cut] > "\u2e7f"
 
 
@@ -171,7 +170,7 @@ def _stop_ends(text: str, begin: int, dot: int, cut: int, end: int) -> bool:
         rest += 1
     if rest >= end or text[rest] == "\n":
         return True
-    # The number of an item is no sentence.
+    # The number of an item is not a sentence.
     if text[rest].islower() or (dot - begin <= _SHORT and _NUMBERED.fullmatch(text, begin, dot)):
         return False
     word = _LAST_WORD.search(text, max(begin, dot - 24), dot + 1)
@@ -182,7 +181,7 @@ def _stop_ends(text: str, begin: int, dot: int, cut: int, end: int) -> bool:
 
 
 def _line_ends(text: str, begin: int, at: int, end: int) -> bool:
-    """A line break ends a sentence unless it looks as if an editor had wrapped the line."""
+    """Return a line break ends a sentence unless it looks as if an editor had wrapped the line."""
     following = text[at + 1 : min(end, at + 2)]
     return not (
         following.islower()
@@ -191,8 +190,8 @@ def _line_ends(text: str, begin: int, at: int, end: int) -> bool:
     )
 
 
-def _trimmed(text: str, start: int, end: int, shape: Shape) -> list[Sentence]:
-    """The piece without white space around it; several where it is too long to be one."""
+def _trim_sentence(text: str, start: int, end: int, shape: Shape) -> list[Sentence]:
+    """Return the piece without white space around it; several where it is too long to be one."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -210,6 +209,6 @@ def _trimmed(text: str, start: int, end: int, shape: Shape) -> list[Sentence]:
         else:
             for breath in _BREATH.finditer(text, start + most // 2, cut):
                 cut = breath.end()
-        out += _trimmed(text, start, cut, shape)
+        out += _trim_sentence(text, start, cut, shape)
         start = cut
-    return out + _trimmed(text, start, end, shape)
+    return out + _trim_sentence(text, start, end, shape)

@@ -1,5 +1,5 @@
-"""What a turn says about the world, read by rules: assertions, by language and for code. Pure.
+"""Rule-based extraction of what a turn says about the world: assertions, by language and for code. Pure.
 
-`assertions` is the door: it parts a turn into speech (`speech`), picks the reader of a sentence (`language`) and collects. One folder for each reader:
+`assertions` is the entry point: it splits a turn into speech (`speech`), picks the reader of a sentence (`language`) and collects. One folder for each reader:
 `en`, `zh`, `code`. What a model reads is planned in `derive/models`.
 """

@@ -1,9 +1,8 @@
 """Assertions by rules: what a turn says about the world, without a model, in English, Chinese and the speech of coding sessions.
 
 Local: reads one turn and nothing else. Owns the recipe's name and key, putting together what the readers find (`extract_en`,
-`extract_zh`, `extract_code`), the check that every quote stands in its message, and the bound on their number. Which words
-count is settled in `assertions_speech`: never injected memory, summaries, tool output or system reminders. Before:
-`vocab/assertion`. After: `engine/knowledge/analysis` keeps what it finds, `graph/fold` puts it together.
+`extract_zh`, `extract_code`), the check that every quote is in its message, and the bound on their number. Which words
+count is settled in `assertions_speech`: never injected memory, summaries, tool output or system reminders.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from typing import TypeAlias
 from backscroll.derive.extract import personal
 from backscroll.derive.extract.code import reader as extract_code
 from backscroll.derive.extract.language import in_tongue
-from backscroll.derive.extract.said import Said
 from backscroll.derive.extract.script_lines import lines_apart
-from backscroll.derive.extract.speech import Echo, counts, folded, heard
+from backscroll.derive.extract.speech import Echo, collect_speech, counts, fold_text
 from backscroll.derive.extract.storage import from_body, to_body
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Recipe
-from backscroll.record.content import spelled
+from backscroll.record.content import encode_content
 from backscroll.vocab.assertion import LEANS, PRONOUN, Assertion, Claim
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -48,24 +47,24 @@ _WEIGHT = {
 
 
 def rule_key(messages: Sequence[Message]) -> bytes:
-    """The key of what rules find in these messages. Names of revisions are not in it: equal turns share what was found."""
+    """Return the key of what rules find in these messages. Names of revisions are not in it: equal turns share what was found."""
     return RECIPE.key(_input(m) for m in messages if m.role != "system")
 
 
 def earlier_keys(messages: Sequence[Message]) -> tuple[bytes, ...]:
-    """The same by earlier versions of the rules, the newest first."""
+    """Return the same by earlier versions of the rules, the newest first."""
     inputs = [_input(m) for m in messages if m.role != "system"]
     return tuple(replace(RECIPE, version=v).key(inputs) for v in range(RECIPE.version - 1, 0, -1))
 
 
 def _input(message: Message) -> str:
-    digest = message.digest or spelled(message.role, message.content)[1].hex()
+    digest = message.digest or encode_content(message.role, message.content)[1].hex()
     return f"{message.role} {message.author or ''} {digest} {int(counts(message))}"
 
 
 def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
-    """What these messages (one turn, in order) say about the world, in the order in which it is said."""
-    told, programs = heard(messages)
+    """Return what these messages (one turn, in order) say about the world, in the order in which it is said."""
+    told, programs = collect_speech(messages)
     work = extract_code.at_work(messages)
     people = [one for one in told if one.role == "user"] if work else lines_apart(told)
     found: list[Assertion] = []
@@ -79,15 +78,15 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
         found += extract_zh.read(spoken)
     own = personal.read(people)
     found = _without_echo([*personal.without_repeats(found, own), *own], told, programs)
-    found = [*_signed(people, {one.speaker for one in told}), *found]
+    found = [*_claim_speakers(people, {one.speaker for one in told}), *found]
     code = extract_code.read(messages, told)
     if found and extract_code.about_code(messages, told):
         found = _without_code(found, code)
-    return bounded(in_order(_standing([*found, *code], messages), messages))
+    return limit_claims(in_order(_standing([*found, *code], messages), messages))
 
 
-def _signed(told: Sequence[Said], authors: set[str]) -> list[Assertion]:
-    """Who signs a message, or a line of it, is somebody, and has spoken: names by which they are called are settled by that."""
+def _claim_speakers(told: Sequence[Utterance], authors: set[str]) -> list[Assertion]:
+    """Return the people who sign a message or a line of it: forms of address are resolved by that."""
     return [
         Assertion(
             Claim.NODE,
@@ -103,12 +102,12 @@ def _signed(told: Sequence[Said], authors: set[str]) -> list[Assertion]:
     ]
 
 
-def _without_echo(found: Sequence[Assertion], told: Sequence[Said], programs: Echo) -> list[Assertion]:
-    """Without what a reply only passes on: it tells, in other words, what a tool had told it, and nobody else had."""
+def _without_echo(found: Sequence[Assertion], told: Sequence[Utterance], programs: Echo) -> list[Assertion]:
+    """Drop what a reply only repeats from a tool's output in other words."""
     if not programs:
         return list(found)
     replies = {one.source for one in told if one.role == "assistant"}
-    asked = folded("\n".join(one.text for one in told if one.role == "user"))
+    asked = fold_text("\n".join(one.text for one in told if one.role == "user"))
     out: list[Assertion] = []
     for claim in found:
         what = claim.object or claim.value or (claim.subject if claim.kind is Claim.NODE else "")
@@ -116,8 +115,8 @@ def _without_echo(found: Sequence[Assertion], told: Sequence[Said], programs: Ec
             claim.source is not None
             and claim.source in replies
             and bool(what)
-            and programs.told(what, claim.source)
-            and folded(what).strip() not in asked
+            and programs.is_injected(what, claim.source)
+            and fold_text(what).strip() not in asked
         )
         if not passed_on:
             out.append(claim)
@@ -125,7 +124,7 @@ def _without_echo(found: Sequence[Assertion], told: Sequence[Said], programs: Ec
 
 
 def _without_code(found: Sequence[Assertion], code: Sequence[Assertion]) -> list[Assertion]:
-    """What the readers of languages found, without names that are code: those are for the reader of code.
+    """Return what the readers of languages found, without names that are code: those are for the reader of code.
 
     In a turn of work a name of which nothing is said is most likely the name of a tool, a key or a heading.
     """
@@ -143,14 +142,14 @@ def _without_code(found: Sequence[Assertion], code: Sequence[Assertion]) -> list
 
 
 def _is_code(name: str, quote: str) -> bool:
-    """True for a name that is written as code: in backticks, with humps or underscores, in capitals."""
+    """Return True for a name that is written as code: in backticks, with humps or underscores, in capitals."""
     if _CODED.search(name):
         return True
     return any(name in ticked for ticked in _TICKED.findall(quote)) and name not in _TICKED.sub("", quote)
 
 
 def _standing(found: Iterable[Assertion], messages: Sequence[Message]) -> list[Assertion]:
-    """Those whose quote stands in the message that they name; names and values without white space around them."""
+    """Return those whose quote is in the message that they name; names and values without white space around them."""
     homes = {m.revision: m for m in messages}
     texts: dict[Ref, tuple[str, str]] = {}
     out: list[Assertion] = []
@@ -159,18 +158,18 @@ def _standing(found: Iterable[Assertion], messages: Sequence[Message]) -> list[A
         if home is None or not claim.quote.strip() or not claim.subject.strip():
             continue
         words = texts.get(home.revision) or texts.setdefault(home.revision, _words(home))
-        if claim.quote not in words[0] and folded(claim.quote).strip() not in words[1]:
+        if claim.quote not in words[0] and fold_text(claim.quote).strip() not in words[1]:
             continue
-        out.append(_trimmed(claim))
+        out.append(_trim_claim(claim))
     return out
 
 
 def _words(message: Message) -> tuple[str, str]:
     text = flat(message)
-    return text, folded(text)
+    return text, fold_text(text)
 
 
-def _trimmed(claim: Assertion) -> Assertion:
+def _trim_claim(claim: Assertion) -> Assertion:
     return replace(
         claim,
         subject=claim.subject.strip()[:_LONGEST],
@@ -182,7 +181,7 @@ def _trimmed(claim: Assertion) -> Assertion:
 
 
 def in_order(found: Iterable[Assertion], messages: Sequence[Message]) -> list[Assertion]:
-    """As the messages say it: later words of the same turn come later, whoever read them."""
+    """Order assertions by message: later text of the turn comes later, whichever reader found it."""
     claims = list(found)
     named = {claim.source for claim in claims}
     places = {m.revision: (n, flat(m)) for n, m in enumerate(messages) if m.revision in named}
@@ -196,8 +195,8 @@ def in_order(found: Iterable[Assertion], messages: Sequence[Message]) -> list[As
     return sorted(claims, key=place)  # stable: what one sentence says stays in its reader's order
 
 
-def bounded(found: Sequence[Assertion], most: int = MOST) -> tuple[Assertion, ...]:
-    """Each once, and no more than so many: the most important ones, in the order in which they were said."""
+def limit_claims(found: Sequence[Assertion], most: int = MOST) -> tuple[Assertion, ...]:
+    """Return each once, and no more than so many: the most important ones, in the order in which they were said."""
     once = _once(found)
     if len(once) > most:
         named = {name for c in once if c.kind is not Claim.NODE for name in (c.subject, c.object) if name}
@@ -207,7 +206,7 @@ def bounded(found: Sequence[Assertion], most: int = MOST) -> tuple[Assertion, ..
 
 
 def _once(found: Sequence[Assertion]) -> list[Assertion]:
-    """Without repetitions; what is said again after something else was said of the same counts again."""
+    """Drop repetitions, unless something else was said about the same thing in between."""
     out: list[Assertion] = []
     latest: dict[_Name, int] = {}  # what was last said of a subject, a predicate and an other end: its place
     said: dict[_Name, int] = {}
@@ -234,7 +233,7 @@ def _once(found: Sequence[Assertion]) -> list[Assertion]:
 
 
 def _where(claim: Assertion) -> str:
-    """In which message, where that matters: whom a call means, and who uses a name, is settled by who speaks."""
+    """Return the message, where the speaker matters: forms of address and who uses a name."""
     signed = claim.speaker not in ("", "user", "assistant")
     call = claim.kind is Claim.ALIAS and claim.subject.startswith(PRONOUN)
     return str(claim.source) if call or (signed and claim.kind is Claim.NODE) else ""

@@ -1,8 +1,7 @@
-"""Which reader a sentence is for: English, Chinese, or nobody.
+"""Choice of the reader for a sentence: English, Chinese, or none.
 
-Owns the dispatch, sentence by sentence, because people mix languages. A sentence in a language that no reader knows (Japanese,
-French …) is left unread: rules for another language would make nonsense of it. Before: `derive/extract/speech`. After:
-`derive/extract/assertions` hands the pieces to `extract_en` and `extract_zh`.
+Owns the dispatch, sentence by sentence, because people mix languages. A sentence in a language that no reader knows
+(Japanese, French …) is left unread: rules for another language would make nonsense of it.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from backscroll.derive.essence.sentences import sentences
-from backscroll.derive.extract.said import Said
 from backscroll.derive.extract.speech import words_of
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.values.pattern import late
 
 Tongue: TypeAlias = Literal["en", "zh", ""]
@@ -25,7 +24,7 @@ _LATIN = late(r"[A-Za-zÀ-ɏ]+(?:['’][a-z]+)?")
 _OTHER_SCRIPT = late(r"[\u0370-\u1cff]")
 #: Characters that carry the grammar of a Chinese sentence; a Chinese name in an English one has none of them.
 _GRAMMAR = late(r"[的了是在我你他她它们不没有就也都吗呢吧和跟与这那把被给让着过很还又要会能，。！？；：]")
-_FEW = 3  # words below which small words tell nothing
+_FEW = 3  # words below which small words are no evidence
 
 
 @cache
@@ -34,7 +33,7 @@ def _small(key: str) -> frozenset[str]:
 
 
 def tongue_of(sentence: str) -> Tongue:
-    """The language of one sentence."""
+    """Return the language of one sentence."""
     han = len(_HAN.findall(sentence))
     other = len(_OTHER_CJK.findall(sentence))
     if other and other * 4 >= han:
@@ -56,9 +55,9 @@ def tongue_of(sentence: str) -> Tongue:
     return "en"
 
 
-def in_tongue(said: Sequence[Said], tongue: Tongue) -> list[Said]:
-    """What was said in one language, message by message; a line break stands where other sentences were."""
-    out: list[Said] = []
+def in_tongue(said: Sequence[Utterance], tongue: Tongue) -> list[Utterance]:
+    """Return what was said in one language, message by message; a line break is where other sentences were."""
+    out: list[Utterance] = []
     for one in said:
         text = _only(one.text, tongue)
         if text.strip():
@@ -78,7 +77,7 @@ def _only(text: str, tongue: Tongue) -> str:
         if spoken != tongue:
             last = -1
             continue
-        # What stands between two pieces of one language stays as it is, so that a quote over both still stands.
+        # What is between two pieces of one language stays as it is, so that a quote over both is still found.
         out.append(text[last : piece.start] if last >= 0 else "\n" if out else "")
         out.append(piece.text)
         last = piece.end

@@ -1,8 +1,7 @@
 """The ontology: types of nodes, attributes and relations, as data (`ontology.toml`).
 
-Owns what folding needs to know about a predicate: whether it has one value at a time, what its inverse is, what it is called in
-English and Chinese. Unknown predicates are allowed: they have many values and no inverse. Before: nothing. After:
-`derive/extract/assertions`, `graph/fold`.
+Owns what folding needs to know about a predicate: whether it has one value at a time, what its inverse is, what it is called
+in English and Chinese. Unknown predicates are allowed: they have many values and no inverse.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from importlib import resources
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """What is known about an attribute or a relation."""
+    """The definition of an attribute or a relation."""
 
     name: str
     single: bool = False  # one value at a time: the latest wins
@@ -45,7 +44,7 @@ def _table() -> dict[str, dict[str, dict[str, object]]]:
 
 @cache
 def types() -> Mapping[str, NodeType]:
-    """Every known type."""
+    """Return every known type."""
     out: dict[str, NodeType] = {}
     for name, facts in _table()["types"].items():
         defaults = facts.get("defaults", {})
@@ -73,7 +72,7 @@ def _predicates() -> Mapping[str, Predicate]:
 
 
 def predicate(name: str) -> Predicate:
-    """What is known about a predicate; an unknown one has many values and no inverse."""
+    """Return what is known about a predicate; an unknown one has many values and no inverse."""
     known = _predicates().get(name)
     if known is not None:
         return known
@@ -82,12 +81,12 @@ def predicate(name: str) -> Predicate:
 
 
 def is_relation(name: str) -> bool:
-    """True for known relations."""
+    """Return True for known relations."""
     return name in _table()["relations"]
 
 
 def labels() -> Mapping[str, str]:
-    """What people call the known predicates, in English and Chinese (without the place of the other end) → predicate."""
+    """Return what people call the known predicates, in English and Chinese (without the place of the other end) → predicate."""
     out: dict[str, str] = {}
     for name, known in _predicates().items():
         for label in (name, known.en, known.zh.replace("…", "")):
@@ -96,10 +95,10 @@ def labels() -> Mapping[str, str]:
 
 
 def attribute_names() -> tuple[str, ...]:
-    """Every known attribute."""
+    """Return every known attribute."""
     return tuple(_table()["attributes"])
 
 
 def relation_names() -> tuple[str, ...]:
-    """Every known relation."""
+    """Return every known relation."""
     return tuple(_table()["relations"])

@@ -1,9 +1,9 @@
-"""What people say about their own needs: what they are allergic to, what they do not eat, what ails them, for whom they cook.
+"""Personal needs: allergies, diet, ailments, people cooked for.
 
-Such statements matter in every later conversation and are short, so they are read by a few patterns of their own, in English and Chinese,
-from the words of the user alone. A question, a supposition or a story states nothing. What the other readers make of the same
-words ("health: allergic") gives way. Refuses to guess: a sentence that fits no pattern says nothing here. Word lists are data
-(`personal.toml`). Before: `derive/essence/sentences`. After: `derive/extract/assertions`.
+Such statements matter in every later conversation and are short, so they are read by a few patterns of their own, in English
+and Chinese, from the words of the user alone. A question, a supposition or a story states nothing. What the other readers
+make of the same words ("health: allergic") gives way. Refuses to guess: a sentence that fits no pattern says nothing here.
+Word lists are data (`personal.toml`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from importlib import resources
 from typing import cast
 
 from backscroll.derive.essence.sentences import sentences
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.assertion import Assertion, Claim
 
 _LONGEST = 8_000  # characters of a message that are looked through
@@ -103,7 +103,7 @@ def _english() -> _Patterns:
 def _chinese() -> _Patterns:
     table = _table()["zh"]
     who = rf"(?P<who>我(?:们)?家?的?(?:{_any(table['kin'])})|我们?)"
-    # Words between "I" and what is said of oneself; no other person may stand there.
+    # Words between "I" and what is said of oneself; no other person may be there.
     between = r"[^，。；！？\n我你他她它]{0,10}?"
     what = r"(?P<what>[^，。；！？\n的了呢吧啊]{1,30})"
     rules = (
@@ -131,8 +131,8 @@ def _chinese() -> _Patterns:
     return _Patterns(re.compile(unreal), tuple((re.compile(rule), name) for rule, name in rules))
 
 
-def read(told: Sequence[Said]) -> list[Assertion]:
-    """What the users of a turn say about their own needs, in the order in which they say it."""
+def read(told: Sequence[Utterance]) -> list[Assertion]:
+    """Return what the users of a turn say about their own needs, in the order in which they say it."""
     out: list[Assertion] = []
     for said in told:
         if said.role != "user" or not _CUES.search(said.text[:_LONGEST]):
@@ -143,7 +143,7 @@ def read(told: Sequence[Said]) -> list[Assertion]:
     return list(dict.fromkeys(out))
 
 
-def _sentence(said: Said, text: str) -> Iterator[Assertion]:
+def _sentence(said: Utterance, text: str) -> Iterator[Assertion]:
     for patterns, split in ((_english(), _things_en), (_chinese(), _things_zh)):
         if patterns.unreal.search(text):
             continue
@@ -155,8 +155,8 @@ def _sentence(said: Said, text: str) -> Iterator[Assertion]:
                     yield _claim(said, text, found["who"], predicate, thing.strip())
 
 
-def _claim(said: Said, quote: str, who: str, predicate: str, thing: str) -> Assertion:
-    """About the speaker; what a member of the family needs is something to know about the speaker too."""
+def _claim(said: Utterance, quote: str, who: str, predicate: str, thing: str) -> Assertion:
+    """Claim something about the speaker, including the needs of relatives."""
     kin = who.casefold() not in ("i", "we", "我", "我们")
     if predicate == "has_pet":
         return Assertion(
@@ -199,7 +199,7 @@ def _about_kin(name: str, predicate: str, thing: str) -> str:
 
 
 def _things_en(text: str) -> list[str]:
-    """What is named one after the other, up to where the clause ends."""
+    """Return what is named one after the other, up to where the clause ends."""
     out: list[str] = []
     while text.strip():
         end = _END_EN.search(text)
@@ -229,7 +229,7 @@ def _things_zh(text: str) -> list[str]:
 
 
 def without_repeats(found: Sequence[Assertion], personal: Sequence[Assertion]) -> list[Assertion]:
-    """What the other readers found, without what says less of the same words ("health: allergic")."""
+    """Return what the other readers found, without what says less of the same words ("health: allergic")."""
     if not personal:
         return list(found)
     values = {(claim.source, claim.value.casefold()) for claim in personal}

@@ -1,4 +1,4 @@
-"""Runs without a break: the door at which every reader of rules gets text that it can read in bounded time.
+"""Long runs without a break, split so that every rule-based reader takes bounded time.
 
 A rule looks from every place of a text to the next break, so what it costs grows with the square of the longest run: minified
 code, a base64 blob or `a.b.a.b…` would take seconds. No person writes a thousand characters without a space or a comma; where a text
@@ -15,8 +15,8 @@ _RUN = late(rf"[^\s。！？；，、：…]{{{LONGEST_RUN}}}")
 _GAP = late(rf"\s{{{LONGEST_RUN},}}+")
 
 
-def parted(text: str) -> str:
-    """The text with a line break after every so many characters without one; the very same where there is no such run."""
+def break_long_runs(text: str) -> str:
+    """Return the text with a line break after every so many characters without one; the very same where there is no such run."""
     if len(text) < LONGEST_RUN:
         return text
     made = _GAP.sub("\n\n", text)

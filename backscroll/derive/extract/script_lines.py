@@ -1,7 +1,7 @@
 """Lines of a message that are written as in a play ("Vera: I live in Boston."): each is said by who is named before it.
 
-Owns which labels are names of somebody: two lines of a message have them, they are no ordinary words ("Note:", "时间："), and what follows is speech
-(it has an "I", a "you", a question). Refuses to read what is said. Before: `derive/extract/speech`. After: `derive/extract/assertions`.
+Owns which labels are names of speakers: two lines of a message have them, they are not ordinary words ("Note:", "时间："), and
+what follows is speech (it has an "I", a "you", a question). Refuses to read what is said.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.utterance import Utterance
 
 _LABEL = re.compile(
     r"^[ \t]*(?:\*\*)?(?P<who>[A-Z][\w'’-]{1,20}(?: [A-Z][\w'’-]{0,20}){0,2}|[\u4e00-\u9fff·]{2,6})(?:\*\*)?"
@@ -21,9 +21,9 @@ _SPOKEN = re.compile(r"\b(?:I|I'm|you|me|my|your|we)\b|[我你您咱]|[?!？！]
 _FEWEST = 2  # lines
 
 
-def lines_apart(said: Sequence[Said]) -> list[Said]:
-    """Messages, those without an author cut into lines where they are written as in a play."""
-    out: list[Said] = []
+def lines_apart(said: Sequence[Utterance]) -> list[Utterance]:
+    """Return messages, those without an author cut into lines where they are written as in a play."""
+    out: list[Utterance] = []
     for one in said:
         cuts = [] if one.speaker else _labels(one.text)
         out += _cut(one, cuts) if cuts else [one]
@@ -39,7 +39,7 @@ def _labels(text: str) -> list[re.Match[str]]:
 
 
 def _is_word(label: str) -> bool:
-    """True for what is an ordinary word before a colon."""
+    """Return True for what is an ordinary word before a colon."""
     if label.isascii():
         from backscroll.derive.extract.en.grammar.words import common, words
 
@@ -50,7 +50,7 @@ def _is_word(label: str) -> bool:
     return not like_a_name(label)
 
 
-def _cut(one: Said, labels: Sequence[re.Match[str]]) -> Iterator[Said]:
+def _cut(one: Utterance, labels: Sequence[re.Match[str]]) -> Iterator[Utterance]:
     at = 0
     for m in labels:
         if one.text[at : m.start()].strip():

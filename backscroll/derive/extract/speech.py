@@ -1,9 +1,8 @@
-"""What was really said in a turn: the words of people and models, without anything that a program put into their mouths.
+"""Speech in a turn: the words of people and models, without text that programs injected.
 
-Owns the promise that nothing is ever learned from injected memory, summaries, system reminders or tool output, nor from text that
-repeats those: what was recalled is never extracted again. The shapes of such text are data (`assertions_injected.toml`).
-Refuses: reading sentences. Before: `vocab/message`. After: the readers (`extract_en`, `extract_zh`, `extract_code`) and
-`derive/models/assertions`.
+Owns the promise that nothing is ever learned from injected memory, summaries, system reminders or tool output, nor from text
+that repeats those: what was recalled is never extracted again. The shapes of such text are data (`assertions_injected.toml`).
+Refuses: reading sentences.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import cast
 
-from backscroll.derive.digests.asking import kind_of
+from backscroll.derive.digests.calls import kind_of
 from backscroll.derive.essence.sentences import sentences
-from backscroll.derive.extract.runs import parted
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.runs import break_long_runs
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.handle import IN_TEXT
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Text, ToolResult
 from backscroll.vocab.values.pattern import late
 
-#: Our own mark on a message that stands in for others.
+#: Our own mark on a message that replaces others.
 _OURS = "backscroll"
 _TAG = late(r"<(/?)([A-Za-z][A-Za-z0-9_.:-]{1,60})(?:=[^<>\s]{1,80})?(?:[ \t][^<>\n]{0,400})?(/?)>")
 _QUOTED = late(r"^[ \t]{0,3}>[^\n]*$", re.MULTILINE)
@@ -35,7 +34,7 @@ _EDGE = late(
 )
 _WIDE = 400_000  # characters of one text that are looked at
 _HAY = 600_000  # characters of tool output that are compared with what was said
-_TELLING = 8  # letters from which a sentence is no accident; half as many characters
+_TELLING = 8  # letters from which a sentence is not a coincidence; half as many characters
 _CLAUSES = 12  # … and of a clause
 _CLAUSE = late(r"[:：,，;；。.!！?？—–\n*_\"“”]+\s*|\s-\s")
 _HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
@@ -51,7 +50,7 @@ def _table() -> Mapping[str, Mapping[str, list[str]]]:
 
 
 def words_of(section: str, key: str) -> tuple[str, ...]:
-    """A list of the table of injected text."""
+    """Return a list of the table of injected text."""
     return tuple(_table()[section][key])
 
 
@@ -67,12 +66,12 @@ def _answer() -> re.Pattern[str]:
 
 @cache
 def _orders() -> re.Pattern[str]:
-    """Sentences that instruct the reader to record something: they state no fact."""
+    """Return sentences that instruct the reader to record something: they state no fact."""
     return re.compile("|".join(f"(?:{shape})" for shape in words_of("orders", "shapes")), re.IGNORECASE)
 
 
 def counts(message: Message) -> bool:
-    """True for a message that somebody said: user or assistant, shown, and not a program in their name."""
+    """Return True for a message of the user or the assistant that is shown and not written by a program in their name."""
     if message.role not in ("user", "assistant") or message.hidden or message.deleted:
         return False
     metadata = message.content.metadata
@@ -80,7 +79,7 @@ def counts(message: Message) -> bool:
 
 
 def _is_machine(metadata: Mapping[str, Json]) -> bool:
-    """What the record of another tool says about itself: summaries, reminders and errors in somebody's name."""
+    """Return what the record of another tool says about itself: summaries, reminders and errors under a role's name."""
     for told in metadata.values():
         line: Json = cast("Mapping[str, Json]", told).get("line") if isinstance(told, Mapping) else None
         if isinstance(line, Mapping):
@@ -90,25 +89,25 @@ def _is_machine(metadata: Mapping[str, Json]) -> bool:
     return False
 
 
-def speeches(messages: Sequence[Message]) -> list[Said]:
-    """The messages of a turn that count, in order, each with only those of its words that were really said."""
-    return heard(messages)[0]
+def speeches(messages: Sequence[Message]) -> list[Utterance]:
+    """Return the messages of a turn that count, in order, each with only those of its words that were really said."""
+    return collect_speech(messages)[0]
 
 
-def heard(messages: Sequence[Message]) -> tuple[list[Said], Echo]:
-    """What was said in a turn, and what programs said in it."""
+def collect_speech(messages: Sequence[Message]) -> tuple[list[Utterance], Echo]:
+    """Return what was said in a turn, and what programs said in it."""
     others = _addressees(messages)
-    out: list[Said] = []
+    out: list[Utterance] = []
     programs = Echo()
     for message in messages:
         if counts(message):
-            said, injected = cleaned(message)
+            said, injected = separate_injected(message)
             programs.note(message.revision, injected)
             text = programs.without(said)
             if text.strip():
                 speaker = (message.author or "").strip()
                 who = speaker or message.role
-                out.append(Said(text, message.revision, speaker, message.role, others.get(who, "")))
+                out.append(Utterance(text, message.revision, speaker, message.role, others.get(who, "")))
         elif message.role != "system":
             programs.note(message.revision, (p.text for p in message.parts if isinstance(p, Text)))
         programs.note(message.revision, _results(message))
@@ -116,7 +115,7 @@ def heard(messages: Sequence[Message]) -> tuple[list[Said], Echo]:
 
 
 def _addressees(messages: Sequence[Message]) -> dict[str, str]:
-    """Who is spoken to by whom, where exactly two speak."""
+    """Return who is spoken to by whom, where exactly two speak."""
     names = list(dict.fromkeys((m.author or "").strip() or m.role for m in messages if counts(m)))
     return {names[0]: names[1], names[1]: names[0]} if len(names) == 2 else {}
 
@@ -127,8 +126,8 @@ def _results(message: Message) -> Iterator[str]:
             yield from (inner.text for inner in part.content if isinstance(inner, Text))
 
 
-def cleaned(message: Message) -> tuple[str, list[str]]:
-    """What was said in a message, and what a program had put into it."""
+def separate_injected(message: Message) -> tuple[str, list[str]]:
+    """Return what was said in a message, and what a program had put into it."""
     said: list[str] = []
     injected: list[str] = []
     for part in message.parts:
@@ -140,8 +139,8 @@ def cleaned(message: Message) -> tuple[str, list[str]]:
 
 
 def cleaned_text(text: str) -> tuple[str, list[str]]:
-    """A text without what a program put into it, and that. White space stands where something was taken out."""
-    text = parted(text[:_WIDE])
+    """Return a text without what a program put into it, and that. White space replaces what was taken out."""
+    text = break_long_runs(text[:_WIDE])
     gone: list[str] = []
     answered = bool(_answer().match(text.lstrip()))
     kept = _without_blocks(text, gone, only_wrapped=answered)
@@ -157,26 +156,26 @@ def cleaned_text(text: str) -> tuple[str, list[str]]:
     return kept, gone
 
 
-def _spelled(tag: str) -> str:
+def _normalize_tag(tag: str) -> str:
     return tag.lower().replace("-", "_").rsplit(":", 1)[-1]
 
 
 @lru_cache(maxsize=1024)
 def _goes(name: str) -> bool:
-    """True for the name of a block that no person wrote."""
+    """Return True for the name of a block that no person wrote."""
     if name in _names("wrappers"):
         return False
     return (
         name in _names("blocks")
         or name.endswith(words_of("blocks", "endings"))
-        or ("_" in name and kind_of(name) != "other")  # a tool call spelled out in the text
+        or ("_" in name and kind_of(name) != "other")  # a tool call written out in the text
     )
 
 
 def _without_blocks(text: str, gone: list[str], *, only_wrapped: bool) -> str:
-    """The text without blocks of programs and without the tags of wrappers, in one pass over its tags."""
+    """Return the text without blocks of programs and without the tags of wrappers, in one pass over its tags."""
     tags = list(_TAG.finditer(text)) if "<" in text else []
-    if only_wrapped and not any(_spelled(t[2]) in _names("wrappers") for t in tags):
+    if only_wrapped and not any(_normalize_tag(t[2]) in _names("wrappers") for t in tags):
         gone.append(text)
         return ""
     ends = _ends(tags)
@@ -186,7 +185,7 @@ def _without_blocks(text: str, gone: list[str], *, only_wrapped: bool) -> str:
     for n, tag in enumerate(tags):
         if tag.start() < at:
             continue
-        name = _spelled(tag[2])
+        name = _normalize_tag(tag[2])
         if name in _names("wrappers"):
             _keep(out, gone, text[at : tag.start()], said=not only_wrapped or inside > 0)
             inside = max(0, inside + (-1 if tag[1] else 1))
@@ -209,18 +208,18 @@ def _keep(out: list[str], gone: list[str], piece: str, *, said: bool) -> None:
 
 
 def _opens_rest(text: str, tag: re.Match[str], name: str) -> bool:
-    """An opening tag without an end takes the rest with it only where it looks like a program's: alone on its line."""
+    """Return an opening tag without an end takes the rest with it only where it looks like a program's: alone on its line."""
     line = text.rfind("\n", 0, tag.start()) + 1
     after = text[tag.end() : tag.end() + 1]
     return not text[line : tag.start()].strip() and after in ("", "\n") and "_" in name
 
 
 def _ends(tags: Sequence[re.Match[str]]) -> dict[int, int]:
-    """For every opening tag that has an end: where the end ends. Tags of one name may stand in each other."""
+    """Return the end of the closing tag for each opening tag. Tags of one name may nest."""
     open_: dict[str, list[int]] = {}
     out: dict[int, int] = {}
     for n, tag in enumerate(tags):
-        name = _spelled(tag[2])
+        name = _normalize_tag(tag[2])
         if tag[3]:
             continue
         if not tag[1]:
@@ -231,7 +230,7 @@ def _ends(tags: Sequence[re.Match[str]]) -> dict[int, int]:
 
 
 def _without_frames(text: str, gone: list[str]) -> str:
-    """The text without paragraphs that begin as memories and summaries do, and without our own frames at its end."""
+    """Return the text without paragraphs that begin as memories and summaries do, and without our own frames at its end."""
     low = text.lower()
     tails, heads = words_of("tails", "heads"), words_of("paragraphs", "heads")
     if not any(head in low for head in (*tails, *heads)):
@@ -258,18 +257,18 @@ def _without_frames(text: str, gone: list[str]) -> str:
 # -- echoes ------------------------------------------------------------------------------------------------------
 
 
-def folded(text: str) -> str:
-    """A text in lower case with one space between words: for comparing."""
+def fold_text(text: str) -> str:
+    """Return a text in lower case with one space between words: for comparing."""
     return _SPACE.sub(" ", text.casefold())
 
 
 def bare(sentence: str) -> str:
-    """A sentence without marks, quotes and punctuation around it, for comparing."""
-    return folded(_EDGE.sub("", _EDGE.sub("", sentence)))
+    """Return a sentence without marks, quotes and punctuation around it, for comparing."""
+    return fold_text(_EDGE.sub("", _EDGE.sub("", sentence)))
 
 
 class Echo:
-    """What programs said so far in a turn, for recognising it when it is said again."""
+    """Program output so far in a turn, for recognising repetitions."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -280,20 +279,20 @@ class Echo:
         return bool(self._pieces)
 
     def note(self, message: Ref, texts: Iterable[str]) -> None:
-        """Remember what a program said in, or as, this message; of very much the beginning."""
+        """Remember what a program said in, or as, this message; only the beginning of long output."""
         for text in texts:
             if self._room > 0 and text.strip():
-                self._pieces.append(folded(text[: self._room]))
+                self._pieces.append(fold_text(text[: self._room]))
                 self._room -= len(text)
         self._before[message] = len(self._pieces)
 
-    def told(self, text: str, message: Ref) -> bool:
-        """True where a program had said this, in the same words, when a message was said."""
-        needle = folded(text).strip()
+    def is_injected(self, text: str, message: Ref) -> bool:
+        """Return True if a program had said this, in the same words, when a message was said."""
+        needle = fold_text(text).strip()
         return bool(needle) and any(needle in piece for piece in self._pieces[: self._before.get(message, 0)])
 
     def without(self, text: str) -> str:
-        """A text without sentences that a program said before in the same words."""
+        """Return a text without sentences that a program said before in the same words."""
         if not self._pieces or not text.strip():
             return text
         out: list[str] = []
@@ -305,7 +304,7 @@ class Echo:
         return "\n".join([*out, text[at:]]) if at else text
 
     def _repeats(self, sentence: str) -> bool:
-        """True where a sentence, or a whole clause of it, was said by a program before."""
+        """Return True if a sentence, or a whole clause of it, was said by a program before."""
         needles = [n for n in (bare(clause) for clause in _CLAUSE.split(sentence)) if _is_clause(n)]
         whole = bare(sentence)
         if len(whole) >= _TELLING or len(_HAN.findall(whole)) >= _TELLING // 2:
@@ -315,5 +314,5 @@ class Echo:
 
 
 def _is_clause(text: str) -> bool:
-    """Long enough to say something: three words, or five characters."""
+    """Return long enough to say something: three words, or five characters."""
     return (len(text) >= _CLAUSES and text.count(" ") >= 2) or len(_HAN.findall(text)) >= _CLAUSES // 2 - 1

@@ -1,7 +1,6 @@
 """The stored shape of a turn's assertions: which message they rest on by its place in the turn, not by its name.
 
-So the artefact of equal turns is the same bytes wherever they stand: forks, undo and a text that comes back share it. Before:
-`vocab/assertion`. After: `engine/knowledge/analysis` and `engine/models/extraction` keep the bytes.
+So the artefact of equal turns is the same bytes wherever they are: forks, undo and a text that comes back share it.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import replace
 from typing import cast
 
 from backscroll.formats.sources.json_text import dumps
-from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
+from backscroll.record.chain import DAMAGE, make_corrupt_error, words_from_bytes
 from backscroll.vocab.assertion import Assertion, assertion_from_json
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -19,17 +18,17 @@ from backscroll.vocab.part import Json
 
 
 def to_body(assertions: Iterable[Assertion], messages: Sequence[Message]) -> bytes:
-    """What is stored for a turn that consists of these messages."""
+    """Return what is stored for a turn that consists of these messages."""
     return dumps(rows_of(assertions, messages)).encode("utf-8", "surrogatepass")
 
 
 def from_body(body: bytes, revisions: Sequence[Ref]) -> tuple[Assertion, ...]:
-    """The assertions of a turn whose messages stand in these revisions, in the same order as when they were stored."""
+    """Return the assertions of a turn whose messages are in these revisions, in the same order as when they were stored."""
     return from_rows(cast("list[Mapping[str, Json]]", words_from_bytes(body)), revisions)
 
 
 def rows_of(assertions: Iterable[Assertion], messages: Sequence[Message]) -> list[dict[str, Json]]:
-    """One row for each assertion; `at` is the place of its message in the turn."""
+    """Return one row for each assertion; `at` is the place of its message in the turn."""
     places = {m.revision: n for n, m in enumerate(messages)}
     out: list[dict[str, Json]] = []
     for assertion in assertions:
@@ -42,14 +41,14 @@ def rows_of(assertions: Iterable[Assertion], messages: Sequence[Message]) -> lis
 
 
 def from_rows(rows: Iterable[Mapping[str, Json]], revisions: Sequence[Ref]) -> tuple[Assertion, ...]:
-    """The assertions of stored rows, with the names of the revisions filled in."""
+    """Return the assertions of stored rows, with the names of the revisions filled in."""
     try:
-        return tuple(_filled(row, revisions) for row in rows)
+        return tuple(_restore_claim(row, revisions) for row in rows)
     except DAMAGE as error:
-        raise damaged("the assertions of a turn", error) from error
+        raise make_corrupt_error("the assertions of a turn", error) from error
 
 
-def _filled(row: Mapping[str, Json], revisions: Sequence[Ref]) -> Assertion:
+def _restore_claim(row: Mapping[str, Json], revisions: Sequence[Ref]) -> Assertion:
     at = row.get("at")
     home = revisions[at] if isinstance(at, int) and 0 <= at < len(revisions) else None
     made = assertion_from_json(row, home)

@@ -1,7 +1,7 @@
-"""What was said: one message of a turn as the rules read it.
+"""Utterances: one message of a turn as the rules read it.
 
-A noun only: `derive/extract/assertions` decides which messages count and makes these, the readers (`extract_en`, `extract_zh`,
-`extract_code`) read them in order. Before: `vocab/message`. After: the readers.
+A noun only: `derive/extract/assertions` decides which messages count and makes these, the readers (`extract_en`,
+`extract_zh`, `extract_code`) read them in order.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from backscroll.vocab.ids import Ref
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Utterance:
     """One message of the turn: its words, the revision that holds them, who says them and to whom."""
 
     text: str

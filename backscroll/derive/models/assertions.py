@@ -1,8 +1,8 @@
-"""What a turn says about the world, read by a model: the plan, the first of two pure halves.
+"""Model-based extraction of assertions: the plan, the first of two pure halves.
 
-Owns what the model gets to see of a turn (only what was really said, message by message, numbered; the world description beside
-it) and the shape of the answer, which also holds what else is read in the turn (`derive/models/turn`): one call does it all. Refuses: calling anybody. Before: `derive/extract/assertions` (the rule-made stand-in), `derive/models/request`
-(the frame). After: `engine/models/extraction` makes the call, `derive/models/assertions_fold` reads the answer.
+Owns what the model gets to see of a turn (only what was really said, message by message, numbered; the world description
+beside it) and the shape of the answer, which also holds what else is read in the turn (`derive/models/turn`): one call does
+it all. Refuses: calling a model.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from backscroll.derive.extract.assertions import MOST, earlier_keys
 from backscroll.derive.extract.ontology import attribute_names, relation_names, types
-from backscroll.derive.extract.speech import folded, speeches
+from backscroll.derive.extract.speech import fold_text, speeches
 from backscroll.derive.flat import flat
-from backscroll.derive.models.request import Ask, Plan, frame_name, prompt_text
+from backscroll.derive.models.request import RecipePlan, RecipeRequest, frame_name, prompt_text
 from backscroll.derive.models.turn import NOTHING, PROPERTIES, TurnReading
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.formats.language import language_of
@@ -57,7 +57,7 @@ SCHEMA: Mapping[str, Json] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class QuotableMessage:
     """One message of the turn as the model may quote it."""
 
     text: str  # what was really said in it; empty: nothing
@@ -67,8 +67,8 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    """What was read in a turn, and how many statements of a model could not be used."""
+class AssertionResult:
+    """The assertions of a turn, and how many statements of a model were unusable."""
 
     assertions: tuple[Assertion, ...]
     dropped: int = 0
@@ -76,16 +76,16 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class AssertionPlan(Plan[Claimed]):
-    """What to ask about a turn, and all that is needed to check the answer."""
+class AssertionPlan(RecipePlan[AssertionResult]):
+    """A request about a turn, and all that is needed to check the answer."""
 
     messages: tuple[Message, ...]
-    heard: tuple[Heard, ...]  # one for each message
+    heard: tuple[QuotableMessage, ...]  # one for each message
     world: str
 
 
 def recipe(model: str, version: int = VERSION) -> Recipe:
-    """How a model reads turns; version 1 read assertions alone, and what it read is still good."""
+    """Return how a model reads turns; version 1 read assertions alone, and what it read is still good."""
     return Recipe(NAME, version, {"input": INPUT, "most": MOST, "world": WORLD}, model)
 
 
@@ -99,16 +99,16 @@ def plan(
     world: str = "",
     language: str = "",
 ) -> AssertionPlan | None:
-    """What to ask about these messages (one turn, in order); None where too little was said to ask about.
+    """Return what to ask about these messages (one turn, in order); None where too little was said to ask about.
 
     `rule_key` names the same messages (`assertions.rule_key`); `stand_in` is what rules found in them.
     """
-    heard = _heard(messages)
+    heard = _collect_heard(messages)
     if not _enough(heard):
         return None
     world = world if world.strip() else ""
     given = _transcript(heard, count)
-    told = _clipped(world, WORLD, count)
+    told = _clip_middle(world, WORLD, count)
     spoken = language or language_of(" ".join(h.text[:400] for h in heard))
     frame = frame_name(f"{given}\n{told}")
     how = recipe(model)
@@ -119,7 +119,7 @@ def plan(
         earlier=earlier_keys(messages),
         key=how.key([rule_key.hex()]),
         ask=_ask(frame, given, told, spoken, count),
-        stand_in=Claimed(stand_in),
+        stand_in=AssertionResult(stand_in),
         sources=tuple(m.revision for m in messages),  # what rules know from tools is kept with the reading
         limit=MOST,
         given=given,
@@ -132,25 +132,25 @@ def plan(
 
 
 def worth_reading(messages: Sequence[Message]) -> bool:
-    """False where too little was said in a turn to ask a model about it."""
-    return _enough(_heard(messages))
+    """Return False where too little was said in a turn to ask a model about it."""
+    return _enough(_collect_heard(messages))
 
 
-def _enough(heard: Sequence[Heard]) -> bool:
+def _enough(heard: Sequence[QuotableMessage]) -> bool:
     return sum(len("".join(h.text.split())) for h in heard) >= _LEAST
 
 
-def _heard(messages: Sequence[Message]) -> tuple[Heard, ...]:
+def _collect_heard(messages: Sequence[Message]) -> tuple[QuotableMessage, ...]:
     said = {one.source: one for one in speeches(messages)}
-    out: list[Heard] = []
+    out: list[QuotableMessage] = []
     for message in messages:
         one = said.get(message.revision)
         whole = flat(message) if message.role in ("user", "assistant") else ""
-        out.append(Heard(one.text if one else "", whole, message.author or "", message.role))
+        out.append(QuotableMessage(one.text if one else "", whole, message.author or "", message.role))
     return tuple(out)
 
 
-def _ask(frame: str, given: str, world: str, language: str, count: Count) -> Ask:
+def _ask(frame: str, given: str, world: str, language: str, count: Count) -> RecipeRequest:
     system = prompt_text(
         "assertions",
         language,
@@ -169,11 +169,11 @@ def _ask(frame: str, given: str, world: str, language: str, count: Count) -> Ask
     body += f"\n\n{prompt_text('assertions', language, 'user')}"
     least, most = _ANSWER
     room = min(most, max(least, 2 * count(given) + 400))
-    return Ask(system, ({"role": "user", "content": body},), room, SCHEMA)
+    return RecipeRequest(system, ({"role": "user", "content": body},), room, SCHEMA)
 
 
-def _transcript(heard: Sequence[Heard], count: Count) -> str:
-    """What was said, message by message with its number; the longest messages lose their middle until all fits."""
+def _transcript(heard: Sequence[QuotableMessage], count: Count) -> str:
+    """Return what was said, message by message with its number; the longest messages lose their middle until all fits."""
     told = ""
     for width in _WIDTHS:
         told = "\n\n".join(
@@ -181,10 +181,10 @@ def _transcript(heard: Sequence[Heard], count: Count) -> str:
         )
         if count(told) <= INPUT:
             return told
-    return _clipped(told, INPUT, count)
+    return _clip_middle(told, INPUT, count)
 
 
-def _who(heard: Heard) -> str:
+def _who(heard: QuotableMessage) -> str:
     return f"{heard.role} ({heard.speaker})" if heard.speaker else heard.role
 
 
@@ -196,8 +196,8 @@ def _cut(text: str, width: int) -> str:
     return f"{text[:head].rstrip()}{_CUT}{text[len(text) - (width - head) :].lstrip()}"
 
 
-def _clipped(text: str, room: int, count: Count) -> str:
-    """A text without its middle where it has too many tokens."""
+def _clip_middle(text: str, room: int, count: Count) -> str:
+    """Return a text without its middle where it has too many tokens."""
     if count(text) <= room:
         return text
     low, high = 0, len(text)
@@ -208,6 +208,6 @@ def _clipped(text: str, room: int, count: Count) -> str:
 
 
 def rests_on_tools(claim: Assertion, plan: AssertionPlan) -> bool:
-    """True for a rule-made claim about what tools did: a model that reads only words cannot know it, so it stays."""
+    """Return True for a rule-made claim about what tools did: a model that reads only words cannot know it, so it stays."""
     place = next((n for n, m in enumerate(plan.messages) if m.revision == claim.source), None)
-    return place is not None and folded(claim.quote).strip() not in folded(plan.heard[place].text)
+    return place is not None and fold_text(claim.quote).strip() not in fold_text(plan.heard[place].text)

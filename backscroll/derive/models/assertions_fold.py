@@ -1,9 +1,8 @@
-"""What a model read in a turn, as assertions: the second of two pure halves.
+"""Assertions from a model's answer: the second of two pure halves.
 
-Owns the checks: the answer is JSON of the wanted shape; every quote stands in the message that it names, in words that somebody
-really said; every name stands in the turn or in the world description. What is wrong is said in words that a model understands
-(`FormatError`). In the last try valid items are kept and the others counted. Before: `derive/models/assertions`. After:
-`engine/models/extraction` keeps the result.
+Owns the checks: the answer is JSON of the wanted shape; every quote is in the message that it names, in words that
+people really said; every name is in the turn or in the world description. What is wrong is said in words that a model
+understands (`FormatError`). In the last try valid items are kept and the others counted.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from backscroll.derive.extract.assertions import MOST, bounded, in_order
+from backscroll.derive.extract.assertions import MOST, in_order, limit_claims
 from backscroll.derive.extract.storage import from_rows, rows_of
-from backscroll.derive.models.assertions import AssertionPlan, Claimed, rests_on_tools
-from backscroll.derive.models.request import Ask, again
-from backscroll.derive.models.turn import NOTHING, Quotable, TurnReading, from_json, read_turn, to_json
+from backscroll.derive.models.assertions import AssertionPlan, AssertionResult, rests_on_tools
+from backscroll.derive.models.request import RecipeRequest, again
+from backscroll.derive.models.turn import NOTHING, QuoteLookup, TurnReading, from_json, read_turn, to_json
 from backscroll.errors import FormatError
 from backscroll.formats.sources.json_text import dumps
-from backscroll.record.chain import DAMAGE, damaged
+from backscroll.record.chain import DAMAGE, make_corrupt_error
 from backscroll.vocab.assertion import PRONOUN, Assertion, Claim
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -37,25 +36,25 @@ _PRONOUNS = frozenset(
 _ROLES = frozenset({"user", "assistant"})
 _POSSESSIVE = re.compile(r"['’]s\s+|的")
 _LONGEST = 400  # characters of a name or a value
-_TOLD = 6  # reasons that are told; more of them say no more
+_TOLD = 6  # reasons that are shown
 _FIELDS = ("subject", "type", "predicate", "value", "object", "object_type", "quote")
 _SURE = 0.95  # a model reads well, and still guesses now and then
 _TYPOGRAPHY = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "—": "-", "–": "-", "‑": "-"})
 
 
-class _Wrong(Exception):
-    """Why one item cannot be used."""
+class _UnusableItem(Exception):
+    """The reason one item cannot be used."""
 
 
-def fold(plan: AssertionPlan, answer: str, *, whole: bool = True, last: bool = False) -> Claimed:
-    """The assertions in an answer, together with what rules know from tools.
+def fold(plan: AssertionPlan, answer: str, *, whole: bool = True, last: bool = False) -> AssertionResult:
+    """Return the assertions in an answer, together with what rules know from tools.
 
     `whole` is False where the answer was cut at its limit of tokens. An answer with items that cannot be used is refused
     with the reasons, so that it can be asked for again; in the `last` try the other items are kept.
     """
     if not whole:
         raise FormatError("the answer was cut off: give fewer and shorter statements")
-    told = _told(answer)
+    told = _parse_answer(answer)
     items = _items(told)
     made: list[Assertion] = []
     wrong: list[str] = []
@@ -63,7 +62,7 @@ def fold(plan: AssertionPlan, answer: str, *, whole: bool = True, last: bool = F
     for number, item in enumerate(items, 1):
         try:
             made.append(_read(plan, item, names))
-        except _Wrong as error:
+        except _UnusableItem as error:
             wrong.append(f"statement {number}: {error}")
     if len(items) > MOST:
         wrong.append(f"there are {len(items)} statements; give the most important {MOST}")
@@ -71,12 +70,12 @@ def fold(plan: AssertionPlan, answer: str, *, whole: bool = True, last: bool = F
         more = f"; and {len(wrong) - _TOLD} more like these" if len(wrong) > _TOLD else ""
         raise FormatError("; ".join(wrong[:_TOLD]) + more)
     tools = [claim for claim in plan.stand_in.assertions if rests_on_tools(claim, plan)]
-    kept = bounded(in_order([*made[:MOST], *tools], plan.messages))
-    return Claimed(kept, len(items) - len(made[:MOST]), _beside(plan, told, names))
+    kept = limit_claims(in_order([*made[:MOST], *tools], plan.messages))
+    return AssertionResult(kept, len(items) - len(made[:MOST]), _beside(plan, told, names))
 
 
 def _beside(plan: AssertionPlan, told: Json, names: str) -> TurnReading:
-    """What else the answer says of the turn."""
+    """Return what else the answer says of the turn."""
     if not isinstance(told, dict):
         return NOTHING
 
@@ -88,62 +87,62 @@ def _beside(plan: AssertionPlan, told: Json, names: str) -> TurnReading:
         found = _standing(quote, heard.text)
         return (place, found) if found else None
 
-    quotable = Quotable(
+    quotable = QuoteLookup(
         user,
         lambda words: _standing(words, plan.world) if words and plan.world else "",
-        lambda name: _known(name, names),
+        lambda name: _is_known_name(name, names),
         lambda name: _PREDICATE.fullmatch(name) is not None,
     )
     return read_turn(cast("dict[str, Json]", told), quotable)
 
 
-def asked_again(plan: AssertionPlan, answer: str, why: str) -> Ask:
-    """The second request, with what was wrong with the first answer."""
+def asked_again(plan: AssertionPlan, answer: str, why: str) -> RecipeRequest:
+    """Return the second request, with what was wrong with the first answer."""
     return again(plan, answer, why, "assertions")
 
 
 # -- the stored shape --------------------------------------------------------------------------------------------
 
 
-def to_text(claimed: Claimed, messages: Sequence[Message]) -> str:
-    """What is kept of a reading of these messages."""
+def to_text(claimed: AssertionResult, messages: Sequence[Message]) -> str:
+    """Return what is kept of a reading of these messages."""
     rows = rows_of(claimed.assertions, messages)
     return dumps({"claims": rows, "dropped": claimed.dropped, **to_json(claimed.reading)})
 
 
-def from_text(text: str, revisions: Sequence[Ref]) -> Claimed:
-    """A kept reading, for a turn whose messages stand in these revisions."""
+def from_text(text: str, revisions: Sequence[Ref]) -> AssertionResult:
+    """Return a kept reading, for a turn whose messages are in these revisions."""
     try:
-        told = _kept(text)
-        return Claimed(from_rows(told["claims"], revisions), int(told["dropped"]), from_json(told))
+        told = _load_object(text)
+        return AssertionResult(from_rows(told["claims"], revisions), int(told["dropped"]), from_json(told))
     except DAMAGE as error:
-        raise damaged("what a model read in a turn", error) from error
+        raise make_corrupt_error("what a model read in a turn", error) from error
 
 
 def reading_from_text(text: str) -> TurnReading:
-    """A kept reading without its assertions."""
+    """Return a kept reading without its assertions."""
     try:
-        return from_json(_kept(text))
+        return from_json(_load_object(text))
     except DAMAGE as error:
-        raise damaged("what a model read in a turn", error) from error
+        raise make_corrupt_error("what a model read in a turn", error) from error
 
 
-def _kept(text: str) -> Mapping[str, Json]:
+def _load_object(text: str) -> Mapping[str, Json]:
     return cast("Mapping[str, Json]", valid_json(json.loads(text)))
 
 
 # -- the answer --------------------------------------------------------------------------------------------------
 
 
-def _told(answer: str) -> Json:
-    """An answer: JSON as asked for, in a fence, with thoughts or a remark around it; or the bare list."""
+def _parse_answer(answer: str) -> Json:
+    """Return an answer: JSON as asked for, in a fence, with thoughts or a remark around it; or the bare list."""
     bare = _THOUGHT.sub("", answer).strip()
     fenced = _FENCE.search(bare)
     bare = fenced[1].strip() if fenced else bare
     if not bare:
         raise FormatError("the answer is empty")
     try:
-        return valid_json(json.loads(_unwrapped(bare), strict=False))
+        return valid_json(json.loads(_strip_remarks(bare), strict=False))
     except (ValueError, RecursionError) as error:
         raise FormatError("the answer is no valid JSON") from error
 
@@ -155,8 +154,8 @@ def _items(told: Json) -> list[Json]:
     return cast("list[Json]", items)
 
 
-def _unwrapped(text: str) -> str:
-    """From the first bracket to the last: some models say a word before or after."""
+def _strip_remarks(text: str) -> str:
+    """Return the text from the first bracket to the last: some models add remarks."""
     starts = [at for at in (text.find("{"), text.find("[")) if at >= 0]
     end = max(text.rfind("}"), text.rfind("]"))
     return text[min(starts) : end + 1] if starts and end > min(starts) else text
@@ -168,13 +167,13 @@ def _read(plan: AssertionPlan, item: Json, names: str) -> Assertion:
         kind = Claim(fields["kind"])
     except ValueError:
         known = ", ".join(k.value for k in Claim)
-        raise _Wrong(f"kind is {_short(fields['kind'])}; it must be one of {known}") from None
+        raise _UnusableItem(f"kind is {_short(fields['kind'])}; it must be one of {known}") from None
     _complete(kind, fields)
-    place, quote = _quoted(plan, fields)
+    place, quote = _locate_quote(plan, fields)
     heard = plan.heard[place]
     for key in ("subject", "object"):
-        if fields[key] and not _known(fields[key], names):
-            raise _Wrong(
+        if fields[key] and not _is_known_name(fields[key], names):
+            raise _UnusableItem(
                 f"the name {_short(fields[key])} stands neither in the turn nor in the world description"
             )
     predicate = "" if kind in (Claim.NODE, Claim.ALIAS) else fields["predicate"]
@@ -194,18 +193,18 @@ def _read(plan: AssertionPlan, item: Json, names: str) -> Assertion:
 
 
 def _fields(item: Json) -> dict[str, str]:
-    """The fields of an item as texts; those that are left out are empty."""
+    """Return the fields of an item as texts; those that are left out are empty."""
     if not isinstance(item, dict):
-        raise _Wrong("it is no object")
+        raise _UnusableItem("it is no object")
     given = cast("dict[str, Json]", item)
     out = {"kind": str(given.get("kind", "")).strip().lower()}
     for name in _FIELDS:
         value = given.get(name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, str | int | float)):
-            raise _Wrong(f"{name} is no text")
+            raise _UnusableItem(f"{name} is no text")
         out[name] = "" if value is None else str(value).strip()
         if name != "quote" and len(out[name]) > _LONGEST:
-            raise _Wrong(f"{name} is longer than {_LONGEST} characters")
+            raise _UnusableItem(f"{name} is longer than {_LONGEST} characters")
     for name in ("type", "object_type", "predicate"):
         out[name] = re.sub(r"[\s-]+", "_", out[name].lower())
     number = given.get("message")
@@ -214,7 +213,7 @@ def _fields(item: Json) -> dict[str, str]:
 
 
 def _complete(kind: Claim, fields: Mapping[str, str]) -> None:
-    """Whether an item has what its kind needs."""
+    """Check that an item has what its kind needs."""
     needed = {
         Claim.NODE: ("subject", "type"),
         Claim.ALIAS: ("subject", "value"),
@@ -224,34 +223,34 @@ def _complete(kind: Claim, fields: Mapping[str, str]) -> None:
     }[kind]
     for name in (*needed, "quote"):
         if not fields[name]:
-            raise _Wrong(f"{name} is empty, which {kind.value} needs")
+            raise _UnusableItem(f"{name} is empty, which {kind.value} needs")
     for name in ("predicate", "type", "object_type"):
         if fields[name] and not _PREDICATE.fullmatch(fields[name]):
-            raise _Wrong(f"{name} is {_short(fields[name])}; it must be in lower_case letters")
+            raise _UnusableItem(f"{name} is {_short(fields[name])}; it must be in lower_case letters")
 
 
 # -- quotes and names --------------------------------------------------------------------------------------------
 
 
-def _quoted(plan: AssertionPlan, fields: Mapping[str, str]) -> tuple[int, str]:
-    """The place of the message that is quoted, and the quote as it stands there."""
+def _locate_quote(plan: AssertionPlan, fields: Mapping[str, str]) -> tuple[int, str]:
+    """Return the place of the message that is quoted, and the quote as it is there."""
     number, quote = fields["message"], fields["quote"]
     place = int(number) - 1 if number else -1
     if not 0 <= place < len(plan.heard) or not plan.heard[place].text:
-        raise _Wrong(f"message is {number or 'no number'}; there is no such message")
+        raise _UnusableItem(f"message is {number or 'no number'}; there is no such message")
     found = _standing(quote, plan.heard[place].text)
     if found:
         return place, found
     if _standing(quote, plan.heard[place].whole):
-        raise _Wrong(f"the quote {_short(quote)} stands in text that nobody said")
+        raise _UnusableItem(f"the quote {_short(quote)} stands in text that nobody said")
     other = next((n for n, h in enumerate(plan.heard, 1) if h.text and _standing(quote, h.text)), None)
     if other is not None:
-        raise _Wrong(f"the quote {_short(quote)} stands in message {other}, not in {number}")
-    raise _Wrong(f"the quote {_short(quote)} does not stand in message {number}")
+        raise _UnusableItem(f"the quote {_short(quote)} stands in message {other}, not in {number}")
+    raise _UnusableItem(f"the quote {_short(quote)} does not stand in message {number}")
 
 
 def _standing(quote: str, text: str) -> str:
-    """The quote as it stands in a text, whatever its white space, width of letters and quotation marks; empty: nowhere."""
+    """Return the quote as it is in a text, whatever its white space, width of letters and quotation marks; empty: nowhere."""
     if quote in text:
         return quote
     whole, _ = _narrow(quote)
@@ -264,7 +263,7 @@ def _standing(quote: str, text: str) -> str:
 
 
 def _narrow(text: str) -> tuple[str, list[int]]:
-    """A text without differences of spelling that mean nothing, and where each of its letters stood."""
+    """Return a text without differences of spelling that mean nothing, and where each of its letters stood."""
     letters: list[str] = []
     places: list[int] = []
     for at, char in enumerate(text.translate(_TYPOGRAPHY)):
@@ -278,7 +277,7 @@ def _narrow(text: str) -> tuple[str, list[int]]:
 
 
 def _names(plan: AssertionPlan) -> str:
-    """Everything in which a name may stand, ready for comparing."""
+    """Return all text in which a name may occur, normalized for comparison."""
     said = [h.text for h in plan.heard]
     signed = [h.speaker for h in plan.heard if h.text]
     rules = [
@@ -287,15 +286,20 @@ def _names(plan: AssertionPlan) -> str:
     return _narrow("\n".join([*said, *signed, plan.world, *rules]))[0]
 
 
-def _known(name: str, names: str) -> bool:
-    """True for a name that was given, for roles and pronouns, and for what belongs to such a one ("Ann's brother")."""
+def _is_known_name(name: str, names: str) -> bool:
+    """Return True for a name that was given, for roles and pronouns, and for what belongs to such a one ("Ann's brother")."""
     low = name.lower()
     if low in _ROLES or low in _PRONOUNS:
         return True
     if _narrow(name)[0] in names:
         return True
     owner, *rest = _POSSESSIVE.split(name)
-    return bool(rest) and bool(owner) and all(rest) and all(_known(part, names) for part in (owner, *rest))
+    return (
+        bool(rest)
+        and bool(owner)
+        and all(rest)
+        and all(_is_known_name(part, names) for part in (owner, *rest))
+    )
 
 
 def _short(text: str) -> str:

@@ -1,8 +1,8 @@
-"""What a model answered, as an artefact: the second of the two pure halves.
+"""Artefacts from a model's answer: the second of the two pure halves.
 
-Owns the checks: the answer must hold words, fit, and not leak its frame; marks that lead nowhere are taken out; essentials that
-it lost are appended verbatim, and what finds no room is counted beside the handle. An answer that cannot be used raises
-`FormatError` with a reason that a model understands. Before: `derive/models/request`. After: `engine/models/recipes` keeps the artefact.
+Owns the checks: the answer must hold words, fit, and not leak its frame; marks that lead nowhere are taken out; essentials
+that it lost are appended verbatim, and what finds no room is counted beside the handle. An answer that cannot be used raises
+`FormatError` with a reason that a model understands.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import cast
 
 from backscroll.derive.essence.essentials import Essential, Findings
-from backscroll.derive.models.request import G, Plan
+from backscroll.derive.models.request import G, RecipePlan
 from backscroll.derive.recipe import Count
+from backscroll.derive.summaries.composition import counted_rest, labels, list_essentials
 from backscroll.derive.summaries.summary import told_by
-from backscroll.derive.summaries.writing import counted_rest, labels, listed
 from backscroll.errors import FormatError
 from backscroll.vocab.handle import IN_TEXT
 from backscroll.vocab.part import Json
@@ -31,8 +31,8 @@ _BLANK = late(r"[ \t]+(?=\n|\Z)|\n{3,}")
 _LENIENT = 1.25
 
 
-def fold(planned: Plan[G], answer: str, count: Count, *, whole: bool = True) -> G:
-    """The artefact from an answer; `whole` is False where the answer was cut at its limit of tokens."""
+def fold(planned: RecipePlan[G], answer: str, count: Count, *, whole: bool = True) -> G:
+    """Return the artefact from an answer; `whole` is False where the answer was cut at its limit of tokens."""
     if not whole:
         raise FormatError(f"the answer was cut off; it may have {planned.limit} tokens at the most")
     words = _known_marks(_words_of(answer), planned)
@@ -45,7 +45,7 @@ def fold(planned: Plan[G], answer: str, count: Count, *, whole: bool = True) -> 
 
 
 def _words_of(answer: str) -> str:
-    """The words in an answer: JSON as asked for, in a fence, with thoughts before it; or plain words."""
+    """Return the words in an answer: JSON as asked for, in a fence, with thoughts before it; or plain words."""
     bare = _THOUGHT.sub("", answer).strip()
     fenced = _FENCE.match(bare)
     bare = fenced[1].strip() if fenced else bare
@@ -65,11 +65,11 @@ def _from_json(text: str) -> str:
     words = cast("dict[str, Json]", told).get("text")
     if not isinstance(words, str):
         raise FormatError("the answer has no field text that is a string")
-    return valid_text(words)  # an escape can spell half of a character
+    return valid_text(words)  # an escape can encode a lone surrogate
 
 
-def _known_marks(words: str, planned: Plan[G]) -> str:
-    """The words without marks that stood nowhere in what the model was given: they would lead astray."""
+def _known_marks(words: str, planned: RecipePlan[G]) -> str:
+    """Return the words without marks that stood nowhere in what the model was given: they would lead astray."""
     known = {
         *IN_TEXT.findall(planned.given),
         *IN_TEXT.findall(planned.stand_in.text),
@@ -78,15 +78,15 @@ def _known_marks(words: str, planned: Plan[G]) -> str:
     return IN_TEXT.sub(lambda mark: mark[0] if mark[0] in known else "", words).replace("  ", " ")
 
 
-def _with_essentials(planned: Plan[G], words: str, count: Count) -> str:
-    """The words, then verbatim what they lost as far as there is room, then how much more there is, then the handle."""
+def _with_essentials(planned: RecipePlan[G], words: str, count: Count) -> str:
+    """Return the words, then verbatim what they lost as far as there is room, then how much more there is, then the handle."""
     stand_in, terms = planned.stand_in, labels(planned.language)
     found = Findings(stand_in.essentials, (), stand_in.more)
     told = {id(e) for e in told_by(words, stand_in.essentials)}
     lost = [e for e in stand_in.essentials if id(e) not in told]
 
-    def written(kept: list[Essential]) -> str:
-        body = "\n".join([words, *listed(kept, terms, told=words)])
+    def render_summary(kept: list[Essential]) -> str:
+        body = "\n".join([words, *list_essentials(kept, terms, told=words)])
         rest = counted_rest(found, terms, told=body)
         end = " ".join(filter(None, (rest, stand_in.handle)))
         return f"{body}\n{end}" if "\n" in body or rest else f"{body} {end}".rstrip()
@@ -98,6 +98,6 @@ def _with_essentials(planned: Plan[G], words: str, count: Count) -> str:
     low, high = 0, len(ranked)
     while low < high:
         middle = (low + high + 1) // 2
-        fits = count(written([lost[n] for n in sorted(ranked[:middle])])) <= planned.limit
+        fits = count(render_summary([lost[n] for n in sorted(ranked[:middle])])) <= planned.limit
         low, high = (middle, high) if fits else (low, middle - 1)
-    return written([lost[n] for n in sorted(ranked[:low])])
+    return render_summary([lost[n] for n in sorted(ranked[:low])])

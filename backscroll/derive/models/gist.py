@@ -1,8 +1,7 @@
 """The gist of a turn, written by a model: the plan. Same noun as the rule-made one (`derive/summaries/gist`).
 
 Owns what the model gets to see of a turn: who said what, each with its mark, and what the tools did; long texts are cut in
-their middle until everything fits. Hidden and system messages are not shown. Before: `derive/summaries/gist`, `derive/digest`. After:
-`engine/models/recipes`.
+their middle until everything fits. Hidden and system messages are not shown.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backscroll.derive.digest import digests_of
-from backscroll.derive.models.request import G, Plan, plan
+from backscroll.derive.models.request import G, RecipePlan, plan
 from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.summaries.gist import LIMIT, Gist, shown
-from backscroll.derive.summaries.writing import clipped
+from backscroll.derive.summaries.composition import clip_text
+from backscroll.derive.summaries.gist import LIMIT, Gist, filter_quotable
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -29,7 +28,7 @@ _CUT = " […] "
 
 
 def recipe(model: str) -> Recipe:
-    """How a model makes gists."""
+    """Return how a model makes gists."""
     return Recipe(NAME, VERSION, {"limit": LIMIT, "input": INPUT}, model)
 
 
@@ -42,8 +41,8 @@ def plan_gist(
     count: Count,
     limit: int = LIMIT,
     input_tokens: int = INPUT,
-) -> Plan[Gist] | None:
-    """What to ask for the gist of these messages; None where there is nothing to condense."""
+) -> RecipePlan[Gist] | None:
+    """Return what to ask for the gist of these messages; None where there is nothing to condense."""
     return planned_messages("gist", recipe(model), messages, stand_in, rule_key, count, limit, input_tokens)
 
 
@@ -56,9 +55,9 @@ def planned_messages(
     count: Count,
     limit: int,
     input_tokens: int,
-) -> Plan[G] | None:
-    """What to ask about a stretch of messages; None where there is nothing to condense."""
-    said = shown(messages)
+) -> RecipePlan[G] | None:
+    """Return what to ask about a stretch of messages; None where there is nothing to condense."""
+    said = filter_quotable(messages)
     given = transcript(said, count, input_tokens)
     if not given or count(given) <= max(limit, count(stand_in.text)):
         return None  # rules can quote all of it: no money is spent on that
@@ -76,13 +75,13 @@ def planned_messages(
 
 
 def transcript(messages: Sequence[Message], count: Count, room: int) -> str:
-    """What was said and done, with marks, in at most so many tokens; the very longest turns lose their middle."""
+    """Return what was said and done, with marks, in at most so many tokens; the very longest turns lose their middle."""
     done: dict[Ref, list[str]] = {}
     for digest in digests_of(messages):
         done.setdefault(digest.call, []).append(f"- {digest.line}")
     told: list[str] = []
     for width in _WIDTHS:
-        told = [text for m in messages if (text := _told(m, done.get(m.id, []), width))]
+        told = [text for m in messages if (text := _render_message(m, done.get(m.id, []), width))]
         if count("\n\n".join(told)) <= room:
             return "\n\n".join(told)
     low, high = 0, len(told) // 2  # messages that stay at each end
@@ -90,15 +89,15 @@ def transcript(messages: Sequence[Message], count: Count, room: int) -> str:
         middle = (low + high + 1) // 2
         fits = count(_ends(told, middle)) <= room
         low, high = (middle, high) if fits else (low, middle - 1)
-    return _ends(told, low) if low else clipped("\n\n".join(told), room, count)
+    return _ends(told, low) if low else clip_text("\n\n".join(told), room, count)
 
 
 def _ends(told: Sequence[str], each: int) -> str:
     return "\n\n".join([*told[:each], _CUT.strip(), *told[len(told) - each :]])
 
 
-def _told(message: Message, done: Sequence[str], width: int) -> str:
-    """One message as the model sees it; `done` says in a line each what its calls did."""
+def _render_message(message: Message, done: Sequence[str], width: int) -> str:
+    """Return one message as the model sees it; `done` says in a line each what its calls did."""
     who = f"{message.role} ({message.author})" if message.author else message.role
     pieces = [_cut(message.text, width)] if message.text.strip() and message.role != "tool" else []
     pieces += [f"[{p.media_type}]" for p in message.parts if isinstance(p, Media)]
@@ -113,7 +112,7 @@ def _result(result: ToolResult) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    """A text without its middle where it is too long: beginnings and ends say most."""
+    """Return a text without its middle where it is too long: beginnings and ends say most."""
     if len(text) <= width:
         return text
     head = width * 3 // 5

@@ -1,9 +1,8 @@
-"""What a model is asked for a recipe, and all that is needed to use its answer: the first of the two pure halves.
+"""Requests to a model for a recipe, and all that is needed to use the answer: the first of the two pure halves.
 
-Owns the nouns (`Ask`, `Plan`) and the frame around the data: a conversation may hold text that looks like instructions, so it
-stands inside a frame whose name occurs nowhere in it, and the model is told that it is data. The texts of the prompts are
-files (`prompts/*.toml`). Refuses: calling anybody. Before: `derive/summaries/gist`, `derive/summaries/summary` (the rule-made stand-in). After:
-`engine/models/recipes` makes the call, `derive/models/fold` reads the answer.
+Owns the nouns (`RecipeRequest`, `RecipePlan`) and the frame around the data: a conversation may hold text that looks like
+instructions, so it is inside a frame whose name occurs nowhere in it, and the prompt says that it is data. The texts of
+the prompts are files (`prompts/*.toml`). Refuses: calling a model.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _SLACK = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RecipeRequest:
     """One request: plain messages that are right on every wire."""
 
     system: str
@@ -48,8 +47,8 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(Generic[T_co]):
-    """What to ask, and the rule-made artefact that stands until, and unless, the answer can be used."""
+class RecipePlan(Generic[T_co]):
+    """A request to a model, and the rule-made artefact used until the answer is valid."""
 
     recipe: Recipe
     rule_key: bytes  # of the rule-made artefact: it names the same inputs
@@ -57,7 +56,7 @@ class Plan(Generic[T_co]):
         bytes, ...
     ]  # the same by earlier versions of the rules: replies that were paid for under these are good
     key: bytes  # of the artefact; the first reply is kept under it too
-    ask: Ask
+    ask: RecipeRequest
     stand_in: T_co
     sources: tuple[Ref, ...]  # every revision that the model gets to see
     limit: int  # tokens of the artefact
@@ -72,7 +71,7 @@ class Plan(Generic[T_co]):
 
 
 def prompt_text(name: str, language: str, part: str, **facts: object) -> str:
-    """A text of `prompts/`, filled in."""
+    """Return a text of `prompts/`, filled in."""
     table = _prompts(name)
     return table["zh" if language == "zh" else "en"][part].format(**facts)
 
@@ -84,7 +83,7 @@ def _prompts(name: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def frame_name(text: str) -> str:
-    """A name that does not occur in a text; the same text has the same."""
+    """Return a name that does not occur in a text; the same text has the same."""
     seed = text.encode("utf-8", "surrogatepass")
     while True:
         seed = hashlib.sha256(seed).digest()
@@ -103,7 +102,7 @@ def plan(
     limit: int,
     language: str,
     sources: Sequence[Ref] = (),
-) -> Plan[G]:
+) -> RecipePlan[G]:
     """Ask for one artefact. `rule_key` is the key of the rule-made one: it names the same inputs."""
     kept = "\n".join(f"- {e.text}" for e in stand_in.essentials)
     frame = frame_name(f"{given}\n{kept}")
@@ -113,12 +112,12 @@ def plan(
     if kept:
         body += f"\n\n<kept>\n<{frame}>\n{kept}\n</{frame}>\n</kept>"
     body += f"\n\n{prompt_text(kind, language, 'user')}"
-    return Plan(
+    return RecipePlan(
         recipe=recipe,
         rule_key=rule_key,
         earlier=(),
         key=recipe.key([rule_key.hex()]),
-        ask=Ask(system, ({"role": "user", "content": body},), words * 2 + _SLACK, SCHEMA),
+        ask=RecipeRequest(system, ({"role": "user", "content": body},), words * 2 + _SLACK, SCHEMA),
         stand_in=stand_in,
         sources=tuple(dict.fromkeys([*sources, *stand_in.sources, *(e.source for e in stand_in.essentials)])),
         limit=limit,
@@ -128,7 +127,7 @@ def plan(
     )
 
 
-def again(planned: Plan[object], answer: str, why: str, kind: str = "again") -> Ask:
+def again(planned: RecipePlan[object], answer: str, why: str, kind: str = "again") -> RecipeRequest:
     """Ask once more, with what was wrong the first time; `kind` names the file that holds the complaint as `again`."""
     part = "user" if kind == "again" else "again"
     complaint = prompt_text(kind, planned.language, part, why=why)
@@ -138,4 +137,4 @@ def again(planned: Plan[object], answer: str, why: str, kind: str = "again") -> 
         {"role": "user", "content": complaint},
     )
     asked = planned.ask
-    return Ask(asked.system, (*asked.messages, *more), asked.max_tokens, asked.schema)
+    return RecipeRequest(asked.system, (*asked.messages, *more), asked.max_tokens, asked.schema)

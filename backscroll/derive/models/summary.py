@@ -1,7 +1,7 @@
 """Summaries of spans and of what is cropped, written by a model: the plans. Same noun as the rule-made ones (`derive/summaries/summary`).
 
 Owns what the model gets to see: for a span the texts of the gists or summaries below, in order; for a crop the messages
-themselves, or their gists where they are too many. Before: `derive/summaries/summary`, `derive/models/gist`. After: `engine/models/recipes`.
+themselves, or their gists where they are too many.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backscroll.derive.models.gist import INPUT, planned_messages
-from backscroll.derive.models.request import Plan, plan
+from backscroll.derive.models.request import RecipePlan, plan
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.summaries.gist import Gist
 from backscroll.derive.summaries.summary import LIMITS, Summary, limit_of
@@ -21,19 +21,19 @@ SPAN, CROP, VERSION = "summary:model", "crop:model", 1
 
 
 def recipe(model: str) -> Recipe:
-    """How a model makes summaries; the level is a matter of the inputs."""
+    """Return how a model makes summaries; the level is a matter of the inputs."""
     return Recipe(SPAN, VERSION, {"input": INPUT}, model)
 
 
 def crop_recipe(model: str) -> Recipe:
-    """How a model makes what stands in for cropped messages."""
+    """Return how a model makes the replacement of cropped messages."""
     return Recipe(CROP, VERSION, {"input": INPUT}, model)
 
 
 def plan_summary(
     children: Sequence[Gist], stand_in: Summary, rule_key: bytes, *, model: str, count: Count
-) -> Plan[Summary] | None:
-    """What to ask for the summary of a span, given the gists or summaries below; None where there is nothing to merge."""
+) -> RecipePlan[Summary] | None:
+    """Return what to ask for the summary of a span, given the gists or summaries below; None where there is nothing to merge."""
     told = [c for c in children if c.text.strip()]
     given = "\n\n".join(c.text for c in told)
     if (
@@ -62,6 +62,6 @@ def plan_crop(
     model: str,
     count: Count,
     limit: int = LIMITS[1],
-) -> Plan[Summary] | None:
-    """What to ask for the text that stands in for cropped messages; None where there is nothing to condense."""
+) -> RecipePlan[Summary] | None:
+    """Return what to ask for the text that replaces cropped messages; None where there is nothing to condense."""
     return planned_messages("crop", crop_recipe(model), messages, stand_in, rule_key, count, limit, INPUT)

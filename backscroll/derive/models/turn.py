@@ -1,9 +1,8 @@
-"""What else a model reads in a turn, in the same answer as its assertions: a gist, preferences, whether a task begins, what the world implies.
+"""Other readings of a turn by a model, in the same answer as its assertions: a gist, preferences, whether a task begins, what the world implies.
 
-Owns these nouns, their part of the answer's shape, the checks (every preference quotes the user, everything implied quotes the world
-description) and the form in which they are kept. What cannot be shown is left out and counted: the assertions
-of the same answer are good without it. Makes no calls. Before: `derive/models/assertions` (the plan). After:
-`derive/models/assertions_fold`, `engine/models/preferences`, `engine/work/boundaries`, `engine/knowledge/graph_holder`.
+Owns these nouns, their part of the answer's shape, the checks (every preference quotes the user, everything implied quotes
+the world description) and the form in which they are kept. What cannot be shown is left out and counted: the assertions of
+the same answer are good without it. Makes no calls.
 """
 
 from __future__ import annotations
@@ -57,14 +56,14 @@ class ReadPreference:
 
 @dataclass(frozen=True, slots=True)
 class ReadTask:
-    """What the turn means for tasks."""
+    """The effect of a turn on tasks."""
 
     begins: bool = False  # another one than before is asked for
     title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Implied:
+class ImpliedAttribute:
     """An attribute that the turn does not say and the world description implies."""
 
     subject: str
@@ -80,7 +79,7 @@ class TurnReading:
     gist: str = ""
     preferences: tuple[ReadPreference, ...] = ()
     task: ReadTask | None = None  # None: not asked for
-    implied: tuple[Implied, ...] = ()
+    implied: tuple[ImpliedAttribute, ...] = ()
     dropped: int = 0  # that could not be used
 
 
@@ -89,28 +88,28 @@ NOTHING = TurnReading()
 
 
 @dataclass(frozen=True, slots=True)
-class Quotable:
-    """How what a model quotes is looked up."""
+class QuoteLookup:
+    """A lookup of the quotes of a model."""
 
     user: Callable[
         [str, int], tuple[int, str] | None
     ]  # quote and number of a user's message: its place and the words there
-    world: Callable[[str], str]  # the words as they stand in the world description; empty: nowhere
-    known: Callable[[str], bool]  # whether a name stands in the turn or the world
+    world: Callable[[str], str]  # the words as they are in the world description; empty: nowhere
+    known: Callable[[str], bool]  # whether a name is in the turn or the world
     predicate: Callable[[str], bool]  # whether it is one
 
 
-def read_turn(answer: Mapping[str, Json], quotable: Quotable) -> TurnReading:
-    """What an answer says beside its assertions, as far as it can be shown."""
+def read_turn(answer: Mapping[str, Json], quotable: QuoteLookup) -> TurnReading:
+    """Return what an answer says beside its assertions, as far as it can be shown."""
     dropped = 0
     preferences: list[ReadPreference] = []
     for row in _rows(answer.get("preferences")):
         found = _preference(row, quotable)
         dropped += found is None
         preferences += [] if found is None else [found]
-    implied: list[Implied] = []
+    implied: list[ImpliedAttribute] = []
     for row in _rows(answer.get("implied")):
-        one = _implied(row, quotable)
+        one = _parse_implied(row, quotable)
         dropped += one is None
         implied += [] if one is None else [one]
     gist = _text(answer.get("gist"))[:_GIST]
@@ -136,8 +135,8 @@ def _number(value: Json) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def _preference(row: Mapping[str, Json], quotable: Quotable) -> ReadPreference | None:
-    """A preference that the user's own words state; what a model only concludes is none."""
+def _preference(row: Mapping[str, Json], quotable: QuoteLookup) -> ReadPreference | None:
+    """Return a preference that the user's own words state; what a model only concludes is none."""
     text, sign = _short(row, "text"), SIGNS.get(_text(row.get("sign")).lower() or "do")
     found = quotable.user(_text(row.get("quote")), _number(row.get("message")))
     if not text or sign is None or found is None:
@@ -146,7 +145,7 @@ def _preference(row: Mapping[str, Json], quotable: Quotable) -> ReadPreference |
 
 
 def _task(value: Json) -> ReadTask | None:
-    """What the request means for tasks; it needs no quote, it is the request itself."""
+    """Return what the request means for tasks; it needs no quote, it is the request itself."""
     if not isinstance(value, dict):
         return None
     row = cast("Mapping[str, Json]", value)
@@ -154,20 +153,20 @@ def _task(value: Json) -> ReadTask | None:
     return ReadTask(begins, _short(row, "title") if begins else "")
 
 
-def _implied(row: Mapping[str, Json], quotable: Quotable) -> Implied | None:
+def _parse_implied(row: Mapping[str, Json], quotable: QuoteLookup) -> ImpliedAttribute | None:
     subject, name, value = (_short(row, key) for key in ("subject", "predicate", "value"))
     name = "_".join(name.lower().replace("-", " ").split())
     because = quotable.world(_text(row.get("because")))
     if not (subject and value and because and quotable.predicate(name) and quotable.known(subject)):
         return None
-    return Implied(subject, name, value, because)
+    return ImpliedAttribute(subject, name, value, because)
 
 
 # -- the stored shape --------------------------------------------------------------------------------------------
 
 
 def to_json(reading: TurnReading) -> dict[str, Json]:
-    """For the store; what is empty is left out."""
+    """Return the stored form, without empty fields."""
     out: dict[str, Json] = {}
     if reading.gist:
         out["gist"] = reading.gist
@@ -183,15 +182,15 @@ def to_json(reading: TurnReading) -> dict[str, Json]:
 
 
 def from_json(data: Mapping[str, Json]) -> TurnReading:
-    """Back from the store; readings of the version before have none of it."""
+    """Read a reading from the store; readings of the previous version lack the new fields."""
     task = cast("Mapping[str, Json] | None", data.get("task"))
     return TurnReading(
         str(data.get("gist", "")),
-        tuple(ReadPreference(**row) for row in _kept(data.get("preferences"))),
+        tuple(ReadPreference(**row) for row in _as_rows(data.get("preferences"))),
         None if task is None else ReadTask(**cast("dict[str, Json]", task)),
-        tuple(Implied(**row) for row in _kept(data.get("implied"))),
+        tuple(ImpliedAttribute(**row) for row in _as_rows(data.get("implied"))),
     )
 
 
-def _kept(value: Json) -> Sequence[dict[str, Json]]:
+def _as_rows(value: Json) -> Sequence[dict[str, Json]]:
     return cast("list[dict[str, Json]]", value or [])

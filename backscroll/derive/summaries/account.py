@@ -1,8 +1,7 @@
-"""The account of a conversation for a person: what it is about, where it stands, what is decided, required, open and broken.
+"""The account of a conversation for a person: its topic and status; what is decided, required, open and broken.
 
 Owns the choice and the layout; every sentence is quoted, with its handle. Sections take turns for the room, so that none
-starves the others, and what is left out is counted. Before: `derive/summaries/summary` (gists and summaries of the whole history).
-After: `engine/prompts/tree/account`.
+starves the others, and what is left out is counted.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.derive.essence.essentials import Essential, Kind, join
+from backscroll.derive.essence.essentials import Essential, EssentialKind, join
 from backscroll.derive.recipe import Count
-from backscroll.derive.summaries.gist import Gist, Line, gist_messages, shown
-from backscroll.derive.summaries.writing import clipped, distinct, flat, labels, says
+from backscroll.derive.summaries.composition import clip_text, distinct, flat, labels, says
+from backscroll.derive.summaries.gist import Gist, GistLine, filter_quotable, gist_messages
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 
@@ -24,7 +23,7 @@ _STANDS = 4
 
 
 @dataclass(slots=True)
-class _Section:
+class _SummarySection:
     title: str
     entries: list[str]
     taken: int = 0
@@ -44,7 +43,7 @@ def account(
     language: str,
     behind: int = 0,
 ) -> str:
-    """The account, at most `budget` tokens long; `last` is the end of the history, from its last user message on.
+    """Return the account, at most `budget` tokens long; `last` is the end of the history, from its last user message on.
 
     `behind`: so many of the newest events are in no gist yet, which is said.
     """
@@ -52,36 +51,48 @@ def account(
     told = [g for g in gists if g.first is not None]
     exchange = _exchange(last, words, count)
     if not told and not exchange:
-        return clipped(words["empty"], budget, count)
+        return clip_text(words["empty"], budget, count)
     found = join([g.findings for g in told])
     size = words["size"].format(turns=turns, messages=messages)
     head = f"{flat(title)} ({size})" if title.strip() else size
     if behind:
         head += "\n" + words["behind"].format(n=behind)
-    by_kind = {kind: [e for e in found.open if e.kind is kind] for kind in Kind}
+    by_kind = {kind: [e for e in found.open if e.kind is kind] for kind in EssentialKind}
     sections = [
-        _Section(words["about"], _about(told, words)),
-        _Section(words["stands"], _stands(told, exchange, words)),
-        *(_Section(words[k.value], _entries(by_kind[k]), more=found.more.get(k, 0)) for k in _SPOKEN),
-        _Section(words["files"], _names(by_kind[Kind.PATH], words), more=found.more.get(Kind.PATH, 0)),
-        _Section(words["id"], _names(by_kind[Kind.ID], words), more=found.more.get(Kind.ID, 0)),
-        _Section(words["last"], exchange),
+        _SummarySection(words["about"], _about(told, words)),
+        _SummarySection(words["stands"], _stands(told, exchange, words)),
+        *(_SummarySection(words[k.value], _entries(by_kind[k]), more=found.more.get(k, 0)) for k in _SPOKEN),
+        _SummarySection(
+            words["files"],
+            _names(by_kind[EssentialKind.PATH], words),
+            more=found.more.get(EssentialKind.PATH, 0),
+        ),
+        _SummarySection(
+            words["id"], _names(by_kind[EssentialKind.ID], words), more=found.more.get(EssentialKind.ID, 0)
+        ),
+        _SummarySection(words["last"], exchange),
     ]
     _fill(sections, max(0, budget - count(head) - 2), count)
     text = "\n\n".join([head, *(body for s in sections if (body := _laid_out(s, words)))])
-    return clipped(text, budget, count)
+    return clip_text(text, budget, count)
 
 
-_SPOKEN = (Kind.TODO, Kind.ERROR, Kind.DECISION, Kind.CONSTRAINT, Kind.QUESTION)
+_SPOKEN = (
+    EssentialKind.TODO,
+    EssentialKind.ERROR,
+    EssentialKind.DECISION,
+    EssentialKind.CONSTRAINT,
+    EssentialKind.QUESTION,
+)
 
 
-def _fill(sections: Sequence[_Section], room: int, count: Count) -> None:
-    """Sections take turns; the last exchange and what it is about go first."""
+def _fill(sections: Sequence[_SummarySection], room: int, count: Count) -> None:
+    """Fill the sections in turn; the last exchange and its topic go first."""
     order = [sections[0], sections[-1], *sections[1:-1]]
     waiting = [s for s in order if s.entries]
     while waiting:
         for section in list(waiting):
-            entry = clipped(
+            entry = clip_text(
                 section.entries[section.taken], _REPLY if section is sections[-1] else _ENTRY, count
             )
             cost = count(entry) + 2 + (0 if section.kept else count(section.title) + 8)
@@ -95,7 +106,7 @@ def _fill(sections: Sequence[_Section], room: int, count: Count) -> None:
                 waiting.remove(section)
 
 
-def _laid_out(section: _Section, words: Mapping[str, str]) -> str:
+def _laid_out(section: _SummarySection, words: Mapping[str, str]) -> str:
     left = len(section.entries) - section.taken + section.more
     if not section.kept and not left:
         return ""
@@ -104,48 +115,48 @@ def _laid_out(section: _Section, words: Mapping[str, str]) -> str:
 
 
 def _about(told: Sequence[Gist], words: Mapping[str, str]) -> list[str]:
-    """What the user asked for first, and what weighed most since."""
+    """Return what the user asked for first, and what weighed most since."""
     lines = [line for g in told for line in g.lines if line.role == "user"]
     if not lines:
         return []
     first = lines[0]
     heavy = sorted(lines[1:], key=lambda line: -line.score)[:2]
     later = [line for line in lines[1:] if line in heavy and flat(line.text) != flat(first.text)]
-    return [_said(line, words) for line in (first, *later)]
+    return [_render_line(line, words) for line in (first, *later)]
 
 
 def _stands(told: Sequence[Gist], exchange: Sequence[str], words: Mapping[str, str]) -> list[str]:
-    """What was said lately that weighs most, newest last; not the last exchange again."""
+    """Return what was said lately that weighs most, newest last; not the last exchange again."""
     known = flat("\n".join(exchange))
     lately = [
         line for g in told[-_LATELY:] for line in g.lines if flat(line.text) not in known and line.score > 0.6
     ]
     lately = [line for line in lately if line.role == "assistant"] or lately
     best = sorted(range(len(lately)), key=lambda n: (-lately[n].score - n / max(1, len(lately)), n))[:_STANDS]
-    return [_said(lately[n], words) for n in sorted(best)]
+    return [_render_line(lately[n], words) for n in sorted(best)]
 
 
-def _said(line: Line, words: Mapping[str, str]) -> str:
+def _render_line(line: GistLine, words: Mapping[str, str]) -> str:
     label = line.label or words.get(line.role, line.role)
     return f"{label}{words['colon']}{flat(line.text)} {handle_of(line.message)}"
 
 
 def _entries(essentials: Sequence[Essential]) -> list[str]:
-    """Weighty ones first, the newest first among equals."""
+    """Return weighty ones first, the newest first among equals."""
     rows = sorted(enumerate(essentials), key=lambda row: (-row[1].weight, -row[0]))
     return [f"{flat(e.text)} {handle_of(e.message)}" for _, e in rows]
 
 
 def _names(essentials: Sequence[Essential], words: Mapping[str, str]) -> list[str]:
-    """Names, several on a line."""
+    """Return names, several on a line."""
     rows = sorted(enumerate(distinct(essentials)), key=lambda row: (-row[1].weight, -row[0]))
     texts = [e.text for _, e in rows]
     return [words["comma"].join(texts[n : n + 4]) for n in range(0, len(texts), 4)]
 
 
 def _exchange(last: Sequence[Message], words: Mapping[str, str], count: Count) -> list[str]:
-    """The last user message and the last words of the answer."""
-    said = shown(last)
+    """Return the last user message and the last words of the answer."""
+    said = filter_quotable(last)
     asked = next((m for m in reversed(said) if m.role == "user"), None)
     answer = next((m for m in reversed(said) if m.role == "assistant" and m.text.strip()), None)
     out: list[str] = []
@@ -158,6 +169,6 @@ def _exchange(last: Sequence[Message], words: Mapping[str, str], count: Count) -
 
 
 def survives(text: str, essentials: Sequence[Essential]) -> tuple[int, int]:
-    """How many of some essentials a text says, and how many there are."""
+    """Return how many of some essentials a text says, and how many there are."""
     known = flat(text)
     return sum(1 for e in essentials if says(known, e)), len(essentials)

@@ -1,8 +1,7 @@
 """Clusters: texts that say nearly the same, found by the words and characters they share.
 
 Owns the pieces by which texts are compared (stems of words, pairs of Han characters) and the grouping; deterministic, and
-quick because only texts that share a piece are compared. Refuses meaning: vectors are `recall`'s. Before: `derive/essence/sentences`.
-After: `derive/summaries/gist`, `derive/summaries/summary`, and `derive/essence/essentials`, which recognises a to-do that was done.
+quick because only texts that share a piece are compared. Refuses meaning: vectors are `recall`'s.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ NEAR = 0.72  # share of the shorter text's pieces from which two texts say the s
 _PIECE = late(
     r"[a-z0-9_][a-z0-9_'./-]*[a-z0-9_]|[a-z0-9_]|[\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7a3\uf900-\ufaff]+"
 )
-_COMMON = 24  # groups that share a piece which tells nothing apart any more
+_COMMON = 24  # groups that share a piece too common to distinguish them
 _STEM = 6  # letters; enough to tell words apart, few enough that `implement` and `implemented` are one
 #: Words that say nothing about what a text is about.
 _SMALL = frozenset(
@@ -33,7 +32,7 @@ _SMALL_ZH = frozenset(
 
 @lru_cache(maxsize=4096)
 def pieces(text: str) -> frozenset[str]:
-    """What a text is compared by: beginnings of its words, pairs of its Han characters."""
+    """Return what a text is compared by: beginnings of its words, pairs of its Han characters."""
     out: set[str] = set()
     for found in _PIECE.findall(text.lower()):
         if found[0] >= "\u2e80":
@@ -47,7 +46,7 @@ def pieces(text: str) -> frozenset[str]:
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much of the shorter is in the longer, 0 to 1; very different lengths are not the same text."""
+    """Return how much of the shorter is in the longer, 0 to 1; very different lengths are not the same text."""
     if not one or not other:
         return 0.0
     few, many = (one, other) if len(one) <= len(other) else (other, one)
@@ -56,7 +55,7 @@ def likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def clusters(texts: Sequence[str], near: float = NEAR) -> list[list[int]]:
-    """Groups of indexes, in the order of their first members; each text joins the group whose first member it is most like."""
+    """Return groups of indexes, in the order of their first members; each text joins the group whose first member it is most like."""
     groups: list[list[int]] = []
     heads: list[frozenset[str]] = []
     holders: dict[str, list[int]] = {}  # which groups have a piece

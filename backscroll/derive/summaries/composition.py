@@ -1,7 +1,7 @@
-"""How gists and summaries are put together: choosing items for a room, cutting texts, listing and counting essentials.
+"""Composition of gists and summaries: choosing items for a room, cutting texts, listing and counting essentials.
 
-Owns no judgement: items come with their scores. The few words that stand between quotations are data (`labels.toml`), in the
-language of what is quoted. Before: `derive/essence/essentials`. After: `derive/summaries/gist`, `derive/summaries/summary`, `derive/summaries/account`.
+Owns no judgement: items come with their scores. The few words that are between quotations are data (`labels.toml`), in the
+language of what is quoted.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple, cast
 
-from backscroll.derive.essence.essentials import LONGEST_NAME, Essential, Findings, Kind
+from backscroll.derive.essence.essentials import LONGEST_NAME, Essential, EssentialKind, Findings
 from backscroll.derive.recipe import Count
 
-NAMED = (Kind.PATH, Kind.ID)
+NAMED = (EssentialKind.PATH, EssentialKind.ID)
 
 
-class Item(NamedTuple):
-    """Something that may stand in a gist or a summary."""
+class SummaryItem(NamedTuple):
+    """Something that may be in a gist or a summary."""
 
-    order: int  # where it stands if it is chosen
+    order: int  # where it is if it is chosen
     text: str
     score: float
     tokens: int
@@ -36,12 +36,12 @@ def _tables() -> Mapping[str, Mapping[str, str]]:
 
 
 def labels(language: str) -> Mapping[str, str]:
-    """The words between quotations, in Chinese or in English."""
+    """Return the words between quotations, in Chinese or in English."""
     return _tables()["zh" if language == "zh" else "en"]
 
 
-def taken(items: Iterable[Item], room: int) -> set[int]:
-    """Which items to take, weightiest first, as long as they fit; the very first may be cut to fit."""
+def select_items(items: Iterable[SummaryItem], room: int) -> set[int]:
+    """Return which items to take, weightiest first, as long as they fit; the very first may be cut to fit."""
     left = room
     out: set[int] = set()
     for item in sorted(items, key=lambda i: (-i.score, i.order)):
@@ -57,8 +57,8 @@ def taken(items: Iterable[Item], room: int) -> set[int]:
     return out
 
 
-def clipped(text: str, limit: int, count: Count) -> str:
-    """The beginning of a text, at most so many tokens long, with a sign where it was cut."""
+def clip_text(text: str, limit: int, count: Count) -> str:
+    """Return the beginning of a text, at most so many tokens long, with a sign where it was cut."""
     if limit <= 0:
         return ""
     size = count(text)
@@ -74,11 +74,13 @@ def clipped(text: str, limit: int, count: Count) -> str:
     return text[:low].rstrip() + "…" if low else ""
 
 
-def listed(essentials: Sequence[Essential], words: Mapping[str, str], *, told: str = "") -> list[str]:
-    """One line for each kind; what is `told` already is not said again."""
+def list_essentials(
+    essentials: Sequence[Essential], words: Mapping[str, str], *, told: str = ""
+) -> list[str]:
+    """Return one line for each kind, without what is in `told`."""
     out: list[str] = []
     known = flat(told)
-    for kind in Kind:
+    for kind in EssentialKind:
         texts = [e.text for e in essentials if e.kind is kind and not says(known, e)]
         if texts:
             between = words["comma"] if kind in NAMED else "; "
@@ -87,19 +89,19 @@ def listed(essentials: Sequence[Essential], words: Mapping[str, str], *, told: s
 
 
 def distinct(essentials: Sequence[Essential]) -> list[Essential]:
-    """Names without those that are the end of a longer one: `app.py` goes where `src/app.py` stays."""
+    """Return names without those that are the end of a longer one: `app.py` goes where `src/app.py` stays."""
     longer = {e.text for e in essentials if len(e.text) <= LONGEST_NAME}
     ends = {text[n + 1 :] for text in longer for n, c in enumerate(text) if c in "/\\"}
     return [e for e in essentials if e.text not in ends]
 
 
 def flat(text: str) -> str:
-    """A text with all white space as single spaces, for comparing."""
+    """Return a text with all white space as single spaces, for comparing."""
     return " ".join(text.split())
 
 
 def says(told: str, essential: Essential) -> bool:
-    """True where a text (flat) says an essential; one that was cut in its middle counts by its ends."""
+    """Return True if a text (flat) says an essential; one that was cut in its middle counts by its ends."""
     text = flat(essential.text)
     if text in told:
         return True
@@ -108,11 +110,11 @@ def says(told: str, essential: Essential) -> bool:
 
 
 def counted_rest(found: Findings, words: Mapping[str, str], *, told: str) -> str:
-    """How many essentials of which kind are open and not told; empty where all are."""
-    counts: dict[Kind, int] = dict(found.more)
+    """Return how many open essentials of each kind were left out; empty if none."""
+    counts: dict[EssentialKind, int] = dict(found.more)
     known = flat(told)
     for essential in found.open:
         if not says(known, essential):
             counts[essential.kind] = counts.get(essential.kind, 0) + 1
-    parts = [words[f"more_{kind.value}"].format(n=counts[kind]) for kind in Kind if counts.get(kind)]
+    parts = [words[f"more_{kind.value}"].format(n=counts[kind]) for kind in EssentialKind if counts.get(kind)]
     return words["more"].format(counts=words["comma"].join(parts)) if parts else ""

@@ -1,9 +1,8 @@
-"""Gists: a few verbatim sentences and digests that stand in for a step, a turn, or a piece of a long turn.
+"""Gists: a few verbatim sentences and digests that replace a step, a turn, or a piece of a long turn.
 
-Owns the nouns (`Line`, `Gist`), and the choice of what a gist says. Extractive: every word is quoted, so nothing is invented;
-essentials go first, and what does not fit is counted beside the handle. Refuses hidden messages and system messages (the
-latter are always shown in full). Before: `derive/essence/importance`, `derive/essence/reading`, `derive/digest`. After:
-`derive/summaries/summary`, `engine/prompts/tree/tree`; `derive/models/gist` makes the same noun with a model.
+Owns the nouns (`GistLine`, `Gist`), and the choice of what a gist says. Extractive: every word is quoted, so nothing is
+invented; essentials go first, and what does not fit is counted beside the handle. Refuses hidden messages and system messages
+(the latter are always shown in full).
 """
 
 from __future__ import annotations
@@ -13,16 +12,23 @@ from dataclasses import dataclass, field
 
 from backscroll.derive.digest import Digest, digests_of
 from backscroll.derive.digest import let_go as let_go_of_digests
-from backscroll.derive.digests.cleaning import cut_middle
-from backscroll.derive.essence.cues import NUMBER, Marked, marked
+from backscroll.derive.digests.output_text import cut_middle
+from backscroll.derive.essence.cues import NUMBER, CueSentence, mark_sentences
 from backscroll.derive.essence.cues import let_go as let_go_of_sentences
-from backscroll.derive.essence.essentials import Close, Essential, Findings, Kind
+from backscroll.derive.essence.essentials import Close, Essential, EssentialKind, Findings
 from backscroll.derive.essence.importance import weigh_sentence
-from backscroll.derive.essence.reading import findings
+from backscroll.derive.essence.reader import findings
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.summaries.clusters import likeness, pieces
-from backscroll.derive.summaries.writing import Item, clipped, counted_rest, labels, listed, taken
+from backscroll.derive.summaries.composition import (
+    SummaryItem,
+    clip_text,
+    counted_rest,
+    labels,
+    list_essentials,
+    select_items,
+)
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -34,15 +40,15 @@ from backscroll.vocab.values.pattern import late
 RECIPE = Recipe("gist", 2)
 LIMIT = 200  # tokens of a gist
 MOST = 400  # tokens of the gist of something very long
-_DENSE = 14  # one token of a gist for so many of what it stands for
+_DENSE = 14  # one token of a gist for so many of what it represents
 _CALL = 12  # tokens more for each tool call
 _WIDE = 60_000  # characters of one message that may be quoted
 _CODE = 48  # tokens of a block of code that is quoted
 _ALIKE = 0.8
-_GREETING = 20  # bytes that a sentence needs to be what somebody asks for
+_GREETING = 20  # minimum bytes of a sentence that states a request
 _ACTED = 0.8  # weight of a path from which it was changed, or named by the user
 _TARGET = 40  # cells of what a call was aimed at, beside its outcome
-_FIGURES = 1.0  # what figures in the outcome of a call are worth to a summary that stands alone
+_FIGURES = 1.0  # weight of figures in the outcome of a call for a summary by itself
 _AGAIN = 0.3  # what each further essential of a kind counts less, so that one kind does not fill a gist
 _SPACE = late(r"\s+")
 _TOOL: Mapping[str, float] = {
@@ -56,8 +62,8 @@ _TOOL: Mapping[str, float] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One quoted sentence, and where it stands."""
+class GistLine:
+    """One quoted sentence, and where it is."""
 
     text: str
     source: Ref  # the revision
@@ -67,20 +73,22 @@ class Line:
     score: float
 
 
-def _none() -> Mapping[Kind, int]:
+def _none() -> Mapping[EssentialKind, int]:
     return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Gist:
-    """What stands in for some messages."""
+    """The replacement of some messages."""
 
     text: str
     sources: tuple[Ref, ...]  # revisions it rests on
     essentials: tuple[Essential, ...] = ()  # what is open at its end and must survive
-    lines: tuple[Line, ...] = ()  # what it quotes, for the summaries above it
+    lines: tuple[GistLine, ...] = ()  # what it quotes, for the summaries above it
     closes: tuple[Close, ...] = ()  # what it settles of what came before
-    more: Mapping[Kind, int] = field(default_factory=_none)  # essentials that could not be carried on
+    more: Mapping[EssentialKind, int] = field(
+        default_factory=_none
+    )  # essentials that could not be carried on
     first: Ref | None = None
     last: Ref | None = None
     messages: int = 0
@@ -98,39 +106,25 @@ class Gist:
 
 
 def let_go() -> None:
-    """Drop the texts that are kept in memory to be quick; whoever forgets words calls this."""
+    """Clear the cache of texts; `forget` calls this."""
     let_go_of_sentences()
     pieces.cache_clear()
     let_go_of_digests()
 
 
-def shown(messages: Iterable[Message]) -> list[Message]:
-    """The messages that may be quoted."""
+def filter_quotable(messages: Iterable[Message]) -> list[Message]:
+    """Return the messages that may be quoted."""
     return [m for m in messages if not m.hidden and not m.deleted and m.role != "system"]
 
 
 def input_of(message: Ref, revision: Ref, role: str, digest: str, *, pinned: bool) -> str:
-    """What a gist depends on, of one message: for its key."""
+    """Return what a gist depends on, of one message: for its key."""
     return f"{message} {revision} {role} {digest} {int(pinned)}"
 
 
 def inputs_of(messages: Iterable[Message]) -> list[str]:
-    """What a gist depends on, for its key."""
-    return [input_of(m.id, m.revision, m.role, m.digest, pinned=m.pinned) for m in shown(messages)]
-
-
-def gist_unit(
-    messages: Sequence[Message],
-    *,
-    limit_tokens: int = 80,
-    count: Count = rough_count,
-    digests: Sequence[Digest] | None = None,
-    weights: Mapping[str, float] | None = None,
-) -> str:
-    """The gist of a user message, or of a reply with the results of its calls; ends with its handle."""
-    return gist_messages(
-        messages, limit_tokens=limit_tokens, count=count, digests=digests, weights=weights, named=False
-    ).text
+    """Return what a gist depends on, for its key."""
+    return [input_of(m.id, m.revision, m.role, m.digest, pinned=m.pinned) for m in filter_quotable(messages)]
 
 
 def gist_turn(
@@ -141,7 +135,7 @@ def gist_turn(
     digests: Sequence[Digest] | None = None,
     operations: bool = False,
 ) -> Gist:
-    """The gist of a turn."""
+    """Return the gist of a turn."""
     return gist_messages(
         turn.messages, limit_tokens=limit_tokens, count=count, digests=digests, operations=operations
     )
@@ -157,11 +151,11 @@ def gist_messages(
     named: bool = True,
     operations: bool = False,
 ) -> Gist:
-    """The gist of any stretch of messages; `named`: say who speaks. Without a limit, what is very long gets more room.
+    """Return the gist of any stretch of messages; `named`: say who speaks. Without a limit, what is very long gets more room.
 
-    With `operations` what came of tool calls is handed on beside quotations, for a summary that nothing else stands beside.
+    With `operations` what came of tool calls is handed on beside quotations, for a summary by itself.
     """
-    said = shown(messages)
+    said = filter_quotable(messages)
     if not said:
         return Gist("", ())
     done = digests_of(said) if digests is None else list(digests)
@@ -177,14 +171,14 @@ def gist_messages(
     room = max(0, limit_tokens - count(handle) - 2)
     text, chosen = "", set[int]()
     for share in (1.0, 0.88, 0.74, 0.6, 0.45):  # labels and gaps cost too; rarely a second try is needed
-        chosen = taken([*items, *tools, *rest], int(room * share))
-        text = _written(said, items, tools, rest, chosen, words, named=named)
+        chosen = select_items([*items, *tools, *rest], int(room * share))
+        text = _render_gist(said, items, tools, rest, chosen, words, named=named)
         left = counted_rest(found, words, told=text)
         if left:
             text = f"{text}\n{left}" if text else left
         if count(text) <= room:
             break
-    text = clipped(text, room, count)
+    text = clip_text(text, room, count)
     kept = [lines[i.order] for i in items if i.order in chosen]
     if operations:
         kept = sorted([*kept, *_told_by_tools(said, done, tools)], key=lambda line: line.message.seq)
@@ -199,23 +193,26 @@ def gist_messages(
 
 def _sentences(
     said: Sequence[Message], found: Findings, count: Count, weights: Mapping[str, float] | None
-) -> tuple[dict[int, Line], list[Item]]:
-    """Every sentence that may be quoted, with what it is worth."""
+) -> tuple[dict[int, GistLine], list[SummaryItem]]:
+    """Return every sentence that may be quoted, with what it is worth."""
     urgent: dict[Ref, list[Essential]] = {}
     for essential in found.open:
-        if essential.kind not in (Kind.PATH, Kind.ID) and essential.group not in ("todo/list", "error/tool"):
+        if essential.kind not in (EssentialKind.PATH, EssentialKind.ID) and essential.group not in (
+            "todo/list",
+            "error/tool",
+        ):
             urgent.setdefault(essential.message, []).append(essential)
-    lines: dict[int, Line] = {}
-    items: list[Item] = []
+    lines: dict[int, GistLine] = {}
+    items: list[SummaryItem] = []
     asked, user_seen = False, False
     final = next((m.id for m in reversed(said) if m.role == "assistant" and m.text.strip()), None)
     for message in said:
         if message.role == "tool" or not message.text.strip():
             continue
-        times = _learned(message, weights)
-        found_here = marked(message.text[:_WIDE])
+        times = _weigh_learned(message, weights)
+        found_here = mark_sentences(message.text[:_WIDE])
         for index, piece in enumerate(found_here):
-            text = _quoted(piece, count)
+            text = _render_quote(piece, count)
             score = weigh_sentence(
                 piece,
                 role=message.role,
@@ -234,7 +231,7 @@ def _sentences(
             score += 0.4 * (message.id == final) + 2 * message.pinned
             # What is open now may be settled later: the line hands on what it is worth without that.
             order = len(lines)
-            lines[order] = Line(
+            lines[order] = GistLine(
                 text, message.revision, message.id, message.role, message.author or "", round(score, 3)
             )
             bound = tuple(
@@ -243,15 +240,17 @@ def _sentences(
             if bound:
                 score += 3 + max(e.weight for e in bound)
             items.append(
-                Item(order, text, score, count(text), bound, pieces(text) if len(text) > 24 else frozenset())
+                SummaryItem(
+                    order, text, score, count(text), bound, pieces(text) if len(text) > 24 else frozenset()
+                )
             )
         asked = message.role == "user" and any("question" in p.cues for p in found_here)
-    return lines, _distinct(_varied(items))
+    return lines, _distinct(_discount_repeats(items))
 
 
-def _varied(items: list[Item]) -> list[Item]:
-    """Of essentials of one kind each further one counts a little less."""
-    seen: dict[Kind, int] = {}
+def _discount_repeats(items: list[SummaryItem]) -> list[SummaryItem]:
+    """Discount each further essential of one kind."""
+    seen: dict[EssentialKind, int] = {}
     out = {i.order: i for i in items}
     for item in sorted((i for i in items if i.bound), key=lambda i: (-i.score, i.order)):
         kind = item.bound[0].kind
@@ -260,7 +259,7 @@ def _varied(items: list[Item]) -> list[Item]:
     return [out[i.order] for i in items]
 
 
-def _learned(message: Message, weights: Mapping[str, float] | None) -> float:
+def _weigh_learned(message: Message, weights: Mapping[str, float] | None) -> float:
     if not weights:
         return 1.0
     from backscroll.derive.learning import factor, features_of
@@ -268,18 +267,18 @@ def _learned(message: Message, weights: Mapping[str, float] | None) -> float:
     return factor(features_of(message), weights)
 
 
-def _quoted(piece: Marked, count: Count) -> str:
+def _render_quote(piece: CueSentence, count: Count) -> str:
     if piece.sentence.shape != "code":
         return _SPACE.sub(" ", piece.text) if piece.sentence.shape == "prose" else piece.text
-    return clipped(piece.text, _CODE, count)
+    return clip_text(piece.text, _CODE, count)
 
 
-def _distinct(items: list[Item]) -> list[Item]:
-    """Of sentences that say the same only the weightiest may be chosen."""
+def _distinct(items: list[SummaryItem]) -> list[SummaryItem]:
+    """Keep the weightiest of sentences that say the same."""
     if len(items) > 400:
         return items  # a dump; what repeats itself there loses by its scores
     best = sorted(items, key=lambda i: (-i.score, i.order))
-    held: list[Item] = []
+    held: list[SummaryItem] = []
     for item in best:
         if (
             item.bound
@@ -290,10 +289,10 @@ def _distinct(items: list[Item]) -> list[Item]:
     return sorted(held, key=lambda i: i.order)
 
 
-def _operations(digests: Sequence[Digest], found: Findings, count: Count) -> list[Item]:
+def _operations(digests: Sequence[Digest], found: Findings, count: Count) -> list[SummaryItem]:
     failing = {(e.message, e.name) for e in found.open if e.group == "error/tool"}
     homes = {message for message, _ in failing}
-    out: list[Item] = []
+    out: list[SummaryItem] = []
     for number, digest in enumerate(digests):
         home = digest.result or digest.call
         failed = digest.is_error or bool(digest.exit_code)
@@ -304,57 +303,61 @@ def _operations(digests: Sequence[Digest], found: Findings, count: Count) -> lis
             else ()
         )
         text = f"- {digest.line}"
-        out.append(Item(1_000_000 + number, text, score + (3 if bound else 0), count(text), bound))
+        out.append(SummaryItem(1_000_000 + number, text, score + (3 if bound else 0), count(text), bound))
     return out
 
 
 def _told_by_tools(
-    said: Sequence[Message], digests: Sequence[Digest], tools: Sequence[Item]
-) -> Iterator[Line]:
-    """What came of each call, in the shape of a quotation; figures in it weigh more."""
+    said: Sequence[Message], digests: Sequence[Digest], tools: Sequence[SummaryItem]
+) -> Iterator[GistLine]:
+    """Yield what came of each call, in the shape of a quotation; figures in it weigh more."""
     revisions = {m.id: m.revision for m in said}
     for digest, item in zip(digests, tools, strict=True):
         home = digest.result or digest.call
         if home in revisions:
             label = f"{digest.tool_name} {cut_middle(digest.target, _TARGET)}".strip()
             score = item.score + _FIGURES * bool(NUMBER.search(digest.summary))
-            yield Line(digest.summary, revisions[home], home, "tool", label, round(score, 3))
+            yield GistLine(digest.summary, revisions[home], home, "tool", label, round(score, 3))
 
 
-def _facts(found: Findings, items: Sequence[Item], tools: Sequence[Item], count: Count) -> list[Item]:
-    """Essentials that no sentence and no operation speaks of: lists of to-dos, paths, ids."""
+def _facts(
+    found: Findings, items: Sequence[SummaryItem], tools: Sequence[SummaryItem], count: Count
+) -> list[SummaryItem]:
+    """Return essentials that no sentence and no operation speaks of: lists of to-dos, paths, ids."""
     spoken = {id(e) for i in (*items, *tools) for e in i.bound}
-    base = {Kind.TODO: 5.0, Kind.ERROR: 3.6, Kind.PATH: 1.0, Kind.ID: 0.9}
-    out: list[Item] = []
+    base = {EssentialKind.TODO: 5.0, EssentialKind.ERROR: 3.6, EssentialKind.PATH: 1.0, EssentialKind.ID: 0.9}
+    out: list[SummaryItem] = []
     for number, essential in enumerate(found.open):
         if id(essential) not in spoken:
             score = base.get(essential.kind, 3.0) + essential.weight
-            if essential.kind is Kind.PATH and essential.weight >= _ACTED:
+            if essential.kind is EssentialKind.PATH and essential.weight >= _ACTED:
                 score += 1.5  # what was changed, or what the user speaks of
             out.append(
-                Item(2_000_000 + number, essential.text, score, count(essential.text) + 1, (essential,))
+                SummaryItem(
+                    2_000_000 + number, essential.text, score, count(essential.text) + 1, (essential,)
+                )
             )
     return out
 
 
-def _written(
+def _render_gist(
     said: Sequence[Message],
-    items: Sequence[Item],
-    tools: Sequence[Item],
-    rest: Sequence[Item],
+    items: Sequence[SummaryItem],
+    tools: Sequence[SummaryItem],
+    rest: Sequence[SummaryItem],
     chosen: set[int],
     words: Mapping[str, str],
     *,
     named: bool,
 ) -> str:
-    """The text: who said what, what was done, what is open."""
+    """Return the text: who said what, what was done, what is open."""
     out: list[str] = []
     order = 0
     by_order = {i.order: i for i in items}
     for message in said:
         if message.role == "tool" or not message.text.strip():
             continue
-        size = len(marked(message.text[:_WIDE]))
+        size = len(mark_sentences(message.text[:_WIDE]))
         kept = [by_order[n] for n in range(order, order + size) if n in chosen and n in by_order]
         joined = ""
         for item in kept:
@@ -369,5 +372,7 @@ def _written(
     out += [i.text for i in told]
     if len(told) < len(tools) and chosen:
         out.append(words["operations"].format(n=len(tools) - len(told)))
-    out += listed([e for i in rest if i.order in chosen for e in i.bound], words, told="\n".join(out))
+    out += list_essentials(
+        [e for i in rest if i.order in chosen for e in i.bound], words, told="\n".join(out)
+    )
     return "\n".join(out)

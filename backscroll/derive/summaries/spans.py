@@ -1,9 +1,9 @@
 """Spans: where a history is cut so that an edit moves no other cut.
 
 Whether a message opens a span is decided by the message alone: by its role and by a hash of its id, as in a prolly tree. So
-deleting or inserting a turn changes the spans it stands in and no others. Every user message opens a piece (level 0); inside
+deleting or inserting a turn changes the spans it is in and no others. Every user message opens a piece (level 0); inside
 a long turn a reply opens one about every 16 steps. A piece opens a span of level 1 about every eighth time, of level 2 every
-sixty-fourth, and so on. The first message of a history opens every level. After: `derive/summaries/tree`, `engine/prompts/tree/tree`.
+sixty-fourth, and so on. The first message of a history opens every level.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ STEP_BITS = 4  # zero bits by which a reply opens a piece of a long turn
 
 @lru_cache(maxsize=65_536)
 def zeros(ref: Ref) -> int:
-    """How many bits at the end of the hash of an id are zero."""
+    """Return how many bits at the end of the hash of an id are zero."""
     value = int.from_bytes(hashlib.sha256(str(ref).encode()).digest()[:8], "big")
     return 64 if not value else (value & -value).bit_length() - 1
 
 
 def rank(role: str, message: Ref) -> int:
-    """The highest level that a message opens by itself; -1 where it opens nothing."""
+    """Return the highest level that a message opens by itself; -1 where it opens nothing."""
     if role == "user":
         return zeros(message) // BITS
     if role == "assistant":
@@ -38,7 +38,7 @@ def rank(role: str, message: Ref) -> int:
 
 
 def cut(things: Iterable[T], opens: Callable[[T], bool]) -> Iterator[list[T]]:
-    """Runs of things, each beginning where one opens; the first always does."""
+    """Yield runs of things, each beginning where one opens; the first always does."""
     current: list[T] = []
     for thing in things:
         if current and opens(thing):

@@ -1,7 +1,6 @@
 """The stored shape of gists and summaries: JSON, short names, because there are as many as turns.
 
-Owns both directions, and an error that says so where a stored artefact is damaged. Before: `derive/summaries/summary`. After:
-`engine/prompts/tree/tree`.
+Owns both directions, and an error that says so where a stored artefact is damaged.
 """
 
 from __future__ import annotations
@@ -10,38 +9,38 @@ from collections.abc import Mapping
 from typing import cast
 
 from backscroll.derive.essence.essentials import from_json, to_json
-from backscroll.derive.summaries.gist import Gist, Line
+from backscroll.derive.summaries.gist import Gist, GistLine
 from backscroll.derive.summaries.summary import Summary
 from backscroll.formats.sources.json_text import dumps
-from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
+from backscroll.record.chain import DAMAGE, make_corrupt_error, words_from_bytes
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 
-class _Names:
+class _IdTable:
     """Ids by number: a thread's 32 digits are written once."""
 
     def __init__(self, threads: list[str]) -> None:
         self.threads = threads
         self._numbers = {name: number for number, name in enumerate(threads)}
 
-    def packed(self, ref: Ref) -> Json:
+    def pack_ref(self, ref: Ref) -> Json:
         number = self._numbers.setdefault(ref.thread, len(self._numbers))
         if number == len(self.threads):
             self.threads.append(ref.thread)
         return ref.seq if number == 0 else [number, ref.seq]
 
-    def unpacked(self, name: Json) -> Ref:
+    def unpack_ref(self, name: Json) -> Ref:
         if isinstance(name, int):
             return Ref(self.threads[0], name)
         number, seq = cast("list[int]", name)
         return Ref(self.threads[number], seq)
 
 
-def stored(made: Gist) -> bytes:
-    """The bytes of a gist or a summary."""
-    names = _Names([])
-    ref = names.packed
+def encode_gist(made: Gist) -> bytes:
+    """Return the bytes of a gist or a summary."""
+    names = _IdTable([])
+    ref = names.pack_ref
     data: dict[str, Json] = {
         "text": made.text,
         "sources": [ref(s) for s in made.sources],
@@ -58,15 +57,15 @@ def stored(made: Gist) -> bytes:
     return dumps(data).encode()
 
 
-def restored(body: bytes) -> Gist:
-    """What `stored` wrote."""
+def decode_gist(body: bytes) -> Gist:
+    """Return what `encode_gist` wrote."""
     data = cast("Mapping[str, Json]", words_from_bytes(body))
     try:
-        ref = _Names(list(data["threads"])).unpacked
+        ref = _IdTable(list(data["threads"])).unpack_ref
         found = from_json(data["found"], ref)
         rows = cast("list[list[Json]]", data["lines"])
         lines = tuple(
-            Line(text, ref(source), ref(message), role, label, score)
+            GistLine(text, ref(source), ref(message), role, label, score)
             for text, source, message, role, label, score in rows
         )
         sources = tuple(ref(s) for s in data["sources"])
@@ -76,4 +75,4 @@ def restored(body: bytes) -> Gist:
             return Summary(data["text"], sources, found.open, lines, *rest, data["level"])
         return Gist(data["text"], sources, found.open, lines, *rest)
     except DAMAGE as error:
-        raise damaged("a stored summary", error) from error
+        raise make_corrupt_error("a stored summary", error) from error

@@ -1,8 +1,8 @@
-"""Summaries: what stands in for a span of turns, made from their gists or from the summaries below.
+"""Summaries: what replaces a span of turns, made from their gists or from the summaries below.
 
 Extractive, like gists: essentials that are still open at the end of the span come first, then the weightiest quotations, one
 of each kind of thing that was said several times, spread over the span, in the order of time and each with its handle. What
-does not fit is counted beside the handle of the whole. Before: `derive/summaries/gist`. After: `derive/summaries/tree`, `engine/prompts/tree/tree`, crops.
+does not fit is counted beside the handle of the whole.
 """
 
 from __future__ import annotations
@@ -11,13 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from backscroll.derive.essence.essentials import Essential, Findings, Kind, join
+from backscroll.derive.essence.essentials import Essential, EssentialKind, Findings, join
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.summaries.clusters import clusters
-from backscroll.derive.summaries.gist import Gist, Line, gist_messages, shown
+from backscroll.derive.summaries.composition import (
+    NAMED,
+    clip_text,
+    counted_rest,
+    distinct,
+    flat,
+    labels,
+    says,
+)
+from backscroll.derive.summaries.gist import Gist, GistLine, filter_quotable, gist_messages
 from backscroll.derive.summaries.spans import cut, rank
-from backscroll.derive.summaries.writing import NAMED, clipped, counted_rest, distinct, flat, labels, says
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
@@ -35,7 +43,7 @@ _POOL = 160  # quotations that are compared with each other, the weightiest
 
 @dataclass(frozen=True, slots=True)
 class Summary(Gist):
-    """What stands in for a span."""
+    """The replacement of a span."""
 
     level: int = 1
 
@@ -46,11 +54,11 @@ def let_go() -> None:
 
 
 def limit_of(level: int) -> int:
-    """How many tokens a summary of a level may have."""
+    """Return how many tokens a summary of a level may have."""
     return LIMITS.get(level, TOP_LIMIT)
 
 
-class _Room:
+class _SummaryRoom:
     """Lines that were chosen so far, and how many tokens are left."""
 
     def __init__(self, limit: int, count: Count) -> None:
@@ -79,13 +87,13 @@ def summarise(
     level: int = 1,
     language: str = "",
 ) -> Summary:
-    """One summary of what several gists or summaries speak of, in order."""
+    """Return one summary of what several gists or summaries speak of, in order."""
     limit = limit_of(level) if limit_tokens is None else limit_tokens
     return SummaryDraft(children, count=count, level=level, language=language).within(limit)
 
 
 class SummaryDraft:
-    """A summary of which only the length is open: whoever looks for one that fits asks for it several times."""
+    """A summary with an open length: the caller that fits it to a budget asks several times."""
 
     def __init__(
         self, children: Sequence[Gist], *, count: Count = rough_count, level: int = 1, language: str = ""
@@ -100,13 +108,13 @@ class SummaryDraft:
         )
 
     def within(self, limit: int) -> Summary:
-        """The summary of at most so many tokens."""
+        """Return the summary of at most so many tokens."""
         kids, found, lines = self.kids, self.found, self.lines
         if not kids:
             return Summary("", (), level=self.level)
         first, last = kids[0].first, kids[-1].last
         assert first is not None
-        text, said, quoted = _written(
+        text, said, quoted = _render_summary(
             found, lines, limit, self.count, labels(self.language), handle_of(first, last)
         )
         sources = tuple(dict.fromkeys([*(e.source for e in said), *(line.source for line in quoted)]))
@@ -119,16 +127,16 @@ class SummaryDraft:
 
 
 @lru_cache(maxsize=64)
-def _chosen_lines(quoted: tuple[tuple[Line, ...], ...]) -> list[tuple[Line, int]]:
-    """One line of each cluster with the child it stands in, in order of time; what was said often weighs more.
+def _chosen_lines(quoted: tuple[tuple[GistLine, ...], ...]) -> list[tuple[GistLine, int]]:
+    """Return one line of each cluster with the child it is in, in order of time; what was said often weighs more.
 
-    Remembered, because several spans are told together, and again one by one.
+    Remembered, because spans are rendered together and one by one.
     """
     pool = [(line, place) for place, lines in enumerate(quoted) for line in lines]
     if len(pool) > _POOL:
         best = sorted(range(len(pool)), key=lambda i: (-pool[i][0].score, i))[:_POOL]
         pool = [pool[i] for i in sorted(best)]
-    out: list[tuple[int, Line, int]] = []
+    out: list[tuple[int, GistLine, int]] = []
     for group in clusters([line.text for line, _ in pool]):
         chosen = max(group, key=lambda i: (pool[i][0].score, i))
         line, place = pool[chosen]
@@ -137,38 +145,38 @@ def _chosen_lines(quoted: tuple[tuple[Line, ...], ...]) -> list[tuple[Line, int]
     return [(line, place) for _, line, place in sorted(out, key=lambda row: row[0])]
 
 
-def _weighing(line: Line, score: float) -> Line:
-    return line if score == line.score else Line(
+def _weighing(line: GistLine, score: float) -> GistLine:
+    return line if score == line.score else GistLine(
         line.text, line.source, line.message, line.role, line.label, round(score, 3)
     )  # fmt: skip
 
 
-def _written(
+def _render_summary(
     found: Findings,
-    lines: Sequence[tuple[Line, int]],
+    lines: Sequence[tuple[GistLine, int]],
     limit: int,
     count: Count,
     words: Mapping[str, str],
     handle: str,
-) -> tuple[str, list[Essential], list[Line]]:
-    """The text, the essentials it says and the lines it quotes."""
+) -> tuple[str, list[Essential], list[GistLine]]:
+    """Return the text, the essentials it says and the lines it quotes."""
     whole = max(0, limit - count(handle) - 2)
     said: list[Essential] = []
-    quoted: list[Line] = []
+    quoted: list[GistLine] = []
     text = ""
     for share in (0.9, 0.78, 0.64, 0.5, 0.36):  # labels cost too, and so does saying what is missing
-        room = _Room(int(whole * share), count)
+        room = _SummaryRoom(int(whole * share), count)
         said = _urgent(found, room, _SHARE, words)
         said += _names(found, room, _NAMES)
-        quoted = _quoted(lines, said, room, words)
+        quoted = _select_quotes(lines, said, room, words)
         known = {id(e) for e in said}
         said += [e for e in _urgent(found, room, 1.0, words, known) if id(e) not in known]
-        text = "\n".join([*_sections(said, words), *_spoken(quoted, words)])
+        text = "\n".join([*_sections(said, words), *_render_quotes(quoted, words)])
         rest = counted_rest(found, words, told=text)
         text = f"{text}\n{rest} {handle}".strip() if rest else f"{text}\n{handle}".strip()
         if count(text) <= limit:
             return text, said, quoted
-    body = clipped("\n".join([*_sections(said, words), *_spoken(quoted, words)]), whole - 12, count)
+    body = clip_text("\n".join([*_sections(said, words), *_render_quotes(quoted, words)]), whole - 12, count)
     text = f"{body}\n{counted_rest(found, words, told=body)} {handle}".strip()
     if count(text) <= limit:
         return text, said, quoted
@@ -177,7 +185,7 @@ def _written(
 
 def _order(found: Findings) -> list[Essential]:
     """Open essentials other than names: by kind and weight, the newest first among equals."""
-    kinds = {kind: number for number, kind in enumerate(Kind)}
+    kinds = {kind: number for number, kind in enumerate(EssentialKind)}
     rows = [
         (kinds[e.kind], -e.weight, -place, e) for place, e in enumerate(found.open) if e.kind not in NAMED
     ]
@@ -185,16 +193,16 @@ def _order(found: Findings) -> list[Essential]:
 
 
 def _urgent(
-    found: Findings, room: _Room, share: float, words: Mapping[str, str], known: set[int] | None = None
+    found: Findings, room: _SummaryRoom, share: float, words: Mapping[str, str], known: set[int] | None = None
 ) -> list[Essential]:
-    """Kinds take turns, so that fifty to-dos leave room for the one decision."""
-    queues: dict[Kind, list[Essential]] = {}
+    """Return kinds take turns, so that fifty to-dos leave room for the one decision."""
+    queues: dict[EssentialKind, list[Essential]] = {}
     for essential in _order(found):
         if known is None or id(essential) not in known:
             queues.setdefault(essential.kind, []).append(essential)
     out: list[Essential] = []
     while queues:
-        for kind in [k for k in Kind if k in queues]:
+        for kind in [k for k in EssentialKind if k in queues]:
             essential = queues[kind].pop(0)
             if room.take(_bullet(essential, words), share):
                 out.append(essential)
@@ -204,7 +212,7 @@ def _urgent(
     return sorted(out, key=lambda e: place[id(e)])
 
 
-def _names(found: Findings, room: _Room, share: float) -> list[Essential]:
+def _names(found: Findings, room: _SummaryRoom, share: float) -> list[Essential]:
     names = distinct([e for e in found.open if e.kind in NAMED])
     rows = [(-e.weight, -place, e) for place, e in enumerate(names)]
     chosen = [e for *_, e in sorted(rows, key=lambda row: row[:2]) if room.take(e.text, share)]
@@ -212,10 +220,13 @@ def _names(found: Findings, room: _Room, share: float) -> list[Essential]:
     return sorted(chosen, key=lambda e: place[id(e)])
 
 
-def _quoted(
-    lines: Sequence[tuple[Line, int]], said: Sequence[Essential], room: _Room, words: Mapping[str, str]
-) -> list[Line]:
-    """Lines for the rest of the room: the best of each child first, then by weight."""
+def _select_quotes(
+    lines: Sequence[tuple[GistLine, int]],
+    said: Sequence[Essential],
+    room: _SummaryRoom,
+    words: Mapping[str, str],
+) -> list[GistLine]:
+    """Return lines for the rest of the room: the best of each child first, then by weight."""
     told = flat("\n".join(e.text for e in said))
     free = [
         (n, line, place)
@@ -231,7 +242,7 @@ def _quoted(
     chosen = {n for n, line, _ in ranked if room.take(_line(line, words))}
     if not chosen and ranked:  # better the beginning of the weightiest than nothing of what happened
         line = ranked[0][1]
-        text = clipped(
+        text = clip_text(
             flat(line.text), room.left - room.count(_line(replace(line, text=""), words)) - 1, room.count
         )
         return (
@@ -248,13 +259,13 @@ def _bullet(essential: Essential, words: Mapping[str, str]) -> str:
     )
 
 
-def _line(line: Line, words: Mapping[str, str]) -> str:
+def _line(line: GistLine, words: Mapping[str, str]) -> str:
     label = line.label or words.get(line.role, line.role)
     return f"- {label}{words['colon']}{flat(line.text)} {handle_of(line.message)}"
 
 
 def _sections(said: Sequence[Essential], words: Mapping[str, str]) -> Iterator[str]:
-    for kind in Kind:
+    for kind in EssentialKind:
         found = [e for e in said if e.kind is kind]
         if not found:
             continue
@@ -267,8 +278,8 @@ def _sections(said: Sequence[Essential], words: Mapping[str, str]) -> Iterator[s
             yield from (f"- {flat(e.text)} {handle_of(e.message)}" for e in found)
 
 
-def _spoken(quoted: Sequence[Line], words: Mapping[str, str]) -> Iterator[str]:
-    """Quotations in order; several of one message stand on one line."""
+def _render_quotes(quoted: Sequence[GistLine], words: Mapping[str, str]) -> Iterator[str]:
+    """Yield quotations in order; several of one message are on one line."""
     at = 0
     while at < len(quoted):
         line, end = quoted[at], at + 1
@@ -284,8 +295,8 @@ def _spoken(quoted: Sequence[Line], words: Mapping[str, str]) -> Iterator[str]:
 def summarise_messages(
     messages: Sequence[Message], *, limit_tokens: int | None = None, count: Count = rough_count
 ) -> Summary:
-    """One summary of any stretch of messages, shorter than they are; empty where that is not possible."""
-    said = shown(messages)
+    """Return one summary of any stretch of messages, shorter than they are; empty where that is not possible."""
+    said = filter_quotable(messages)
     limit = LIMITS[1] if limit_tokens is None else limit_tokens
     gists = [gist_messages(piece, count=count) for piece in cut(said, _opens)]
     made = summarise(gists, limit_tokens=limit, count=count)
@@ -302,6 +313,6 @@ def _opens(message: Message) -> bool:
 
 
 def told_by(text: str, essentials: Sequence[Essential]) -> list[Essential]:
-    """Which essentials a text says; what a model left out can be found by this."""
+    """Return which essentials a text says; what a model left out can be found by this."""
     known = flat(text)
     return [e for e in essentials if says(known, e)]

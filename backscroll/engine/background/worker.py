@@ -15,15 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from backscroll.engine.background.understanding import UnderstandingWorker, is_wanted, understand
 from backscroll.engine.core.pacing import SLICE, Pace, Progress
-from backscroll.engine.models.understanding import Understanding, is_wanted, understand
 from backscroll.errors import BackscrollError
 from backscroll.logs import logger_of
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
 #: The name under which the store keeps how far background work has come.
 _LOG = logger_of("engine")
@@ -39,12 +38,12 @@ _WANTED = 16  # threads whose graphs are kept up to date for prompts
 _IDLE = 2.0  # seconds after which a resting worker looks for what other processes wrote
 
 #: A step: brings one kind of derived things of a thread up to date, at most so many; gives how many it made.
-Step = Callable[["Engine", str, int], int]
+Step = Callable[["EngineScope", str, int], int]
 
 
-def steps(engine: Engine) -> Sequence[Step]:
-    """What there is to do for a thread, cheapest first."""
-    from backscroll.engine.prompts.tree.tree import catch_up
+def steps(engine: EngineScope) -> Sequence[Step]:
+    """Return what there is to do for a thread, cheapest first."""
+    from backscroll.engine.tree.tree import catch_up
     from backscroll.engine.work.memory.preferences import catch_up as read_preferences
 
     out: list[Step] = [catch_up, read_preferences]
@@ -60,7 +59,7 @@ def steps(engine: Engine) -> Sequence[Step]:
     return out
 
 
-def _remember(engine: Engine, thread: str, _limit: int) -> int:
+def _remember(engine: EngineScope, thread: str, _limit: int) -> int:
     """Read what is to be remembered of a thread; only what is new is read, so there is never much to do at once."""
     from backscroll.engine.work.memory.memories import catch_up
 
@@ -69,9 +68,9 @@ def _remember(engine: Engine, thread: str, _limit: int) -> int:
 
 
 def bring_up_to_date(
-    engine: Engine, thread: str, stop: Callable[[], bool] = lambda: False, pace: Pace | None = None
+    engine: EngineScope, thread: str, stop: Callable[[], bool] = lambda: False, pace: Pace | None = None
 ) -> int:
-    """Derive everything that is due for a thread, here and now; gives how many things were made. `pace`: beside callers."""
+    """Derive everything that is due for a thread, here and now; return how many things were made. `pace`: beside callers."""
     made, stride = 0, STRIDE if pace is None else SLICE
     if pace is not None:
         pace.begin()
@@ -87,7 +86,7 @@ def bring_up_to_date(
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _WorkerThread:
     """A thread that a worker holds."""
 
     thread: str
@@ -99,20 +98,20 @@ class _Held:
 class Worker:
     """One worker; `run` does the work where it is called, `start` in an OS thread of its own."""
 
-    def __init__(self, engine: Engine, *, models: bool = False) -> None:
+    def __init__(self, engine: EngineScope, *, models: bool = False) -> None:
         self.engine = engine
-        self.models = models  # ask a configured model too: for workers that nobody waits for
+        self.models = models  # ask a configured model too: for workers that no caller waits for
         self.name = f"{os.getpid()}-{id(self):x}"
         self.progress = Progress()
-        self.understanding: Understanding | None = (
+        self.understanding: UnderstandingWorker | None = (
             None  # of a worker beside callers, where a model is configured
         )
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._resting: dict[str, int] = {}  # threads that failed, with the event at which they did
-        self._held: dict[str, _Held] = {}
-        self._looked = 0  # when threads without news were last looked for
+        self._held: dict[str, _WorkerThread] = {}
+        self._take_snapshot = 0  # when threads without news were last looked for
         self._wanted: dict[
             str, bool
         ] = {}  # threads whose graph prompts need; True: it is still to be put together
@@ -123,7 +122,7 @@ class Worker:
         """Begin to work; a second call does nothing."""
         if self._thread is None:
             if is_wanted(self.engine.settings):
-                self.understanding = Understanding(self.engine)
+                self.understanding = UnderstandingWorker(self.engine)
             self._thread = threading.Thread(target=self._live, name="backscroll-background", daemon=True)
             self._thread.start()
 
@@ -140,7 +139,7 @@ class Worker:
             for held in list(self._held.values()):
                 self._let_go(held)
 
-    def tell(self, thread: Thread) -> None:
+    def tell(self, thread: ThreadScope) -> None:
         """Something was written."""
         self.engine.callers.came()
         self._wake.set()
@@ -181,7 +180,7 @@ class Worker:
     # -- work ------------------------------------------------------------------------------------------------
 
     def run(self, limit: int | None = None) -> int:
-        """Take up what is due until nothing is left (or so many threads are done); gives how many threads."""
+        """Take up what is due until nothing is left (or so many threads are done); return how many threads."""
         done = 0
         self.engine.store.index_rest()
         while not self._stop.is_set() and (limit is None or done < limit):
@@ -207,23 +206,23 @@ class Worker:
 
     def _look_for_silence(self) -> None:
         """Now and then: conversations in which nothing more is said."""
-        if self._now() - self._looked < _SILENCE * 1_000_000 or self._stop.is_set():
+        if self._now() - self._take_snapshot < _SILENCE * 1_000_000 or self._stop.is_set():
             return
-        self._looked = self._now()
+        self._take_snapshot = self._now()
         from backscroll.engine.knowledge.idle import flush_idle
 
         with contextlib.suppress(BackscrollError):  # the store cannot be reached now: looked for again later
             flush_idle(self.engine)
 
-    def _claim(self) -> _Held | None:
-        """The next thread with something to do. One that failed at its newest event is left until something changes."""
+    def _claim(self) -> _WorkerThread | None:
+        """Return the next thread with something to do. One that failed at its newest event is left until something changes."""
         while self.engine.store.read(lambda reader: reader.behind(JOB, 1)):
             now = self._now()
             until = now + LEASE * 1_000_000
             found = self.engine.store.write(lambda tx, n=now, u=until: tx.claim(JOB, self.name, n, u))
             if found is None:
                 return None
-            held = self._held[found[0]] = _Held(found[0], found[1], self._head(found[0]), until)
+            held = self._held[found[0]] = _WorkerThread(found[0], found[1], self._head(found[0]), until)
             if self._resting.get(held.thread) != held.head:
                 return held
         return None
@@ -232,8 +231,8 @@ class Worker:
         state = self.engine.store.read(lambda reader: reader.thread(thread))
         return 0 if state is None else state.head
 
-    def _one(self, held: _Held) -> int:
-        """Bring one thread up to date; 1 where that is done, 0 where it failed, was stopped or took too long at once."""
+    def _one(self, held: _WorkerThread) -> int:
+        """Bring one thread up to date; 1 where that is done, 0 if it failed, was stopped or took too long at once."""
         broken_off = False
 
         def enough() -> bool:
@@ -268,7 +267,7 @@ class Worker:
         return 1
 
     def _pace(self) -> Pace | None:
-        """The rhythm of a worker beside callers; None for one that is run where somebody waits for it to end."""
+        """Return the rhythm of a worker beside callers; None for one that is run while a caller waits for it."""
         if self._thread is None or self._thread is not threading.current_thread():
             return None
         return Pace(self.engine.callers, self._stop.wait)
@@ -285,8 +284,8 @@ class Worker:
         if thread in self._wanted:
             self._warm(thread)
 
-    def _let_go(self, held: _Held) -> None:
-        """Somebody else may take it up, from where it was; what was made meanwhile is there."""
+    def _let_go(self, held: _WorkerThread) -> None:
+        """Let another process take it up, from where it was; what was made meanwhile is there."""
         if self._held.pop(held.thread, None) is not None and self._now() < held.until:
             self.engine.store.write(lambda tx: tx.set_progress(held.thread, JOB, held.seen))
 

@@ -1,24 +1,23 @@
 """How long an answer may be: what is kept free for it in a prompt, and what is asked for when the prompt is sent.
 
-Owns the arithmetic. What a model can answer at the most stands in its table (`llm/prices/windows`), thinking included; a service that allows
-less says so once, and is believed. In a prompt's budget an eighth is kept free, so that long prompts leave room for long answers; what
-is asked for is all that the model can answer, as far as it fits into the window beside the prompt, and as far as limits on money
-allow. Before: `llm/prices/windows`, `engine/models/costs`. After: `engine/prompts/request`, `act/loop/step`, `engine/calls/overhearing`.
+Owns the arithmetic. What a model can answer at most is in its table (`llm/prices/windows`), thinking included; a service
+that allows less says so once, and is believed. In a prompt's budget an eighth is kept free, so that long prompts leave room for
+long answers; what is asked for is all that the model can answer, as far as it fits into the window beside the prompt, and as far as
+limits on money allow.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.engine.models.costs import limits_of, rates_of, window_of
-from backscroll.engine.prompts.counts import correction
+from backscroll.engine.budget.costs import limits_of, rates_of, window_of
+from backscroll.engine.budget.counts import correction
 from backscroll.llm.prices.ledger import Tokens
 from backscroll.llm.prices.windows import plain_name
 from backscroll.llm.tokens.tokens import tokenizer_for
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
 #: Tokens that are kept free for an answer where no model is named, and in small budgets.
 USUAL = 4096
@@ -30,30 +29,30 @@ _MARGIN, _EXACT_MARGIN, _FRAME = 0.06, 0.01, 64
 _OF_MONEY = 0.25  # of what limits on money leave, one answer may cost this share
 
 
-def output_limit(engine: Engine, model: str) -> int:
-    """Tokens that an answer of a model can have at the most, thinking included."""
+def output_limit(engine: EngineScope, model: str) -> int:
+    """Return tokens that an answer of a model can have at most, thinking included."""
     known = window_of(engine, model).output
     told: int | None = engine.memo.shelf(_REFUSED, _MODELS).get(plain_name(model))
     return known if told is None else min(known, told)
 
 
-def learn_output_limit(engine: Engine, model: str, most: int) -> None:
+def learn_output_limit(engine: EngineScope, model: str, most: int) -> None:
     """Remember what a service said when it was asked for more."""
     engine.memo.shelf(_REFUSED, _MODELS)[plain_name(model)] = max(1, most)
 
 
-def reserve_for(engine: Engine, model: str, budget: int) -> int:
-    """Tokens of a budget that are kept free for the answer, where nobody says how many."""
+def reserve_for(engine: EngineScope, model: str, budget: int) -> int:
+    """Return tokens of a budget that are kept free for the answer, by default."""
     share = min(max(USUAL, budget // _SHARE), budget // 4)
     return min(share, output_limit(engine, model)) if model else min(USUAL, share)
 
 
 def longest_answer(
-    engine: Engine, model: str, *, sent: int, reserve: int, budget: int, window: int | None = None
+    engine: EngineScope, model: str, *, sent: int, reserve: int, budget: int, window: int | None = None
 ) -> int:
-    """Tokens to ask for beside a prompt of `sent` tokens, tools included: what the model can answer, as far as there is room.
+    """Return tokens to ask for beside a prompt of `sent` tokens, tools included: what the model can answer, as far as there is room.
 
-    `window` is what a service said of itself; else the table counts, and for models that nobody knows the `budget`.
+    `window` is what a service said of itself; else the table counts, and for unknown models the `budget`.
     """
     if not model:
         return reserve
@@ -64,8 +63,8 @@ def longest_answer(
     return max(1, min(output_limit(engine, model), max(left, reserve)))
 
 
-def reserve_within(engine: Engine, model: str, budget: int | None, wanted: object) -> int | None:
-    """What to keep free for an answer that a program limits to `wanted` tokens; None: what is usual.
+def reserve_within(engine: EngineScope, model: str, budget: int | None, wanted: object) -> int | None:
+    """Return what to keep free for an answer that a program limits to `wanted` tokens; None: what is usual.
 
     A program may ask for longer answers than its budget for prompts holds. Then only so much is kept free as keeps prompt and
     answer within the window, and never more than half of the budget.
@@ -82,9 +81,9 @@ def reserve_within(engine: Engine, model: str, budget: int | None, wanted: objec
 
 
 def affordable_answer(
-    engine: Engine, thread: Thread, model: str, *, sent: int, most: int, provider: str = ""
+    engine: EngineScope, thread: ThreadScope, model: str, *, sent: int, most: int, provider: str = ""
 ) -> int:
-    """Tokens of an answer of at most `most` that limits on money allow; never less than is usual, which the limits then refuse."""
+    """Return tokens of an answer of at most `most` that limits on money allow; never less than is usual, which the limits then refuse."""
     limits = limits_of(engine, thread)
     rates = rates_of(engine, model, provider) if limits else None
     if rates is None:

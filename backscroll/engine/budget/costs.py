@@ -1,6 +1,6 @@
 """The ledger: every model call with its tokens, its price on the day, its purpose, and what it was for.
 
-Owns writing calls down, summing them, and the limits on money. A call is always written down: one whose price nobody knows
+Owns writing calls down, summing them, and the limits on money. A call is always written down: one whose price is unknown
 has none, one that failed is there too. It is written down before it goes out, as one without an answer, for the most that it can
 cost; what came of it takes that place. So what a crash cut off is never missing from the sum. Refuses prices (`llm/prices/prices`) and shapes of usage (`llm/prices/ledger`).
 """
@@ -8,26 +8,25 @@ cost; what came of it takes that place. So what a crash cut off is never missing
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from backscroll.engine.core.means import zoned
+from backscroll.engine.core.clock import add_timezone
 from backscroll.errors import BudgetExceeded, InvalidInput
 from backscroll.llm.prices.ledger import Tokens, tokens_of
-from backscroll.llm.prices.limits import Limit, Verdict, dollars, in_nano, judged
+from backscroll.llm.prices.limits import Limit, LimitCheck, dollars, in_nano, judge_limits
 from backscroll.llm.prices.prices import Price, Rates, price_for, rates_for
 from backscroll.llm.prices.table import PriceTable, price_table
-from backscroll.llm.prices.windows import Window, plain_name, window_for
-from backscroll.llm.tokens.calibration import calibrated, key_of, restored
+from backscroll.llm.prices.windows import ContextWindow, plain_name, window_for
+from backscroll.llm.tokens.calibration import key_of, restore_calibration, update_calibration
 from backscroll.llm.tokens.tokens import tokenizer_for
-from backscroll.record.derived import UNANSWERED, Charge, Spent
+from backscroll.record.derived import UNANSWERED, Charge, SpendingTotal
 from backscroll.vocab.ids import THREAD_ID
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
     from backscroll.record.ports import Writer
 
 #: By what calls can be summed.
@@ -38,17 +37,27 @@ UNDERSTANDING = ("summary", "extraction", "retry")
 _LONGEST = 100  # characters of a purpose, a provider, a task
 
 
-def prices_of(engine: Engine) -> PriceTable:
-    """The person's own table of prices, or an empty one."""
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What there is to write, and what that would cost."""
+
+    texts: int
+    input: int  # tokens
+    output: int  # tokens, at the most
+    dollars: float | None  # None: nobody knows the price
+
+
+def prices_of(engine: EngineScope) -> PriceTable:
+    """Return the person's own table of prices, or an empty one."""
     return price_table(engine.settings.prices)
 
 
-def window_of(engine: Engine, model: str = "") -> Window:
-    """The window of a model (default: the one in the settings)."""
+def window_of(engine: EngineScope, model: str = "") -> ContextWindow:
+    """Return the window of a model (default: the one in the settings)."""
     return window_for(model or engine.settings.model, table=prices_of(engine))
 
 
-def price_of(engine: Engine, model: str = "", *, provider: str = "") -> Price:
+def price_of(engine: EngineScope, model: str = "", *, provider: str = "") -> Price:
     """Relative prices of a model (default: the one in the settings), for deciding what pays."""
     at = datetime.fromisoformat(engine.means.now())
     return price_for(model or engine.settings.model, provider=provider, at=at, table=prices_of(engine))
@@ -58,12 +67,12 @@ def price_of(engine: Engine, model: str = "", *, provider: str = "") -> Price:
 
 
 def record_call(
-    engine: Engine,
+    engine: EngineScope,
     *,
     model: str,
     usage: object,
     purpose: str,
-    thread: Thread | str | None = None,
+    thread: ThreadScope | str | None = None,
     task: str | None = None,
     turn: int | None = None,
     provider: str = "",
@@ -72,7 +81,7 @@ def record_call(
     also: Callable[[Writer], None] | None = None,
     settles: Charge | None = None,
 ) -> Charge:
-    """Write a call down. `usage` is what the vendor reported, in its own shape; None where it reported nothing.
+    """Write a call down. `usage` is what the vendor reported, in its own shape; None if it reported nothing.
 
     With `counted` (the tokens of the prompt as we counted them) the estimate for this model learns from the report.
     `also` is written in the same transaction: what was paid for is never counted and then lost. `settles` is what
@@ -91,7 +100,7 @@ def record_call(
         written=tokens.written,
         output=tokens.output,
         reasoning=tokens.reasoning,
-        nano=_owed(engine, model, provider, purpose, tokens, datetime.fromisoformat(said)),
+        nano=_compute_cost(engine, model, provider, purpose, tokens, datetime.fromisoformat(said)),
         provider=_name(provider, "provider"),
         thread=_thread(engine, thread),
         task=_name(task or "", "task"),
@@ -110,8 +119,8 @@ def record_call(
             also(tx)
         if learns:
             key = key_of(plain_name(model))
-            before = restored(tx.meta(key))
-            after = calibrated(before, counted=counted or 0, reported=tokens.input)
+            before = restore_calibration(tx.meta(key))
+            after = update_calibration(before, counted=counted or 0, reported=tokens.input)
             if after != before:
                 tx.set_meta(key, after.to_json())
         return charge
@@ -120,19 +129,19 @@ def record_call(
 
 
 def record_asked(
-    engine: Engine,
+    engine: EngineScope,
     *,
     model: str,
     counted: int,
     reserve: int = 0,
-    thread: Thread | str | None = None,
+    thread: ThreadScope | str | None = None,
     task: str | None = None,
     turn: int | None = None,
     provider: str = "",
 ) -> Charge:
     """Write down that a call is about to go out, for `record_call` to settle; durable when this returns.
 
-    Until then it stands on the ledger as one without an answer: the tokens of its prompt as we count them (`counted`), and the
+    Until then it is on the ledger as one without an answer: the tokens of its prompt as we count them (`counted`), and the
     most that it can cost, with an answer of `reserve` tokens.
     """
     said = engine.means.now()
@@ -144,7 +153,7 @@ def record_asked(
         model=_name(model, "model"),
         purpose=UNANSWERED,
         input=counted,
-        nano=_owed(engine, model, provider, UNANSWERED, most, datetime.fromisoformat(said)),
+        nano=_compute_cost(engine, model, provider, UNANSWERED, most, datetime.fromisoformat(said)),
         provider=_name(provider, "provider"),
         thread=_thread(engine, thread),
         task=_name(task or "", "task"),
@@ -156,13 +165,13 @@ def record_asked(
     return charge
 
 
-def _owed(
-    engine: Engine, model: str, provider: str, purpose: str, tokens: Tokens, at: datetime
+def _compute_cost(
+    engine: EngineScope, model: str, provider: str, purpose: str, tokens: Tokens, at: datetime
 ) -> int | None:
     if tokens.cost is not None:
         return in_nano(tokens.cost)
     if tokens.estimated and not tokens.input and not tokens.output:
-        # A call that failed before anything was said is not billed; of one that succeeded nobody knows.
+        # A call that failed before anything was said is not billed; for one that succeeded it is unknown.
         return 0 if purpose == FAILED else None
     try:
         table = prices_of(engine)
@@ -173,9 +182,9 @@ def _owed(
     return None if found is None else found.nano(tokens)
 
 
-def _moment(engine: Engine, at: str | datetime | None) -> str:
+def _moment(engine: EngineScope, at: str | datetime | None) -> str:
     try:
-        return zoned(at) or engine.means.now()
+        return add_timezone(at) or engine.means.now()
     except ValueError as error:
         raise InvalidInput(
             f"not a time: {at!r}", hint="give an ISO 8601 time such as 2026-11-01T12:00"
@@ -196,7 +205,7 @@ def _turn(turn: int | None) -> int | None:
     return turn
 
 
-def _thread(engine: Engine, thread: Thread | str | None) -> str:
+def _thread(engine: EngineScope, thread: ThreadScope | str | None) -> str:
     if thread is None:
         return ""
     if not isinstance(thread, str):
@@ -209,13 +218,13 @@ def _thread(engine: Engine, thread: Thread | str | None) -> str:
 
 
 def spending(
-    engine: Engine,
+    engine: EngineScope,
     by: str | Sequence[str] = (),
     *,
     since: str | datetime | None = None,
     until: str | datetime | None = None,
-    thread: Thread | str | None = None,
-) -> list[Spent]:
+    thread: ThreadScope | str | None = None,
+) -> list[SpendingTotal]:
     """Sums over the ledger, `until` included; without `by` one sum over everything."""
     groups = (by,) if isinstance(by, str) else tuple(by)
     for name in groups:
@@ -223,25 +232,27 @@ def spending(
             raise InvalidInput(f"costs are not summed by {name!r}", hint=f"use one of {', '.join(GROUPS)}")
     first, last = _span(engine, since, until)
     only = None if thread is None else _thread(engine, thread)
-    return engine.store.read(lambda reader: reader.spent(groups, thread=only, since_us=first, until_us=last))
+    return engine.store.read(
+        lambda reader: reader.sum_spending(groups, thread=only, since_us=first, until_us=last)
+    )
 
 
-def summed(sums: Iterable[Spent], name: str = "") -> Spent:
+def sum_costs(sums: Iterable[SpendingTotal], name: str = "") -> SpendingTotal:
     """One sum of several, under a name."""
     held = list(sums)
-    figures = [figure.name for figure in fields(Spent) if figure.name != "group"]
-    return Spent((name,), *(sum(getattr(s, figure) for s in held) for figure in figures))
+    figures = [figure.name for figure in fields(SpendingTotal) if figure.name != "group"]
+    return SpendingTotal((name,), *(sum(getattr(s, figure) for s in held) for figure in figures))
 
 
 def calls(
-    engine: Engine,
+    engine: EngineScope,
     *,
     since: str | datetime | None = None,
     until: str | datetime | None = None,
-    thread: Thread | str | None = None,
+    thread: ThreadScope | str | None = None,
     limit: int = 100,
 ) -> list[Charge]:
-    """The calls themselves, newest first."""
+    """Return the calls themselves, newest first."""
     if limit < 0:
         raise InvalidInput(f"cannot read {limit} calls", hint="give a number of 0 or more")
     first, last = _span(engine, since, until)
@@ -252,7 +263,7 @@ def calls(
 
 
 def _span(
-    engine: Engine, since: str | datetime | None, until: str | datetime | None
+    engine: EngineScope, since: str | datetime | None, until: str | datetime | None
 ) -> tuple[int | None, int | None]:
     first = None if since is None else microseconds(_moment(engine, since))
     last = None if until is None else microseconds(_moment(engine, until)) + 1  # a store leaves the end out
@@ -262,8 +273,8 @@ def _span(
 # -- limits ------------------------------------------------------------------------------------------------------
 
 
-def limits_of(engine: Engine, thread: Thread | str | None = None) -> tuple[Limit, ...]:
-    """The limits in force, with what was spent under them so far."""
+def limits_of(engine: EngineScope, thread: ThreadScope | str | None = None) -> tuple[Limit, ...]:
+    """Return the limits in force, with what was spent under them so far."""
     settings, out = engine.settings, list[Limit]()
     if settings.thread_limit and thread is not None:
         name = _thread(engine, thread)
@@ -274,29 +285,31 @@ def limits_of(engine: Engine, thread: Thread | str | None = None) -> tuple[Limit
 
 
 def _limit(
-    engine: Engine, scope: str, allowed: float, *, thread: str | None = None, day: str | None = None
+    engine: EngineScope, scope: str, allowed: float, *, thread: str | None = None, day: str | None = None
 ) -> Limit:
-    sums = engine.store.read(lambda reader: reader.spent((), thread=thread, day=day))
+    sums = engine.store.read(lambda reader: reader.sum_spending((), thread=thread, day=day))
     spent, unpriced = (sums[0].nano, sums[0].unpriced) if sums else (0, 0)
     return Limit("thread" if scope == "thread" else "day", in_nano(allowed), spent, unpriced)
 
 
-def check_limits(engine: Engine, thread: Thread | str | None = None, expected: float | None = 0.0) -> Verdict:
-    """Whether a call may be made that is expected to cost so many US dollars (None: nobody knows).
+def check_limits(
+    engine: EngineScope, thread: ThreadScope | str | None = None, expected: float | None = 0.0
+) -> LimitCheck:
+    """Return whether a call may be made that is expected to cost so many US dollars (None: unknown).
 
     `verdict.state` is ok, warn or stop; `verdict.enforced()` raises `BudgetExceeded` where it is stop.
     """
     nano = None if expected is None else in_nano(expected)
-    return judged(limits_of(engine, thread), nano, engine.settings.warn_at)
+    return judge_limits(limits_of(engine, thread), nano, engine.settings.warn_at)
 
 
-def check_allowance(engine: Engine, expected: float | None = 0.0) -> None:
+def check_allowance(engine: EngineScope, expected: float | None = 0.0) -> None:
     """Refuse a background call where today's calls of that kind have used up their allowance."""
     allowed = engine.settings.understanding_limit
     if not allowed:
         return
     day = engine.means.now()[:10]
-    sums = engine.store.read(lambda reader: reader.spent(("purpose",), day=day))
+    sums = engine.store.read(lambda reader: reader.sum_spending(("purpose",), day=day))
     spent = sum(s.nano for s in sums if s.group[0] in UNDERSTANDING)
     if spent + in_nano(expected or 0.0) > in_nano(allowed):
         raise BudgetExceeded(
@@ -309,14 +322,14 @@ def check_allowance(engine: Engine, expected: float | None = 0.0) -> None:
 
 
 def expected_cost(
-    engine: Engine, model: str, *, input: int, output: int = 0, cached: int = 0, provider: str = ""
+    engine: EngineScope, model: str, *, input: int, output: int = 0, cached: int = 0, provider: str = ""
 ) -> float | None:
-    """What a call would cost in US dollars; None where nobody knows the price."""
+    """Return what a call would cost in US dollars; None if unknown."""
     rates = rates_of(engine, model, provider)
     return None if rates is None else rates.nano(Tokens(input=input, cached=cached, output=output)) / 1e9
 
 
-def rates_of(engine: Engine, model: str, provider: str = "") -> Rates | None:
-    """The prices of a model today; None where nobody knows them."""
+def rates_of(engine: EngineScope, model: str, provider: str = "") -> Rates | None:
+    """Return the prices of a model today; None if unknown."""
     at = datetime.fromisoformat(engine.means.now())
     return rates_for(model, provider=provider, at=at, table=prices_of(engine))

@@ -13,13 +13,13 @@ from weakref import WeakKeyDictionary
 
 from backscroll.errors import StoreError
 from backscroll.llm.prices.windows import plain_name
-from backscroll.llm.tokens.calibration import Calibration, calibrated, key_of, restored
+from backscroll.llm.tokens.calibration import Calibration, key_of, restore_calibration, update_calibration
 from backscroll.llm.tokens.overhead import BytesOf, message_tokens
 from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for
 from backscroll.vocab.prompt import checked_wire
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
     from backscroll.record.ports import Writer
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.message import Message
@@ -40,11 +40,11 @@ class _Counts:
         self.due: dict[tuple[Ref, str], int] = {}
 
 
-_remembered: WeakKeyDictionary[Engine, _Counts] = WeakKeyDictionary()
+_remembered: WeakKeyDictionary[EngineScope, _Counts] = WeakKeyDictionary()
 _making = threading.Lock()
 
 
-def _counts(engine: Engine) -> _Counts:
+def _counts(engine: EngineScope) -> _Counts:
     with _making:
         found = _remembered.get(engine)
         if found is None:
@@ -53,15 +53,15 @@ def _counts(engine: Engine) -> _Counts:
         return found
 
 
-def _at_close(engine: Engine) -> bool:
+def _at_close(engine: EngineScope) -> bool:
     flush_counts(engine)
     return True
 
 
 def counts_for(
-    engine: Engine, messages: Iterable[Message], tokenizer: Tokenizer, wire: str = "openai-chat"
+    engine: EngineScope, messages: Iterable[Message], tokenizer: Tokenizer, wire: str = "openai-chat"
 ) -> dict[Ref, int]:
-    """The tokens of each message on a wire, by its live revision (`message.revision`)."""
+    """Return the tokens of each message on a wire, by its live revision (`message.revision`)."""
     key = f"{tokenizer.name}/{checked_wire(wire)}/{_RULES}"
     counts, given = _counts(engine), list(messages)
     out = {m.revision: n for m in given if (n := counts.known.get((m.revision, key))) is not None}
@@ -83,14 +83,14 @@ def counts_for(
     return out
 
 
-def _count(engine: Engine, message: Message, tokenizer: Tokenizer, wire: str) -> int:
+def _count(engine: EngineScope, message: Message, tokenizer: Tokenizer, wire: str) -> int:
     return message_tokens(
         message.parts, message.role, tokenizer, wire, author=message.author, bytes_of=kept_bytes(engine)
     )
 
 
-def kept_bytes(engine: Engine) -> BytesOf:
-    """Gives the bytes of attachments, those that the store keeps included."""
+def kept_bytes(engine: EngineScope) -> BytesOf:
+    """Return the bytes of attachments, those that the store keeps included."""
 
     def bytes_of(media: Media) -> bytes | None:
         if media.data is not None or media.blob is None:
@@ -100,7 +100,7 @@ def kept_bytes(engine: Engine) -> BytesOf:
     return bytes_of
 
 
-def flush_if_many(engine: Engine) -> None:
+def flush_if_many(engine: EngineScope) -> None:
     """Write the counts that are still in memory only, once there are enough of them. Not while something is being read:
     a write inside a read takes a second connection while it holds the first."""
     counts = _counts(engine)
@@ -110,8 +110,8 @@ def flush_if_many(engine: Engine) -> None:
         flush_counts(engine)
 
 
-def flush_counts(engine: Engine) -> int:
-    """Write the counts that are still in memory only; gives how many were written."""
+def flush_counts(engine: EngineScope) -> int:
+    """Write the counts that are still in memory only; return how many were written."""
     counts = _counts(engine)
     with counts.lock:
         due, counts.due = counts.due, {}
@@ -120,7 +120,7 @@ def flush_counts(engine: Engine) -> int:
 
     def work(tx: Writer) -> int:
         # What was forgotten meanwhile gets no count: not even its length shall stay.
-        there = tx.spoken(list({revision for revision, _ in due}))
+        there = tx.read_spoken(list({revision for revision, _ in due}))
         rows = [
             (revision, key, n)
             for (revision, key), n in due.items()
@@ -132,43 +132,43 @@ def flush_counts(engine: Engine) -> int:
     try:
         return engine.store.write(work)
     except StoreError:
-        return 0  # full, read-only or busy: they can be counted again, and nobody asked for this write
+        return 0  # full, read-only or busy: they can be counted again, and was not asked for this write
 
 
 # -- correcting estimates ----------------------------------------------------------------------------------------
 
 
-def calibration_of(engine: Engine, model: str) -> Calibration:
-    """How far our counts for a model were from what its vendor reported, so far."""
+def calibration_of(engine: EngineScope, model: str) -> Calibration:
+    """Return how far our counts for a model were from what its vendor reported, so far."""
     key = key_of(plain_name(model))
-    return restored(engine.store.read(lambda reader: reader.meta(key)))
+    return restore_calibration(engine.store.read(lambda reader: reader.meta(key)))
 
 
-def corrections_of(engine: Engine, models: Iterable[str]) -> dict[str, Calibration]:
-    """What was learned about the models of a list whose tokens are estimated."""
+def corrections_of(engine: EngineScope, models: Iterable[str]) -> dict[str, Calibration]:
+    """Return what was learned about the models of a list whose tokens are estimated."""
     guessed = [name for name in models if name.strip() and not tokenizer_for(name).exact]
     found = {name: calibration_of(engine, name) for name in guessed}
     return {name: calibration for name, calibration in found.items() if calibration.calls}
 
 
-def correction(engine: Engine, model: str) -> float:
-    """What a count for this model is to be multiplied with: 1 for an exact tokenizer, or where nothing was reported."""
+def correction(engine: EngineScope, model: str) -> float:
+    """Return what a count for this model is to be multiplied with: 1 for an exact tokenizer, or where nothing was reported."""
     if not model.strip() or tokenizer_for(model).exact:
         return 1.0
     return calibration_of(engine, model).ratio
 
 
-def usable(engine: Engine, model: str, budget: int) -> int:
-    """A budget of the vendor's tokens in tokens as we count them."""
+def usable(engine: EngineScope, model: str, budget: int) -> int:
+    """Return a budget of the vendor's tokens in tokens as we count them."""
     return int(budget / correction(engine, model))
 
 
-def observe(engine: Engine, model: str, *, counted: int, reported: int) -> Calibration:
+def observe(engine: EngineScope, model: str, *, counted: int, reported: int) -> Calibration:
     """Learn from a call: we counted so many tokens of prompt, the vendor reported so many."""
     key = key_of(plain_name(model))
 
     def work(tx: Writer) -> Calibration:
-        after = calibrated(restored(tx.meta(key)), counted=counted, reported=reported)
+        after = update_calibration(restore_calibration(tx.meta(key)), counted=counted, reported=reported)
         tx.set_meta(key, after.to_json())
         return after
 

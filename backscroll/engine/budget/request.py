@@ -1,7 +1,7 @@
 """What a caller asks for when asking for a prompt: checked once, with everything looked up that depends on the model.
 
-Owns the arithmetic of the budget: it counts everything that is sent (tools, messages) and the room for the answer. Refuses
-budgets that cannot work, with what would. After: `engine/prompts/builder`.
+Owns the arithmetic of the budget: it counts everything that is sent (tools, messages) and the room for the answer. Refuses budgets
+that cannot work, with what would.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from backscroll.assemble.compaction.marks import Prices
 from backscroll.assemble.view.excerpt import shown_bytes
 from backscroll.assemble.view.handles import offers_expand
 from backscroll.assemble.view.meter import Meter
+from backscroll.engine.budget.counts import correction, kept_bytes, usable
 from backscroll.engine.core.checks import checked_tools
-from backscroll.engine.prompts.counts import correction, kept_bytes, usable
 from backscroll.errors import BudgetTooSmall, InvalidInput
 from backscroll.llm.tokens.overhead import BytesOf, frame_tokens, message_tokens, own_bytes, tools_tokens
 from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for
@@ -25,11 +25,11 @@ from backscroll.vocab.prompt import Wire, checked_wire
 from backscroll.vocab.values.unicode import valid_json
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class PromptRequest:
     """One request for a prompt."""
 
     budget: int  # tokens of everything, as we count them
@@ -51,8 +51,8 @@ class Ask:
         return self.budget - self.reserve - self.tools_tokens - frame_tokens(self.wire)
 
 
-def asked(
-    engine: Engine,
+def check_request(
+    engine: EngineScope,
     budget: int | None,
     *,
     model: str | None = None,
@@ -60,7 +60,7 @@ def asked(
     reserve: int | None = None,
     wire: str | None = None,
     handles: bool | None = True,
-) -> Ask:
+) -> PromptRequest:
     """Check a request, and look up what depends on its model. Whether there is room in it is asked by `too_small`."""
     settings = engine.settings
     way = checked_wire(settings.wire if wire is None else wire)
@@ -75,11 +75,11 @@ def asked(
     shown = shown_bytes(_smaller(engine, name, whole))
     size = _usable(engine, name, whole)
     opens = offers_expand(given) if handles is None else handles
-    return Ask(size, kept, way, name, tokenizer, given, spent, prices, whole, shared, shown, opens)
+    return PromptRequest(size, kept, way, name, tokenizer, given, spent, prices, whole, shared, shown, opens)
 
 
-def too_small(engine: Engine, ask: Ask, need: int, waiting: int = 0) -> BudgetTooSmall | None:
-    """The refusal of a budget that leaves less than `need` tokens for messages; None where it leaves enough.
+def too_small(engine: EngineScope, ask: PromptRequest, need: int, waiting: int = 0) -> BudgetTooSmall | None:
+    """Return the refusal of a budget that leaves less than `need` tokens for messages; None if it leaves enough.
 
     The minimum that it names is exact. `waiting` are tokens of calls that wait for their results.
     """
@@ -105,18 +105,18 @@ def too_small(engine: Engine, ask: Ask, need: int, waiting: int = 0) -> BudgetTo
     )
 
 
-def _room(engine: Engine, ask: Ask, budget: int) -> int:
-    """What the same request would leave for messages in another budget."""
+def _room(engine: EngineScope, ask: PromptRequest, budget: int) -> int:
+    """Return what the same request would leave for messages in another budget."""
     whole = _usable(engine, ask.model, budget)
     kept = _reserve(engine, None, whole, ask.model) if ask.shared else ask.reserve
     return replace(ask, budget=whole, reserve=kept).room
 
 
-def _usable(engine: Engine, model: str, budget: int) -> int:
+def _usable(engine: EngineScope, model: str, budget: int) -> int:
     return usable(engine, model, budget) if model else budget
 
 
-def _budget(engine: Engine, budget: Any, model: str) -> int:
+def _budget(engine: EngineScope, budget: Any, model: str) -> int:
     if budget is None:
         budget = engine.settings.budget or _window(engine, model)
     if isinstance(budget, bool) or not isinstance(budget, int):
@@ -126,16 +126,16 @@ def _budget(engine: Engine, budget: Any, model: str) -> int:
     return budget
 
 
-def _smaller(engine: Engine, model: str, budget: int) -> int:
-    """The budget, or the window of the model where that is smaller."""
-    from backscroll.engine.models.costs import window_of
+def _smaller(engine: EngineScope, model: str, budget: int) -> int:
+    """Return the budget, or the window of the model where that is smaller."""
+    from backscroll.engine.budget.costs import window_of
 
     window = window_of(engine, model) if model else None
     return budget if window is None or not window.known else min(budget, window.tokens)
 
 
-def _window(engine: Engine, model: str) -> int:
-    from backscroll.engine.models.costs import window_of
+def _window(engine: EngineScope, model: str) -> int:
+    from backscroll.engine.budget.costs import window_of
 
     if not model:
         raise InvalidInput(
@@ -150,9 +150,9 @@ def _window(engine: Engine, model: str) -> int:
     return window.tokens
 
 
-def _reserve(engine: Engine, reserve: Any, budget: int, model: str) -> int:
+def _reserve(engine: EngineScope, reserve: Any, budget: int, model: str) -> int:
     if reserve is None:
-        from backscroll.engine.prompts.answer_limit import reserve_for
+        from backscroll.engine.budget.answer_limit import reserve_for
 
         own = engine.settings.reserve
         return min(own, budget // 4) if own else reserve_for(engine, model, budget)
@@ -161,11 +161,11 @@ def _reserve(engine: Engine, reserve: Any, budget: int, model: str) -> int:
     return reserve
 
 
-def prices_for(engine: Engine, model: str) -> Prices:
-    """What tokens cost beside a plain token of input; usual prices without a model."""
+def prices_for(engine: EngineScope, model: str) -> Prices:
+    """Return what tokens cost beside a plain token of input; usual prices without a model."""
     if not model:
         return Prices()
-    from backscroll.engine.models.costs import price_of
+    from backscroll.engine.budget.costs import price_of
 
     found = price_of(engine, model)
     return Prices(found.read, found.write, found.output)
@@ -175,17 +175,17 @@ def prices_for(engine: Engine, model: str) -> Prices:
 class WireMeter(Meter):
     """Weighs blocks as the wire of a request does."""
 
-    ask: Ask | None = None
+    ask: PromptRequest | None = None
     bytes_of: BytesOf = own_bytes
 
     def parts(self, parts: Sequence[Part], author: str | None = None) -> int:
-        """Tokens of a message that consists of these parts, with all that the wire puts around it."""
+        """Return tokens of a message that consists of these parts, with all that the wire puts around it."""
         assert self.ask is not None
         role = "tool" if any(isinstance(p, ToolResult) for p in parts) else "user"
         tokenizer, wire = self.ask.tokenizer, self.ask.wire
         return message_tokens(parts, role, tokenizer, wire, author=author, bytes_of=self.bytes_of)
 
 
-def meter_of(engine: Engine, ask: Ask, sizes: Mapping[Ref, int]) -> WireMeter:
-    """A meter for a request; `sizes` are the tokens of whole messages, by revision."""
+def meter_of(engine: EngineScope, ask: PromptRequest, sizes: Mapping[Ref, int]) -> WireMeter:
+    """Return a meter for a request; `sizes` are the tokens of whole messages, by revision."""
     return WireMeter(ask.tokenizer.count, sizes, ask=ask, bytes_of=kept_bytes(engine))

@@ -1,5 +1,5 @@
-"""Conversations with models that other code holds: replies into the log, programs overheard, lists kept by a caller.
+"""Model calls made by other code: recording replies, capturing transcripts, message lists kept by a caller.
 
-`replies` writes an answer with its price in one transaction; `overhearing` and `conversation` serve programs that talk by themselves. Sending requests is the
-work of `llm` and `act`.
+`replies` writes an answer and its price in one transaction; `capture` and `conversation` serve programs that call models themselves.
+Requests are sent by `llm` and `agent`.
 """

@@ -1,9 +1,9 @@
 """Overhearing a program that talks to a model by itself: what it sends and what it gets, into a thread.
 
-A program sends its whole list of messages with every call, or (on the Responses wire) only what is new; both are understood, so that
-nothing is recorded twice, and edits, truncation and answers made again are seen as what they are. Owns reading request bodies of the three
-wires, recording answers with their price, and putting an assembled prompt into a request. Refuses: the SDKs of vendors
-(`surfaces/wrapping`). Before: `engine/exchange/sync`, `engine/calls/replies`, `engine/prompts/builder`.
+A program sends its whole list of messages with every call, or (on the Responses wire) only what is new; both are understood, so
+that nothing is recorded twice, and edits, truncation and answers made again are seen as what they are. Owns reading request bodies
+of the three wires, recording answers with their price, and putting an assembled prompt into a request. Refuses: the SDKs of vendors
+(`surfaces/wrap/client`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
+from backscroll.engine.budget.answer_limit import longest_answer, reserve_within
+from backscroll.engine.budget.costs import FAILED, record_call, window_of
 from backscroll.engine.calls.continuation import known_part
 from backscroll.engine.calls.instructions import instruct
 from backscroll.engine.calls.replies import ANSWER, record_reply, said_in
 from backscroll.engine.core.checks import checked_content
-from backscroll.engine.core.pen import Speech
+from backscroll.engine.core.pen import MessageDraft
 from backscroll.engine.log import operations
-from backscroll.engine.models.costs import FAILED, record_call, window_of
-from backscroll.engine.prompts.answer_limit import longest_answer, reserve_within
 from backscroll.formats.anthropic.message import messages_from_anthropic
 from backscroll.formats.openai.message import messages_from_openai
 from backscroll.formats.openai.responses_item import messages_from_responses
@@ -45,7 +45,7 @@ _GOES_ON = ("previous_response_id", "conversation")
 
 
 @dataclass(frozen=True, slots=True)
-class Overheard:
+class CapturedRequest:
     """A request that was taken in, on its way to an answer."""
 
     wire: Wire
@@ -59,7 +59,7 @@ class Overheard:
 
 
 def messages_in(wire: Wire, body: Mapping[str, Json]) -> list[ForeignMessage]:
-    """The messages of a request, its system prompt first."""
+    """Return the messages of a request, its system prompt first."""
     if wire == "anthropic":
         return messages_from_anthropic(list(body.get("messages") or ()), body.get("system"))
     if wire == "openai-responses":
@@ -70,7 +70,7 @@ def messages_in(wire: Wire, body: Mapping[str, Json]) -> list[ForeignMessage]:
     return messages_from_openai(list(body.get("messages") or ()))
 
 
-def overhear(thread: Thread, wire: Wire, body: Mapping[str, Json]) -> Overheard:
+def overhear(thread: Thread, wire: Wire, body: Mapping[str, Json]) -> CapturedRequest:
     """Take in what a program is about to send."""
     goes_on = wire == "openai-responses" and any(body.get(name) for name in _GOES_ON)
     return take_in(thread, wire, str(body.get("model") or ""), messages_in(wire, body), only_new=goes_on)
@@ -78,7 +78,7 @@ def overhear(thread: Thread, wire: Wire, body: Mapping[str, Json]) -> Overheard:
 
 def take_in(
     thread: Thread, wire: Wire, model: str, messages: Sequence[ForeignMessage], *, only_new: bool = False
-) -> Overheard:
+) -> CapturedRequest:
     """Take in messages that are about to be sent: a whole list, of which most is known, or only what is new."""
     awaiting: tuple[Ref, ...] = ()
     system = list(takewhile(lambda m: m.role == "system", messages))
@@ -93,27 +93,27 @@ def take_in(
         awaiting = thread.sync(spoken, mode="prompt", actor=PROGRAM).awaiting
     count = tokenizer_for(model).count
     counted = sum(count(m.content.text) + 4 for m in messages)
-    return Overheard(wire, model, awaiting, counted, thread.info.turns or None)
+    return CapturedRequest(wire, model, awaiting, counted, thread.info.turns or None)
 
 
 def append_all(thread: Thread, messages: Sequence[ForeignMessage]) -> None:
     """Messages to the end of a thread, all or none, in the name of the program."""
 
-    spoken = [Speech(message.role, checked_content(message.content, None)) for message in messages]
+    spoken = [MessageDraft(message.role, checked_content(message.content, None)) for message in messages]
     if spoken:
         thread.as_actor(PROGRAM).stroke(
             lambda pen: pen.append_all([(speech, operations.facts_of(speech.role)) for speech in spoken])
         )
 
 
-def assembled(
+def assemble_request(
     thread: Thread,
     wire: Wire,
     body: Mapping[str, Json],
     budget: int | None = None,
-    heard: Overheard | None = None,
+    heard: CapturedRequest | None = None,
 ) -> dict[str, Json]:
-    """The request with a prompt of ours in place of the program's list; everything else as it was.
+    """Return the request with a prompt of ours in place of the program's list; everything else as it was.
 
     An answer that was `heard` to be asked for again is not in it: the model is to give another one, not to go on with it.
     """
@@ -142,15 +142,15 @@ def assembled_messages(
     budget: int | None = None,
     tools: Sequence[Mapping[str, Json]] = (),
     reserve: int | None = None,
-    heard: Overheard | None = None,
+    heard: CapturedRequest | None = None,
 ) -> list[ForeignMessage]:
-    """A prompt of ours in our own words, its system text first: for programs that have shapes of their own."""
+    """Return a prompt of ours in our own words, its system text first: for programs that have shapes of their own."""
     kept = reserve_within(thread.engine, model, budget, reserve)
     prompt = _prompt(thread, budget, heard, model=model, tools=tools, wire=wire, reserve=kept)
     return messages_in(wire, prompt.request)
 
 
-def _prompt(thread: Thread, budget: int | None, heard: Overheard | None, **about: Any) -> Prompt:
+def _prompt(thread: Thread, budget: int | None, heard: CapturedRequest | None, **about: Any) -> Prompt:
     from backscroll.engine.prompts.builder import prompt
 
     with thread.engine.callers.inside():
@@ -161,7 +161,7 @@ def _prompt(thread: Thread, budget: int | None, heard: Overheard | None, **about
 
 
 def reply_in(wire: Wire, told: Mapping[str, Json], model: str) -> Reply:
-    """The answer that a whole response holds."""
+    """Return the answer that a whole response holds."""
     if wire == "anthropic":
         from backscroll.llm.clients.anthropic_events import reply_of
 
@@ -191,9 +191,9 @@ def _chat_reply(told: Mapping[str, Json], model: str) -> Reply:
     return Reply(text if isinstance(text, str) else "", model, finish, tool_calls=made, raw=message)
 
 
-def answered(
+def record_answer(
     thread: Thread,
-    heard: Overheard,
+    heard: CapturedRequest,
     told: Mapping[str, Json],
     *,
     provider: str,
@@ -207,14 +207,14 @@ def answered(
 
 def take_reply(
     thread: Thread,
-    heard: Overheard,
+    heard: CapturedRequest,
     reply: Reply,
     usage: Tokens,
     *,
     provider: str,
     interrupted: str = "",
 ) -> None:
-    """The same for an answer that was read already; `usage` is estimated here where nobody reported it."""
+    """The same for an answer that was read already; `usage` is estimated here where the service did not report it."""
     if usage.estimated:
         said = reply.text + reply.reasoning + "".join(str(c.arguments) for c in reply.tool_calls)
         spoken = tokenizer_for(heard.model).count(said)
@@ -246,7 +246,7 @@ def take_reply(
     )
 
 
-def _alternative(thread: Thread, heard: Overheard, reply: Reply) -> Ref | None:
+def _alternative(thread: Thread, heard: CapturedRequest, reply: Reply) -> Ref | None:
     """Put an answer beside the one before it, where both are one message of words."""
     if len(heard.awaiting) != 1 or reply.tool_calls or not reply.text:
         return None
@@ -258,7 +258,7 @@ def _alternative(thread: Thread, heard: Overheard, reply: Reply) -> Ref | None:
     return old.id
 
 
-def failed(thread: Thread, heard: Overheard, provider: str) -> None:
+def record_failure(thread: Thread, heard: CapturedRequest, provider: str) -> None:
     """A call that gave no answer is on the ledger too."""
     record_call(
         thread.engine,
@@ -271,7 +271,7 @@ def failed(thread: Thread, heard: Overheard, provider: str) -> None:
     )
 
 
-class Pieces:
+class StreamPieces:
     """What has come of a streamed answer so far."""
 
     def __init__(self, wire: Wire, model: str) -> None:
@@ -279,11 +279,11 @@ class Pieces:
         self.whole: Mapping[str, Json] | None = None  # the response, where the stream tells it as a whole
         self.came = False
         if wire == "anthropic":
-            from backscroll.llm.clients.anthropic_events import Heard as Blocks
+            from backscroll.llm.clients.anthropic_events import AnthropicStreamState as Blocks
 
             self._blocks = Blocks("", model)
         elif wire == "openai-chat":
-            from backscroll.llm.clients.openai.pieces import Heard as Chunks
+            from backscroll.llm.clients.openai.pieces import OpenAIStreamState as Chunks
 
             self._chunks = Chunks()
         else:
@@ -323,7 +323,7 @@ class Pieces:
         return self.whole is not None
 
     def response(self) -> Mapping[str, Json]:
-        """The response as a call without streaming would have given it; half a tool call is left out."""
+        """Return the response as a call without streaming would have given it; half a tool call is left out."""
         if self.whole is not None:
             return self.whole
         if self.wire == "anthropic":

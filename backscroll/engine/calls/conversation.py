@@ -1,8 +1,7 @@
 """A conversation for programs that keep it as a list of their own: what a thread says now, and items of the Responses wire in and out.
 
-Owns which messages of a thread such a list has, and items that come back to the same JSON value, those we do not understand included.
-Refuses: frameworks (`surfaces/adapters`), taking lists in that are sent again as a whole (`engine/calls/overhearing`). Before:
-`engine/core/history`.
+Owns which messages of a thread such a list has, and items that come back to the same JSON value, those we do not understand
+included. Refuses: frameworks (`surfaces/adapters`), taking lists in that are sent again as a whole (`engine/calls/capture`).
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.calls.overhearing import PROGRAM, append_all
+from backscroll.engine.calls.capture import PROGRAM, append_all
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.formats.losses import quiet
 from backscroll.formats.openai.responses_item import VENDOR, items_of, message_from_item
 from backscroll.formats.sources.json_text import dumps, object_in
-from backscroll.formats.unsaid import quiet
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Json, Opaque
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 _WHOLE = "item"  # the kind of a part that holds an item we cannot take apart
 
 
-def spoken(thread: Thread, *, newest_first: bool = False) -> Iterator[Message]:
-    """What a program's own list would hold: live and not hidden, without the system prompt that we keep up to date ourselves."""
+def iterate_spoken(thread: Thread, *, newest_first: bool = False) -> Iterator[Message]:
+    """Yield what a program's own list would hold: live and not hidden, without the system prompt that we keep up to date ourselves."""
     for message in thread.messages(newest_first=newest_first):
         about = cast("Mapping[str, Json]", message.content.metadata.get("act") or {})
         if not message.hidden and not (message.role == "system" and about.get("system")):
@@ -35,12 +34,12 @@ def spoken(thread: Thread, *, newest_first: bool = False) -> Iterator[Message]:
 
 
 def clear(thread: Thread) -> int:
-    """Take everything out of the history, in one stroke: `undo` in the same name brings it back. Gives how many messages went."""
+    """Take everything out of the history, in one stroke: `undo` in the same name brings it back. Return how many messages went."""
     return thread.as_actor(PROGRAM).delete(*(m.id for m in thread.messages()))
 
 
 def give_back(thread: Thread) -> bool:
-    """Take back what a program did last (`clear`, a popped item); False where there is nothing of its own to take back."""
+    """Take back what a program did last (`clear`, a popped item); False if there is nothing of its own to take back."""
     try:
         thread.as_actor(PROGRAM).undo()
     except NotFound:
@@ -60,7 +59,7 @@ def heard_item(item: Mapping[str, Json]) -> ForeignMessage:
 
 
 def told_items(thread: Thread, message: Message) -> list[dict[str, Json]]:
-    """The items of a message: those it came from, or what the wire would say."""
+    """Return the items of a message: those it came from, or what the wire would say."""
     first = message.parts[0] if message.parts else None
     if isinstance(first, Opaque) and first.vendor == VENDOR and first.kind == _WHOLE:
         whole = object_in(first.raw)
@@ -74,17 +73,17 @@ def add_items(thread: Thread, items: Sequence[Json]) -> None:
     for number, item in enumerate(items):
         if not isinstance(item, Mapping):
             raise InvalidInput(
-                f"entry {number} is no item", hint="expected messages, calls, outputs and reasoning"
+                f"entry {number} is not an item", hint="expected messages, calls, outputs and reasoning"
             )
     append_all(thread, [heard_item(cast("Mapping[str, Json]", item)) for item in items])
 
 
 def newest_items(thread: Thread, limit: int | None = None) -> list[dict[str, Json]]:
-    """The items of a thread, the latest `limit` of them, oldest first."""
+    """Return the items of a thread, the latest `limit` of them, oldest first."""
     out: list[dict[str, Json]] = []
     if limit is not None and limit <= 0:
         return out
-    for message in spoken(thread, newest_first=True):
+    for message in iterate_spoken(thread, newest_first=True):
         out.extend(reversed(told_items(thread, message)))
         if limit is not None and len(out) >= limit:
             break
@@ -92,8 +91,8 @@ def newest_items(thread: Thread, limit: int | None = None) -> list[dict[str, Jso
 
 
 def pop_item(thread: Thread) -> dict[str, Json] | None:
-    """Take the latest item out and give it; it can be brought back with `give_back`."""
-    for message in spoken(thread, newest_first=True):
+    """Take the latest item out and give it; it can be restored with `give_back`."""
+    for message in iterate_spoken(thread, newest_first=True):
         items = told_items(thread, message)
         if not items:
             continue  # nothing that this wire can say
@@ -108,7 +107,7 @@ def pop_item(thread: Thread) -> dict[str, Json] | None:
 
 
 def _without_last(thread: Thread, message: Message, wanted: int) -> Content | None:
-    """A message with fewer of its parts, so that it makes one item less; None where nothing would be left."""
+    """Return a message with fewer of its parts, so that it makes one item less; None if nothing would be left."""
     parts = message.parts
     while wanted and parts:
         parts = parts[:-1]

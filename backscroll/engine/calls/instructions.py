@@ -1,7 +1,6 @@
 """The system prompt of a thread that a program or an agent talks in: said first, changed only where it says something else.
 
-Owns the one system message that is kept up to date; other system messages are left alone. Before: `act/loop/instructions`,
-`engine/calls/overhearing`.
+Owns the one system message that is kept up to date; other system messages are left alone.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from backscroll.vocab.part import Json
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
-_FIRST = 3  # messages among which it stands
+_FIRST = 3  # messages among which it is
 
 
 def instruct(thread: Thread, said: ContentLike, actor: str = AGENT) -> None:

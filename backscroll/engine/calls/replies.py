@@ -1,9 +1,8 @@
 """A model's answer into the log: the words exactly as the vendor sent them, and what they cost, in one transaction.
 
 Owns: turning an answer on any wire into messages that can be sent back unchanged (signatures, encrypted reasoning, order of the
-items), giving calls without a usable id one, recording the results of tools, and the mark of a call that is at work (so that
-the next start knows what a crash left). What was paid for is never recorded without its charge, nor charged and lost. Before:
-`llm/clients/client`. After: `act/loop/step`, `surfaces/wrapping`.
+items), giving calls without a usable id one, recording the results of tools, and the mark of a call that is at work (so that the
+next start knows what a crash left). What was paid for is never recorded without its charge, nor charged and lost.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from backscroll.engine.budget.costs import record_call
 from backscroll.engine.core.checks import checked_content
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.log import operations
-from backscroll.engine.models.costs import record_call
 from backscroll.errors import FormatError
 from backscroll.formats.anthropic.message import message_from_anthropic
 from backscroll.formats.openai.message import message_from_openai
@@ -41,8 +40,8 @@ _AT_WORK = "act:at work:"
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """An answer as it stands in the log."""
+class ReplyRecord:
+    """An answer as it is in the log."""
 
     messages: tuple[Ref, ...]
     calls: tuple[ToolCall, ...]  # with ids that are unique in the thread
@@ -51,7 +50,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class AtWork:
+class UnfinishedCall:
     """A call that had begun when this was written; still there after a crash."""
 
     call_id: str
@@ -60,12 +59,12 @@ class AtWork:
 
 
 def said_in(reply: Reply, wire: Wire, fresh: str) -> list[Content]:
-    """What an answer says, as contents of assistant messages; `fresh` begins the ids of calls that have none of their own."""
-    raw, calls = _named(reply, wire, fresh)
+    """Return what an answer says, as contents of assistant messages; `fresh` begins the ids of calls that have none of their own."""
+    raw, calls = _assign_call_ids(reply, wire, fresh)
     try:
         found = _read(raw, wire)
     except (FormatError, KeyError, TypeError, ValueError):
-        found = []  # an answer that nobody can read as the wire it came by still has its words
+        found = []  # an answer that does not parse as its wire still has its words
     got = [p for c in found for p in c.parts if isinstance(p, ToolCall)]
     mute = bool(reply.text.strip()) and not any(c.text.strip() for c in found)
     if mute or [(c.id, c.name) for c in got] != [(c.id, c.name) for c in calls]:
@@ -90,8 +89,8 @@ def _plain(reply: Reply, calls: Sequence[ToolCall]) -> Content:
     return Content((*parts, *calls))
 
 
-def _named(reply: Reply, wire: Wire, fresh: str) -> tuple[Json, tuple[ToolCall, ...]]:
-    """The answer with an id on every call: some services send none, or the same one twice."""
+def _assign_call_ids(reply: Reply, wire: Wire, fresh: str) -> tuple[Json, tuple[ToolCall, ...]]:
+    """Return the answer with an id on every call: some services send none, or the same one twice."""
     seen: set[str] = set()
     calls: list[ToolCall] = []
     for number, call in enumerate(reply.tool_calls):
@@ -104,7 +103,7 @@ def _named(reply: Reply, wire: Wire, fresh: str) -> tuple[Json, tuple[ToolCall, 
 
 
 def _with_ids(raw: Json, wire: Wire, ids: Sequence[str]) -> Json:
-    """What the vendor sent, with these ids on its calls, in order."""
+    """Return what the vendor sent, with these ids on its calls, in order."""
     left = list(ids)
     if wire == "openai-chat":
         message = dict(cast("Mapping[str, Json]", raw))
@@ -130,10 +129,10 @@ def record_reply(
     usage: Tokens | None = None,
     paid: bool = True,
     settles: Charge | None = None,
-) -> Recorded:
+) -> ReplyRecord:
     """Write an answer and its charge down. `usage` is what counts where the vendor reported nothing; `facts` are kept with it.
 
-    With `paid` False (nobody was asked over the network) nothing goes on the ledger. `settles` is what was written down when
+    With `paid` False (no service was called) nothing goes on the ledger. `settles` is what was written down when
     the call went out (`costing.record_asked`).
     """
     contents = said_in(reply, wire, f"call_{thread.head}")
@@ -154,15 +153,15 @@ def record_reply(
         written.extend(operations.append(pen, "assistant", c).id for c in signed)
         pen.save()
 
-    charge = _charged(
+    charge = _charge_reply(
         thread, reply, usage, provider, model, counted, turn, task, also, paid=paid, settles=settles
     )
-    thread.engine.changed(thread)
+    thread.engine.notify_change(thread)
     calls = tuple(p for c in signed for p in c.parts if isinstance(p, ToolCall))
     carriers = [
         ref for ref, c in zip(written, signed, strict=True) if any(isinstance(p, ToolCall) for p in c.parts)
     ]
-    return Recorded(tuple(written), calls, carriers[-1] if carriers else None, charge)
+    return ReplyRecord(tuple(written), calls, carriers[-1] if carriers else None, charge)
 
 
 def _halves(reply: Reply, contents: Sequence[Content]) -> set[str]:
@@ -174,7 +173,7 @@ def _halves(reply: Reply, contents: Sequence[Content]) -> set[str]:
 def _act(
     reply: Reply, content: Content, halves: set[str], facts: Mapping[str, Json] | None, last: bool
 ) -> dict[str, Json]:
-    """What is known about an answer besides its words, as it stands in the metadata; of several messages the last one was cut."""
+    """Return what is known about an answer besides its words, as it is in the metadata; of several messages the last one was cut."""
     out: dict[str, Json] = dict(facts or {})
     if last and reply.finish in ("length", "endless"):
         out["cut"] = True
@@ -185,7 +184,7 @@ def _act(
 
 
 def first_calls(reply: Reply, wire: Wire, most: int) -> Reply:
-    """The answer with no more than so many of its calls."""
+    """Return the answer with no more than so many of its calls."""
     if len(reply.tool_calls) <= most:
         return reply
     raw: Json = reply.raw
@@ -202,7 +201,7 @@ def first_calls(reply: Reply, wire: Wire, most: int) -> Reply:
     return replace(reply, tool_calls=reply.tool_calls[:most], raw=raw, cut=cut)
 
 
-def _charged(
+def _charge_reply(
     thread: Thread,
     reply: Reply,
     usage: Tokens | None,
@@ -252,7 +251,7 @@ def record_result(
         return event.id
 
     done = thread.store.write(work)
-    thread.engine.changed(thread)
+    thread.engine.notify_change(thread)
     return done
 
 
@@ -267,17 +266,17 @@ def mark_at_work(thread: Thread, call: ToolCall, snapshot: str) -> None:
     thread.store.write(lambda tx: tx.set_meta(_AT_WORK + thread.id, told))
 
 
-def at_work(thread: Thread) -> AtWork | None:
-    """The call that was begun and never answered; None where the last run ended in order."""
+def at_work(thread: Thread) -> UnfinishedCall | None:
+    """Return the call that was begun and never answered; None if the last run ended in order."""
     raw = thread.store.read(lambda reader: reader.meta(_AT_WORK + thread.id))
     if not raw:
         return None
     told = from_bytes(raw.encode())
-    return AtWork(str(told["call"]), str(told["tool"]), str(told["snapshot"]))
+    return UnfinishedCall(str(told["call"]), str(told["tool"]), str(told["snapshot"]))
 
 
-def unanswered(thread: Thread) -> tuple[Ref | None, list[ToolCall]]:
-    """The calls at the end of the history that have no result yet, and the message that carries them."""
+def find_unanswered(thread: Thread) -> tuple[Ref | None, list[ToolCall]]:
+    """Return the calls at the end of the history that have no result yet, and the message that carries them."""
     answered: set[str] = set()
     waiting: list[ToolCall] = []
     carrier: Ref | None = None

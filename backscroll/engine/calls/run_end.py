@@ -1,8 +1,8 @@
-"""How the last run in a thread ended, where somebody watched it end: stopped on purpose, at a limit, with a verdict.
+"""How the last run in a thread ended, where that was observed: stopped on purpose, at a limit, with a verdict.
 
 Owns one mark per thread. After a crash there is none, so the next start can tell what broke off from what a person stopped, and
 offer only the former. The mark names the newest message: whatever is said afterwards makes it void. It is no part of the log: who
-loses it is asked once more than needed. Before: `act/loop/events` (the ends). After: `surfaces/chat`.
+loses it is asked once more than needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENDED = "act:ended:"
 
 
 def mark_ended(thread: Thread, how: str) -> None:
-    """Write down how a run ended; empty: one begins, and nobody knows yet."""
+    """Write down how a run ended; empty: a run has begun and not ended."""
     told = dumps({"how": how, "newest": _newest(thread)}) if how else ""
     known = thread.store.read(lambda reader: reader.meta(_ENDED + thread.id))
     if (known or "") != told:
@@ -27,7 +27,7 @@ def mark_ended(thread: Thread, how: str) -> None:
 
 
 def how_ended(thread: Thread) -> str:
-    """How the last run ended; empty where it broke off, or something was said since."""
+    """Return how the last run ended; empty if it broke off, or something was said since."""
     raw = thread.store.read(lambda reader: reader.meta(_ENDED + thread.id))
     if not raw:
         return ""

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.errors import StoreError
-from backscroll.record.derived import Made
+from backscroll.record.derived import Artefact
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 
-def keep_artefacts(engine: Engine, fresh: Sequence[Made]) -> None:
+def keep_artefacts(engine: EngineScope, fresh: Sequence[Artefact]) -> None:
     """Store artefacts that were made while reading; best effort."""
     if not fresh:
         return

@@ -1,8 +1,7 @@
 """Scopes: which threads speak for a user or a project, and whose words a thread may be told.
 
-Owns the rule of privacy. What is said in a thread of a user is known in the threads of this user and nowhere else. What is said in a
-thread that belongs to nobody is known in the threads of its project. A thread with neither has only itself. Before: `record/ports`.
-After: `engine/knowledge/people/held`, `engine/work/memory/reading`, `engine/search/recall`, `engine/prompts/placement`.
+Owns the rule of privacy. What is said in a thread of a user is known in the threads of this user and nowhere else. What is said in
+a thread that belongs to no user is known in the threads of its project. A thread with neither has only itself.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from backscroll.record.about import About
-from backscroll.record.ports import Reader, ThreadState, Wanted
+from backscroll.errors import InvalidInput
+from backscroll.record.ports import Reader, SearchFilter, ThreadState
+from backscroll.record.thread_info import ThreadDescription
 from backscroll.vocab.thread import ThreadInfo
 
 STATES = "scope-states"  # the shelf with the rows of threads by scope
@@ -20,9 +20,11 @@ _FEW = 4  # rows that are read one by one
 THREADS = 200  # of a scope, the most recently changed
 #: The kind of the thread that holds what people changed about a user or a project as a whole.
 PROFILE = "profile"
+#: What a caller may ask about: this thread, or the others of its user, of its project, of the store.
+SCOPES = ("thread", "user", "project", "all")
 
 
-class Belonging(TypedDict):
+class ScopeOwner(TypedDict):
     """The project and the user that a store is asked for."""
 
     project: str | None
@@ -30,7 +32,7 @@ class Belonging(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ScopeThreads:
     """The threads of a user, or of a project."""
 
     kind: str  # user or project
@@ -38,13 +40,13 @@ class Scope:
     everybody: bool = False  # of a project: the threads of its users too
 
     @classmethod
-    def of_user(cls, name: str) -> Scope:
-        """All threads of a user, in whatever project."""
+    def of_user(cls, name: str) -> ScopeThreads:
+        """Return all threads of a user, in whatever project."""
         return cls("user", name)
 
     @classmethod
-    def of_project(cls, name: str, *, everybody: bool = True) -> Scope:
-        """All threads of a project; without `everybody` only those that belong to no user."""
+    def of_project(cls, name: str, *, everybody: bool = True) -> ScopeThreads:
+        """Return all threads of a project; without `everybody` only those that belong to no user."""
         return cls("project", name, everybody)
 
     @property
@@ -53,14 +55,14 @@ class Scope:
         return f"backscroll profile: {self.kind} {self.name}"
 
     @property
-    def wanted(self) -> Belonging:
+    def wanted(self) -> ScopeOwner:
         """By what a store finds its threads."""
         if self.kind == "user":
             return {"project": None, "user": self.name}
         return {"project": self.name, "user": None if self.everybody else ""}
 
-    def holds(self, about: About) -> bool:
-        """True for a thread that speaks for it."""
+    def holds(self, about: ThreadDescription) -> bool:
+        """Return True for a thread that speaks for it."""
         if self.kind == "user":
             return bool(self.name) and about.user == self.name
         return bool(self.name) and about.project == self.name and (self.everybody or not about.user)
@@ -68,7 +70,7 @@ class Scope:
     def threads(
         self, reader: Reader, limit: int = THREADS, memo: MutableMapping[Any, Any] | None = None
     ) -> list[ThreadState]:
-        """The threads that speak for it, the oldest first; of very many the most recently changed.
+        """Return the threads that speak for it, the oldest first; of very many the most recently changed.
 
         `memo` has the rows that were read before: those of threads to which nothing was added are not read again.
         """
@@ -94,7 +96,7 @@ class Scope:
 def _caught_up(
     reader: Reader, known: Sequence[ThreadState], heads: Mapping[str, int]
 ) -> list[ThreadState] | None:
-    """The same threads, with the rows of the few to which something was added read again; None where they are others, or many."""
+    """Return the same threads, with the rows of the few to which something was added read again; None if they are others, or many."""
     if {state.id for state in known} != set(heads):
         return None
     late = [state.id for state in known if state.head != heads[state.id]]
@@ -105,43 +107,50 @@ def _caught_up(
     return [state for state in rows if state is not None]
 
 
-def scopes_of(about: About) -> tuple[Scope, ...]:
-    """What a thread belongs to: its user, then its project as far as that belongs to nobody."""
-    user = (Scope.of_user(about.user),) if about.user else ()
-    project = (Scope.of_project(about.project, everybody=False),) if about.project else ()
+def scopes_of(about: ThreadDescription) -> tuple[ScopeThreads, ...]:
+    """Return what a thread belongs to: its user, then its project as far as that belongs to no user."""
+    user = (ScopeThreads.of_user(about.user),) if about.user else ()
+    project = (ScopeThreads.of_project(about.project, everybody=False),) if about.project else ()
     return (*user, *project)
 
 
 def near(
     reader: Reader, state: ThreadState, limit: int = THREADS, memo: MutableMapping[Any, Any] | None = None
 ) -> list[ThreadState]:
-    """The other threads whose words a thread is told by itself: of its user and of its project, the oldest first."""
+    """Return the other threads whose words a thread is reported by itself: of its user and of its project, the oldest first."""
     found = {one.id: one for scope in scopes_of(state.about) for one in scope.threads(reader, limit, memo)}
     found.pop(state.id, None)
     return sorted(found.values(), key=lambda one: (one.created_at, one.id))
 
 
 def heads_near(reader: Reader, state: ThreadState, limit: int = THREADS) -> dict[str, int]:
-    """The newest events of the threads that a thread is told of, itself left out, without reading their rows."""
+    """Return the newest events of the threads that a thread is reported of, itself left out, without reading their rows."""
     found = [head for scope in scopes_of(state.about) for head in reader.heads(**scope.wanted, limit=limit)]
     return {name: head for name, head in found if name != state.id}
 
 
-def is_near(about: About, other: About) -> bool:
-    """True where a thread is told by itself what another one says."""
+def is_near(about: ThreadDescription, other: ThreadDescription) -> bool:
+    """Return True if a thread is reported by itself what another one says."""
     return any(scope.holds(other) for scope in scopes_of(about))
 
 
-def wanted_from(info: ThreadInfo, scope: str) -> Wanted | None:
-    """The threads that are looked through from one when somebody asks; None: only itself. None of another user is among them."""
+def wanted_from(info: ThreadInfo, scope: str) -> SearchFilter | None:
+    """Return the threads that are looked through from one when the user asks; None: only itself. None of another user is among them."""
     if scope == "user":
-        return Wanted(users=(info.user,)) if info.user else None
+        return SearchFilter(users=(info.user,)) if info.user else None
     if scope == "thread" or (scope == "project" and not info.project):
         return None  # a thread that belongs to no project has only itself
     users = ("", info.user) if info.user else ("",)
-    return Wanted(project=info.project if scope == "project" else None, users=users)
+    return SearchFilter(project=info.project if scope == "project" else None, users=users)
 
 
-def may_see(about: About, other: About) -> bool:
-    """True where words of another thread may be shown in this one when somebody asks for them."""
+def may_see(about: ThreadDescription, other: ThreadDescription) -> bool:
+    """Return True if words of another thread may be shown in this one when the user asks for them."""
     return not other.user or other.user == about.user
+
+
+def checked_scope(scope: str) -> str:
+    """The scope, or a clear error."""
+    if scope not in SCOPES:
+        raise InvalidInput(f"unknown scope: {scope!r}", hint=f"use one of {', '.join(SCOPES)}")
+    return scope

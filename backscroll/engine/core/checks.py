@@ -12,7 +12,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast, get_args
 
-from backscroll.engine.core.means import zoned
+from backscroll.engine.core.clock import add_timezone
 from backscroll.errors import InvalidInput
 from backscroll.formats.sources.content_blocks import part_of
 from backscroll.formats.sources.json_text import dumps, printable
@@ -44,7 +44,7 @@ _PERHAPS: dict[type, tuple[str, ...]] = {
 
 
 def checked_content(value: ContentLike, author: str | None) -> Content:
-    """The content, or a clear error where it is none."""
+    """Return the content, or a clear error where it is none."""
     if type(value) is str and (author is None or type(author) is str):
         return Content((Text(value),), author)
     given: Any = value
@@ -60,7 +60,7 @@ def checked_content(value: ContentLike, author: str | None) -> Content:
 
 
 def _with_blocks_read(value: ContentLike) -> str | Content | Part | Sequence[Part]:
-    """The same, with every dictionary turned into the part that it stands for."""
+    """Return the same, with every dictionary turned into the part that it represents."""
     if isinstance(value, Mapping):
         return part_of(value)
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
@@ -100,7 +100,7 @@ def _check_names(value: Any) -> None:
 
 
 def checked_metadata(given: Mapping[str, Json]) -> Mapping[str, Json]:
-    """What a caller notes about a message; names that the engine gives a meaning are refused."""
+    """Return what a caller notes about a message; names that the engine gives a meaning are refused."""
     for name in given:
         if not isinstance(cast("Any", name), str):
             raise InvalidInput(f"metadata cannot be named {name!r}", hint="use text for names")
@@ -119,12 +119,12 @@ def _no_content(value: object) -> InvalidInput:
 
 
 def checked_time(value: str | datetime | None) -> str | None:
-    """A time with its zone, or a clear error."""
+    """Return a time with its zone, or a clear error."""
     given: Any = value
     try:
         if not isinstance(given, str | datetime | None):
             raise TypeError
-        time = zoned(value)
+        time = add_timezone(value)
         if time is not None:
             microseconds(time)
     except (ValueError, OverflowError, OSError, TypeError) as error:
@@ -135,7 +135,7 @@ def checked_time(value: str | datetime | None) -> str | None:
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
-    """The path, or a clear error where no file could have that name."""
+    """Return the path, or a clear error where no file could have that name."""
     try:
         if b"\0" in os.fsencode(path):
             raise ValueError
@@ -148,7 +148,7 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
 
 
 def checked_label(text: str) -> str:
-    """A short text that the store keeps as it is, or a clear error where no file could hold it."""
+    """Return a short text that the store keeps as it is, or a clear error where no file could hold it."""
     if printable(text) != text:
         raise InvalidInput(
             f"not a text that can be stored: {text!r}",
@@ -158,7 +158,7 @@ def checked_label(text: str) -> str:
 
 
 def in_valid_text(work: Callable[P, T]) -> Callable[P, T]:
-    """A door to the rooms: every text among the arguments (a question, a name, a title) enters without lone surrogates."""
+    """Return a door to the rooms: every text among the arguments (a question, a name, a title) enters without lone surrogates."""
 
     @wraps(work)
     def door(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -173,7 +173,7 @@ def _valid(value: object) -> object:
 
 
 def checked_tools(tools: Any) -> tuple[Mapping[str, Json], ...]:
-    """The tools of a request, each an object that JSON can carry and that says which tool it is."""
+    """Return the tools of a request, each an object that JSON can carry and that says which tool it is."""
     hint = "give each tool as the wire wants it: a dictionary with a name and a schema"
     if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable):
         raise InvalidInput(f"not a list of tools: {type(cast('object', tools)).__name__}", hint=hint)
@@ -192,7 +192,7 @@ def checked_tools(tools: Any) -> tuple[Mapping[str, Json], ...]:
 
 
 def _is_named(tool: Mapping[str, Any]) -> bool:
-    """True where a description says which tool it is: by a name, or by a kind that a service brings itself."""
+    """Return True if a description says which tool it is: by a name, or by a kind that a service brings itself."""
     if "name" in tool:
         return isinstance(tool["name"], str) and bool(tool["name"])
     kind = tool.get("type")

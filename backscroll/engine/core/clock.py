@@ -13,19 +13,19 @@ def _now() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class ClockAndIds:
     """Clock and randomness of one engine."""
 
     now: Callable[[], str] = _now
     random: Callable[[int], bytes] = os.urandom
 
     def new_thread(self) -> str:
-        """A fresh thread id."""
+        """Return a fresh thread id."""
         return self.random(16).hex()
 
 
-def zoned(value: str | datetime | None) -> str | None:
-    """A time in ISO 8601 with a time zone; a time without one is taken as local."""
+def add_timezone(value: str | datetime | None) -> str | None:
+    """Return a time in ISO 8601 with a time zone; a time without one is taken as local."""
     if value is None:
         return None
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value

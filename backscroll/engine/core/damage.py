@@ -1,13 +1,13 @@
-"""Which threads of a store cannot be read: nothing else may hide them, and `verify --repair` mends them."""
+"""Which threads of a store cannot be read: nothing else may hide them, and `verify --repair` repairs them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 
-def unreadable(engine: Engine) -> list[str]:
-    """The ids of threads whose rows are damaged."""
+def unreadable(engine: EngineScope) -> list[str]:
+    """Return the ids of threads whose rows are damaged."""
     return engine.store.read(lambda reader: reader.unreadable())

@@ -11,15 +11,14 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, cast
 
-from backscroll.engine.core.doors import doors
-from backscroll.engine.core.lineage import View, ancestors
-from backscroll.engine.log.operations import visible_revisions
+from backscroll.engine.core.lineage import View, ancestors, visible_revisions
+from backscroll.engine.core.signatures import doors
 from backscroll.errors import Forgotten, InvalidInput, NotFound
-from backscroll.record.chain import DAMAGE, damaged, from_bytes
+from backscroll.record.chain import DAMAGE, from_bytes, make_corrupt_error
 from backscroll.record.content import decode, encode, original
 from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, PINNED, Entry
 from backscroll.record.order import at_end
-from backscroll.record.ports import Reader, Spoken, Store, ThreadState
+from backscroll.record.ports import Reader, RevisionBody, Store, ThreadState
 from backscroll.record.turns import into_turns
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref, turn_uuid
@@ -33,7 +32,7 @@ _PAGE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LoggedChange:
     """A code change as it was logged."""
 
     id: Ref
@@ -57,7 +56,7 @@ class History:
         """The same history in valid Unicode: what the rooms read. Readers and exports get every letter instead."""
         return History(self.store, self.id, self.as_of, read=decode)
 
-    def _message(self, entry: Entry, spoken: Spoken) -> Message:
+    def _message(self, entry: Entry, spoken: RevisionBody) -> Message:
         return message_of(entry, spoken, None if spoken.body is None else self._read(spoken.body))
 
     # -- facts -----------------------------------------------------------------------------------------------
@@ -90,7 +89,7 @@ class History:
         return self._view(lambda view: view.as_of)
 
     def __len__(self) -> int:
-        """How many live messages there are."""
+        """Return how many live messages there are."""
         if self.as_of is None:
             return self.store.read(lambda reader: self._state(reader).messages)
         return self._view(lambda view: view.count())
@@ -98,10 +97,10 @@ class History:
     # -- messages --------------------------------------------------------------------------------------------
 
     def recent(self, n: int = 5) -> list[Message]:
-        """The last `n` live messages, oldest of them first."""
+        """Return the last `n` live messages, oldest of them first."""
         if n < 0:
             raise InvalidInput(f"cannot read {n} messages", hint="give a number of 0 or more")
-        # A thread has fewer messages than events; more than that is no number for a database.
+        # A thread has fewer messages than events; more than that is not a number for a database.
         rows = self._view(lambda view: view.page(min(n, view.as_of), newest_first=True))
         return [self._message(*row) for row in reversed(rows)]
 
@@ -152,7 +151,7 @@ class History:
             low, high = (low, edge) if newest_first else (edge, high)
 
     def __iter__(self) -> Iterator[Message]:
-        """All live messages in order."""
+        """Return all live messages in order."""
         return self.messages()
 
     def _position(self, message: Ref | str, moment: int) -> bytes:
@@ -163,7 +162,7 @@ class History:
         return entry.position
 
     def _locate(self, ordinal: int, moment: int, role: str | None = None) -> tuple[bytes, int]:
-        """A position with at most `ordinal` live messages up to it, and how many to skip from there."""
+        """Return a position with at most `ordinal` live messages up to it, and how many to skip from there."""
 
         def search(view: View) -> tuple[bytes, int]:
             low, high, found = 0, moment, 0
@@ -194,7 +193,7 @@ class History:
                 raise NotFound(
                     f"no message {ref.short} in thread {self.id[:8]}", hint="`backscroll show` lists them"
                 )
-            spoken = view.reader.spoken([entry.revision])[entry.revision]
+            spoken = view.reader.read_spoken([entry.revision])[entry.revision]
             if spoken.body is None or entry.flags & FORGOTTEN:
                 raise Forgotten(f"message {ref.short} was forgotten", hint="its words cannot be brought back")
             return self._message(entry, spoken)
@@ -202,19 +201,19 @@ class History:
         return self._view(look)
 
     def place(self, message: Ref | str) -> int:
-        """Where a live message stands, counted from 0."""
+        """Where a live message is, counted from 0."""
         ref = parse_ref(message)
 
         def look(view: View) -> int:
             entry = view.entry(ref)
             if entry is None or not entry.live:
-                raise NotFound(f"message {ref.short} does not stand in the history of {self.id[:8]}")
+                raise NotFound(f"message {ref.short} is not in the history of {self.id[:8]}")
             return view.count(upto=entry.position) - 1
 
         return self._view(look)
 
     def revisions(self, message: Ref | str) -> list[Revision]:
-        """Every revision of a message that this thread can see, oldest first: its edit history and its alternatives."""
+        """Return every revision of a message that this thread can see, oldest first: its edit history and its alternatives."""
         ref = parse_ref(message)
 
         def look(view: View) -> list[Revision]:
@@ -224,7 +223,7 @@ class History:
             if view.entry(ref) is None:
                 raise NotFound(f"no message {ref.short} in thread {self.id[:8]}")
             events = visible_revisions(view.reader.events_about(ref), lineage)
-            spoken = view.reader.spoken([e.id for e in events])
+            spoken = view.reader.read_spoken([e.id for e in events])
             return [_revision(e, ref, spoken[e.id]) for e in events]
 
         return self._view(look)
@@ -232,7 +231,7 @@ class History:
     # -- turns -----------------------------------------------------------------------------------------------
 
     def turns(self, first: int = 0, last: int | None = None) -> Iterator[Turn]:
-        """Turns in order, by number; turn 0 is what stands before the first user message."""
+        """Turns in order, by number; turn 0 is what comes before the first user message."""
         moment = self.head
         low, opened = None, 0
         if first > 1:
@@ -267,7 +266,7 @@ class History:
         return found
 
     def recent_turns(self, n: int = 5) -> list[Turn]:
-        """The last `n` turns, oldest of them first."""
+        """Return the last `n` turns, oldest of them first."""
         moment = self.head
         total = self._view(lambda view: view.count(role="user"), moment)
         return list(History(self.store, self.id, moment, read=self._read).turns(max(0, total - n + 1)))
@@ -284,7 +283,7 @@ class History:
     def events(
         self, first: int = 1, last: int | None = None, *, newest_first: bool = False
     ) -> Iterator[Event]:
-        """The log itself, the shared past of a fork included."""
+        """Yield the log itself, the shared past of a fork included."""
         moment = self.head
         last = moment if last is None else min(last, moment)
         while first <= last:
@@ -297,19 +296,19 @@ class History:
             yield from reversed(found) if newest_first else found
             first, last = (first, low - 1) if newest_first else (high + 1, last)
 
-    def code_changes(self) -> Iterator[Change]:
-        """The code changes that were logged."""
+    def code_changes(self) -> Iterator[LoggedChange]:
+        """Yield the code changes that were logged."""
         for event in self.events():
             if event.kind is Kind.CODE_CHANGED and event.body is not None:
                 yield _change(event)
 
 
-def _change(event: Event) -> Change:
+def _change(event: Event) -> LoggedChange:
     body = cast("dict[str, str]", from_bytes(event.body or b"{}"))
     try:
-        return Change(event.id, body["description"], body["file"], event.head.get("said", event.at))
+        return LoggedChange(event.id, body["description"], body["file"], event.head.get("said", event.at))
     except DAMAGE as error:
-        raise damaged(f"code change {event.id.short}", error) from error
+        raise make_corrupt_error(f"code change {event.id.short}", error) from error
 
 
 def log_of(view: View, first: int, last: int) -> list[Event]:
@@ -325,7 +324,7 @@ def log_of(view: View, first: int, last: int) -> list[Event]:
 
 
 def _turn_number(view: View, uuid: str) -> int | None:
-    """Where the turn with this id stands now; None where its opening message is gone."""
+    """Return where the turn with this id stands now; None if its opening message is gone."""
     tail = uuid.rpartition("-")[2][-8:]
     seq = int(tail, 16) if len(tail) == 8 and all(c in "0123456789abcdef" for c in tail) else -1
     names = [view.state.id, *(parent.id for _, parent in ancestors(view.reader, view.state))]
@@ -343,8 +342,8 @@ def _turn_number(view: View, uuid: str) -> int | None:
     return None
 
 
-def message_of(entry: Entry, spoken: Spoken, content: Content | None = None) -> Message:
-    """The message that an entry and its words make, as the rooms read it; `content` where it was read before."""
+def message_of(entry: Entry, spoken: RevisionBody, content: Content | None = None) -> Message:
+    """Return the message that an entry and its words make, as the rooms read it; `content` where it was read before."""
     if spoken.body is None:
         raise Forgotten(f"message {entry.message.short} was forgotten")
     return Message(
@@ -364,11 +363,11 @@ def message_of(entry: Entry, spoken: Spoken, content: Content | None = None) -> 
 
 
 def legible_message(message: Message) -> Message:
-    """A message that somebody read to the letter, as the rooms read it."""
+    """Return a message that the user read to the letter, as the rooms read it."""
     return replace(message, content=decode(encode(message.content)))
 
 
-def _revision(event: Event, message: Ref, spoken: Spoken) -> Revision:
+def _revision(event: Event, message: Ref, spoken: RevisionBody) -> Revision:
     content = None if event.body is None else original(event.body)
     number: int = event.head.get("alternative", 0)
     return Revision(
@@ -384,7 +383,7 @@ def _revision(event: Event, message: Ref, spoken: Spoken) -> Revision:
 
 
 def info_of(state: ThreadState) -> ThreadInfo:
-    """A thread's row as readers see it."""
+    """Return a thread's row as readers see it."""
     about = state.about
     return ThreadInfo(
         state.id,

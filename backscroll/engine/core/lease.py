@@ -1,7 +1,6 @@
-"""Leases: the right to have a model work for a thread, held by one at a time in all processes, so that nobody pays twice.
+"""Leases: the right to have a model work for a thread, held by one at a time in all processes, so that no call is paid twice.
 
-Owns taking, renewing and letting go; a lease runs out by itself where its holder died. Before: the store's notes. After:
-`engine/models/writing`, `engine/models/extraction`.
+Owns taking, renewing and letting go; a lease runs out by itself where its holder died.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 LENGTH = 900 * 1_000_000  # microseconds; longer than one call with all its tries
 
@@ -20,7 +19,7 @@ LENGTH = 900 * 1_000_000  # microseconds; longer than one call with all its trie
 class Lease:
     """The right to do one kind of work for a thread; use it in a `with`. `about` says to others what is worked on."""
 
-    def __init__(self, engine: Engine, thread: str, what: str = "modelling", about: str = "") -> None:
+    def __init__(self, engine: EngineScope, thread: str, what: str = "modelling", about: str = "") -> None:
         self._engine, self._name = engine, f"{what} {thread}"
         self._thread = thread
         self._about = about
@@ -34,8 +33,8 @@ class Lease:
         if self._held:
             self._engine.store.write(self._release)
 
-    def renewed(self) -> bool:
-        """Take the lease, or hold it for longer; False where somebody else has it."""
+    def renew(self) -> bool:
+        """Take the lease, or hold it for longer; False if another process has it."""
 
         def work(tx: Writer) -> bool:
             tx.lock_thread(self._thread)  # others who want it wait here
@@ -55,8 +54,8 @@ class Lease:
             tx.set_meta(self._name, "")
 
 
-def leased(reader: Reader, thread: str, what: str, now_us: int) -> str | None:
-    """What somebody is working on for a thread just now; None where nobody is."""
+def find_lease(reader: Reader, thread: str, what: str, now_us: int) -> str | None:
+    """Return what a process is working on for a thread now; None if nothing."""
     holder, until, about = _read(reader.meta(f"{what} {thread}"))
     return about if holder and until > now_us else None
 

@@ -6,13 +6,13 @@ An entry of a nearer thread hides the entry of a farther one for the same messag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from backscroll.errors import StoreCorrupt
 from backscroll.record.history import HIDDEN, Entry
-from backscroll.record.ports import Bounds, Reader, Spoken, ThreadState
-from backscroll.vocab.event import Event
+from backscroll.record.ports import Bounds, Reader, RevisionBody, ThreadState
+from backscroll.vocab.event import SPEAKING, Event
 from backscroll.vocab.ids import Ref
 
 #: Set once anything was ever forgotten: earlier moments then hold messages whose words are gone.
@@ -21,7 +21,7 @@ _PAGE = 256
 
 
 def ancestors(reader: Reader, state: ThreadState) -> Iterator[tuple[ThreadState, ThreadState]]:
-    """A thread with its parent, the parent with its own, and so on to the root."""
+    """Yield a thread with its parent, the parent with its own, and so on to the root."""
     seen = {state.id}
     while state.parent is not None:
         parent = reader.thread(state.parent)
@@ -37,13 +37,13 @@ def ancestors(reader: Reader, state: ThreadState) -> Iterator[tuple[ThreadState,
 
 
 def kin_of(reader: Reader, root: str) -> list[ThreadState]:
-    """The threads of a family that can be read along their whole line, oldest first: damage in one spares the others."""
+    """Return the threads of a family that can be read along their whole line, oldest first: damage in one spares the others."""
     found = {state.id: state for state in reader.family(root)}
     return [state for state in found.values() if _is_whole(found, state)]
 
 
 def _is_whole(family: Mapping[str, ThreadState], state: ThreadState) -> bool:
-    """True where every ancestor is in the family; one that cannot be read is not."""
+    """Return True if every ancestor is in the family; one that cannot be read is not."""
     seen: set[str] = set()
     at: ThreadState | None = state
     while at is not None and at.parent is not None and at.id not in seen:
@@ -53,7 +53,7 @@ def _is_whole(family: Mapping[str, ThreadState], state: ThreadState) -> bool:
 
 
 def reach(reader: Reader, state: ThreadState) -> list[tuple[str, int]]:
-    """A thread and its ancestors, each with the last event of it that the thread sees."""
+    """Return a thread and its ancestors, each with the last event of it that the thread sees."""
     past = [(parent.id, fork.fork_seq) for fork, parent in ancestors(reader, state)]
     return [(state.id, state.head), *past]
 
@@ -83,7 +83,9 @@ class View:
         seq = self.as_of
         for fork, parent in ancestors(self.reader, state):
             # Of a parent only what it had adopted by the time of the fork hides anything here.
-            hidden |= {message for message, since in self.reader.adopted(fork.id) if since <= seq}
+            hidden |= {
+                message for message, since in self.reader.list_adopted_messages(fork.id) if since <= seq
+            }
             seq = min(seq, fork.fork_seq)
             limits = [p for p in (upto, fork.fork_position) if p is not None]
             upto = min(limits) if limits else None
@@ -91,7 +93,7 @@ class View:
         return out
 
     def entry(self, message: Ref) -> Entry | None:
-        """The entry of a message in this view, gone ones included; None where the view does not reach it."""
+        """Return the entry of a message in this view, gone ones included; None if the view does not reach it."""
         for segment in self._segments:
             found = self.reader.entry(segment.thread, message, None if segment.current else segment.as_of)
             if found is not None:
@@ -106,9 +108,9 @@ class View:
         before: bytes | None = None,
         newest_first: bool = False,
         gone: bool = False,
-    ) -> list[tuple[Entry, Spoken]]:
-        """The first entries strictly between two positions, in order (or from the end)."""
-        rows: list[tuple[Entry, Spoken]] = []
+    ) -> list[tuple[Entry, RevisionBody]]:
+        """Return the first entries strictly between two positions, in order (or from the end)."""
+        rows: list[tuple[Entry, RevisionBody]] = []
         for segment in self._segments:
             rows += self._segment_page(segment, limit, after, before, newest_first=newest_first, gone=gone)
         if len(self._segments) > 1:
@@ -124,8 +126,8 @@ class View:
         *,
         newest_first: bool,
         gone: bool,
-    ) -> list[tuple[Entry, Spoken]]:
-        out: list[tuple[Entry, Spoken]] = []
+    ) -> list[tuple[Entry, RevisionBody]]:
+        out: list[tuple[Entry, RevisionBody]] = []
         bounds = Bounds(segment.as_of, after, before, segment.upto)
         while len(out) < limit:
             rows = self.reader.page(segment.thread, bounds, limit, newest_first=newest_first, gone=gone)
@@ -144,7 +146,7 @@ class View:
         upto: bytes | None = None,
         hidden: bool = False,
     ) -> int:
-        """How many live messages the view holds after one position and up to another; with `hidden`, of the hidden ones."""
+        """Return how many live messages the view holds after one position and up to another; with `hidden`, of the hidden ones."""
         if self.as_of < self.state.head and self.reader.meta(ERASED) is not None:
             return self._count_readable(role, after, upto, hidden=hidden)
         total = 0
@@ -167,7 +169,7 @@ class View:
     def _count_readable(
         self, role: str | None, after: bytes | None, upto: bytes | None, *, hidden: bool
     ) -> int:
-        """The same for an earlier moment whose words may be forgotten since, which no entry of that time can say."""
+        """Return the same for an earlier moment whose words may be forgotten since, which no entry of that time can say."""
         total = 0
         while rows := self.page(_PAGE, after=after):
             inside = [e for e, _ in rows if upto is None or e.position <= upto]
@@ -178,12 +180,12 @@ class View:
         return total
 
     def others(self, after: int = 0) -> list[Event]:
-        """The rare events (all but new messages and asides) after a number, the shared past of a fork included."""
+        """Return the rare events (all but new messages and asides) after a number, the shared past of a fork included."""
         return self._few(self.reader.others, after)
 
-    def placed(self, after: int = 0) -> list[Event]:
-        """The events after a number that put text of ours into prompts, the shared past of a fork included."""
-        return self._few(self.reader.placed, after)
+    def list_placed_events(self, after: int = 0) -> list[Event]:
+        """Return the events after a number that put text of ours into prompts, the shared past of a fork included."""
+        return self._few(self.reader.list_placed_events, after)
 
     def _few(self, read: Callable[[str, int, int], list[Event]], after: int) -> list[Event]:
         high = self.as_of
@@ -196,7 +198,7 @@ class View:
         return out
 
     def event(self, seq: int) -> Event | None:
-        """An event by its number along the lineage."""
+        """Return an event by its number along the lineage."""
         if seq > self.as_of:
             return None
         name, floor = self.state.id, self.state.fork_seq
@@ -207,20 +209,27 @@ class View:
         return self.reader.event(Ref(name, seq))
 
     def limit(self, thread: str) -> bytes | None:
-        """The position up to which this view shares the messages of a thread; None: all of them."""
+        """Return the position up to which this view shares the messages of a thread; None: all of them."""
         return next((segment.upto for segment in self._segments if segment.thread == thread), None)
 
-    def marked(self) -> list[tuple[Entry, Spoken]]:
+    def list_marked_entries(self) -> list[tuple[Entry, RevisionBody]]:
         """Live system messages and pinned messages, in order."""
-        rows: list[tuple[Entry, Spoken]] = []
+        rows: list[tuple[Entry, RevisionBody]] = []
         for segment in self._segments:
             bounds = Bounds(segment.as_of, upto=segment.upto)
-            found = self.reader.marked(segment.thread, bounds)
+            found = self.reader.list_marked_entries(segment.thread, bounds)
             rows += [row for row in found if row[0].message not in segment.hidden]
         rows.sort(key=lambda row: row[0].position)
         return rows
 
     def sees(self, entry: Entry) -> bool:
-        """True where this view shows the message of an entry with that very revision."""
+        """Return True if this view shows the message of an entry with that very revision."""
         found = self.entry(entry.message)
         return found is not None and found.live and found.revision == entry.revision
+
+
+def visible_revisions(events: Sequence[Event], lineage: Sequence[tuple[str, int]]) -> list[Event]:
+    """Of all events about a message, those that created revisions and belong to a lineage."""
+    reach = dict(lineage)
+    found = [e for e in events if e.kind in SPEAKING and not e.forgotten and e.seq <= reach.get(e.thread, -1)]
+    return sorted(found, key=lambda e: e.seq)

@@ -20,15 +20,15 @@ class Memo:
     """Small caches by name, each with the least recently used thrown out first."""
 
     def __init__(self) -> None:
-        self._shelves: dict[str, Shelf] = {}
+        self._shelves: dict[str, BoundedCache] = {}
         self._lock = threading.Lock()
 
-    def shelf(self, name: str, most: int = _MOST) -> Shelf:
-        """The cache by this name; made when first asked for."""
+    def shelf(self, name: str, most: int = _MOST) -> BoundedCache:
+        """Return the cache by this name; made when first asked for."""
         with self._lock:
             found = self._shelves.get(name)
             if found is None:
-                found = self._shelves[name] = Shelf(most)
+                found = self._shelves[name] = BoundedCache(most)
             return found
 
     def clear(self) -> None:
@@ -37,7 +37,7 @@ class Memo:
             self._shelves.clear()
 
 
-class Shelf(MutableMapping[Any, Any]):
+class BoundedCache(MutableMapping[Any, Any]):
     """A mapping that holds at most so many things."""
 
     def __init__(self, most: int) -> None:
@@ -52,7 +52,7 @@ class Shelf(MutableMapping[Any, Any]):
             return value
 
     def get(self, key: Hashable, default: Any = None) -> Any:
-        """The same with something in its place; asked for at every message of every prompt, so it raises nothing."""
+        """Return the same with something in its place; asked for at every message of every prompt, so it raises nothing."""
         with self._lock:
             value = self._held.get(key, _MISSING)
             if value is _MISSING:
@@ -79,7 +79,7 @@ class Shelf(MutableMapping[Any, Any]):
         return len(self._held)
 
 
-class Answers:
+class IdentityMemo:
     """What was worked out about the very same objects before, under a name: for as long as one prompt is made.
 
     By identity, because comparing long lists would cost what it saves. It holds the objects, so no other one can take their place.
@@ -89,7 +89,7 @@ class Answers:
         self._known: dict[tuple[object, ...], tuple[tuple[object, ...], Any]] = {}
 
     def about(self, name: str, *objects: object, make: Callable[[], T]) -> T:
-        """The answer; made when it is first asked for."""
+        """Return the answer; made when it is first asked for."""
         key = (name, *map(id, objects))
         found = self._known.get(key)
         if found is None:

@@ -1,9 +1,8 @@
 """Pacing: how background work makes way for callers in the same process.
 
-Owns the two rules. *Way*: no slice of work begins while a caller is inside a call that somebody waits for. *Share*: after a slice
+Owns the two rules. *Way*: no slice of work begins while a caller is inside a call that a user waits for. *Share*: after a slice
 the worker rests in proportion to the time that it took, longer while callers come and go. Both end at an upper bound, so that work
-gets done however busy the callers are. Uses the clock of the machine: nothing that is derived depends on it. After:
-`engine/models/background` works by it, `engine/thread` announces callers.
+gets done however busy the callers are. Uses the clock of the machine: nothing that is derived depends on it.
 """
 
 from __future__ import annotations
@@ -13,20 +12,13 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 #: Events or messages in one slice: about ten milliseconds of work.
 SLICE = 24
-#: Seconds of rest for a second of work: while callers come and go, and while nobody is there.
+#: Seconds of rest for a second of work: while callers come and go, and while no user is present.
 ATTENDED, ALONE = 4.0, 0.25
 _LATELY = 3.0  # seconds for which callers count as coming and going
-_LONGEST = 1.0  # seconds of rest at the most
+_LONGEST = 1.0  # seconds of rest at most
 _PATIENCE = 0.5  # seconds for which a slice waits for callers to finish
 
 
@@ -41,7 +33,7 @@ class Progress:
 
 
 class Callers:
-    """Who is inside a call right now, and when somebody last was."""
+    """Who is inside a call right now, and when a caller last was."""
 
     def __init__(self) -> None:
         self._free = threading.Condition()
@@ -50,7 +42,7 @@ class Callers:
 
     @contextmanager
     def inside(self) -> Generator[None]:
-        """Announce a call that somebody waits for."""
+        """Announce a call that a user waits for."""
         with self._free:
             self._inside += 1
         try:
@@ -62,29 +54,18 @@ class Callers:
                 self._free.notify_all()
 
     def came(self) -> None:
-        """Note that somebody called, and is done already."""
+        """Note a call that is done already."""
         self._last = time.monotonic()
 
     @property
     def lately(self) -> bool:
-        """True where somebody calls, or did a moment ago."""
+        """True if a call runs, or ended a moment ago."""
         return self._inside > 0 or time.monotonic() - self._last < _LATELY
 
     def make_way(self, seconds: float = _PATIENCE) -> bool:
-        """Wait until nobody is inside; False where that took too long."""
+        """Wait until no call runs; False if that took too long."""
         with self._free:
             return self._free.wait_for(lambda: self._inside == 0, seconds)
-
-
-def announced(work: F) -> F:
-    """The same method of a thread; a background worker makes way for it."""
-
-    @wraps(work)
-    def run(self: Thread, *args: Any, **named: Any) -> Any:
-        with self.engine.callers.inside():
-            return work(self, *args, **named)
-
-    return cast("F", run)
 
 
 class Pace:
@@ -105,3 +86,15 @@ class Pace:
         share = ATTENDED if self._callers.lately else ALONE
         self._rest(min(_LONGEST, took * share))
         self.begin()
+
+
+def in_strides(work: Callable[[int], int], stride: int, limit: int | None) -> int:
+    """Do work until nothing is left, or `limit` is reached; `work` is told how much to take on, and says how much it did."""
+    done = 0
+    while limit is None or done < limit:
+        most = stride if limit is None else min(stride, limit - done)
+        more = work(most)
+        done += more
+        if more < most:
+            break
+    return done

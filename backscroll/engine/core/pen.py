@@ -1,8 +1,7 @@
 """The pen: the only thing that writes events.
 
-A pen is held for one thread inside one transaction. Each stroke seals an event, links it to the chain, folds it into the
-entries, and keeps the search index and the counters in step, so log, history and index can never disagree.
-Before: `record/history` (what an event changes). After: `engine/log/operations` (which events to write).
+A pen is held for one thread inside one transaction. Each stroke seals an event, links it to the chain, folds it into the entries,
+and keeps the search index and the counters in step, so log, history and index can never disagree.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.core.lineage import ERASED, View, kin_of
-from backscroll.engine.core.means import Means
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.record.about import after, last_change
-from backscroll.record.chain import SALT, commitment, linked, sealed, to_bytes
-from backscroll.record.content import blobs_of, digest, original, searchable, spelled, tools_of
+from backscroll.record.chain import SALT, commitment, hash_link, seal_event, to_bytes
+from backscroll.record.content import blobs_of, digest, encode_content, original, searchable, tools_of
 from backscroll.record.history import Entry, changes
-from backscroll.record.ports import Logged, Spoken, ThreadState, Writer
+from backscroll.record.ports import EventRow, RevisionBody, ThreadState, Writer
+from backscroll.record.thread_info import after, last_change
 from backscroll.vocab.event import DELIBERATE, SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content
@@ -32,21 +31,21 @@ _UNDOABLE = DELIBERATE | {Kind.UNDONE, Kind.REDONE}
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class MessageDraft:
     """Words on their way into an event."""
 
     role: str
     content: Content
     digest: bytes = b""  # the content hash; with it come the fields below
     body: bytes = b""
-    words: str | None = None  # index words, where somebody has worked them out
+    words: str | None = None  # index words, if already computed
     media: tuple[tuple[str, bytes], ...] = ()  # bytes to be stored with it, by their hashes
 
 
 class Pen:
     """Writes to one thread inside one transaction."""
 
-    def __init__(self, tx: Writer, thread: str, means: Means, actor: str) -> None:
+    def __init__(self, tx: Writer, thread: str, means: ClockAndIds, actor: str) -> None:
         state = tx.lock_thread(thread)
         if state is None:
             raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
@@ -58,7 +57,7 @@ class Pen:
         self._kin: list[ThreadState] | None = None
         self.said: Content | None = None  # the words of the last stroke, as they were stored
         self.digest = b""  # and their hash
-        self.spoken: dict[Ref, Spoken] = {}  # and the same as readers get it
+        self.spoken: dict[Ref, RevisionBody] = {}  # and the same as readers get it
         self._entries: dict[Ref, Entry | None] = {}
 
     # -- strokes ---------------------------------------------------------------------------------------------
@@ -69,7 +68,7 @@ class Pen:
         *,
         target: Ref | None = None,
         head: Mapping[str, Json] | None = None,
-        speech: Speech | None = None,
+        speech: MessageDraft | None = None,
         body: Json = None,
         at: str | None = None,
     ) -> Event:
@@ -86,21 +85,21 @@ class Pen:
         state, seq, facts, when = self.state, self.state.head + 1, head or {}, at or self.means.now()
         written = to_bytes(facts)
         line = f"{state.id}.{seq}\n{kind.value}\n{when}\n{target or ''}\n{self.actor}\n"
-        hash_ = linked(state.hash, line, commit, written)
+        hash_ = hash_link(state.hash, line, commit, written)
         event = Event(state.id, seq, kind, self.actor, when, target, facts, sealed_body, salt, commit, hash_)
         return self.adopt(event, speech, written)
 
     def rewrite(self, event: Event) -> Event:
-        """Add an event of another log as the next one of this log, sealed and linked anew."""
+        """Add an event of another log as the next one of this log, sealed and linked again."""
         salt = self.means.random(SALT) if event.body is not None else b""
-        return self.adopt(sealed(replace(event, commit=b"", salt=None), self.state.hash, salt))
+        return self.adopt(seal_event(replace(event, commit=b"", salt=None), self.state.hash, salt))
 
-    def adopt(self, event: Event, speech: Speech | None = None, head: bytes | None = None) -> Event:
+    def adopt(self, event: Event, speech: MessageDraft | None = None, head: bytes | None = None) -> Event:
         """Add an event that is already sealed and linked (written just now, or read from an export)."""
         if speech is None and event.kind in SPEAKING and event.body is not None:
-            speech = Speech("", original(event.body))
+            speech = MessageDraft("", original(event.body))
         opened = changes(event, self.entry)
-        stood = [self._stood(entry, event) for entry in opened]
+        stood = [self._find_previous_entries(entry, event) for entry in opened]
         for entry, (_, before) in zip(opened, stood, strict=True):
             # Old words leave the index before new ones come in: FTS5 would have to write in between otherwise.
             if before is not None and before.live and not (entry.live and entry.revision == before.revision):
@@ -131,18 +130,18 @@ class Pen:
         return event
 
     def append_all(
-        self, speeches: Sequence[tuple[Speech, Mapping[str, Json]]], *, wait: bool = True
-    ) -> list[tuple[Event, Speech]]:
+        self, speeches: Sequence[tuple[MessageDraft, Mapping[str, Json]]], *, wait: bool = True
+    ) -> list[tuple[Event, MessageDraft]]:
         """Append many messages, each with the facts of its head: the same log as one stroke after another, in fewer steps.
 
-        With `wait`, the words of very many wait for the index where the store allows it; whoever searches finds them all the same.
+        With `wait`, the words of very many wait for the index where the store allows it; searches find them anyway.
         """
         state, when, salts = self.state, self.means.now(), self.means.random(SALT * len(speeches))
         seq, hash_, updated = state.head, state.hash, state.updated_at
         messages, turns = state.messages, state.turns
         wait = wait and len(speeches) >= _WAIT_FROM and self.tx.words_may_wait
-        written: list[tuple[Event, Speech]] = []
-        logged: list[Logged] = []
+        written: list[tuple[Event, MessageDraft]] = []
+        logged: list[EventRow] = []
         entries: list[Entry] = []
         for number, (given, facts) in enumerate(speeches):
             speech = given if given.digest else ready(given, words=not wait)
@@ -154,14 +153,14 @@ class Pen:
                 else to_bytes(facts)
             )
             line = f"{state.id}.{seq}\n{Kind.APPENDED.value}\n{when}\n\n{self.actor}\n"
-            hash_ = linked(hash_, line, commit, head)
+            hash_ = hash_link(hash_, line, commit, head)
             event = Event(
                 state.id, seq, Kind.APPENDED, self.actor, when, None, facts, speech.body, salt, commit, hash_
             )
             (entry,) = changes(event, self.entry)
             said = facts.get("said", when)
             logged.append(
-                Logged(
+                EventRow(
                     event,
                     said,
                     microseconds(said),
@@ -195,11 +194,11 @@ class Pen:
 
     @property
     def view(self) -> View:
-        """The thread as it stands after the strokes so far."""
+        """The thread as it comes after the strokes so far."""
         return View(self.tx, self.state)
 
     def entry(self, message: Ref) -> Entry | None:
-        """The entry of a message, from the shared past where the thread is a fork."""
+        """Return the entry of a message, from the shared past where the thread is a fork."""
         if self.state.parent is not None:
             return self.view.entry(message)
         if message not in self._entries:
@@ -208,19 +207,21 @@ class Pen:
 
     # -- what follows from an event --------------------------------------------------------------------------
 
-    def _log(self, event: Event, speech: Speech | None, opened: list[Entry], head: bytes | None) -> None:
+    def _log(
+        self, event: Event, speech: MessageDraft | None, opened: list[Entry], head: bytes | None
+    ) -> None:
         said = event.head.get("said", event.at)
         if speech is None:
             role = opened[0].role if opened and event.kind in SPEAKING else ""  # said, and forgotten since
-            self.tx.log(Logged(event, said, microseconds(said), role, undoable=event.kind in _UNDOABLE))
+            self.tx.log(EventRow(event, said, microseconds(said), role, undoable=event.kind in _UNDOABLE))
             return
         role = speech.role or (opened[0].role if opened else "")
         self.said, self.digest = speech.content, speech.digest or digest(role, speech.content)
         live = bool(opened) and opened[0].live and opened[0].revision == event.id
-        self.spoken = {event.id: Spoken(event.body, self.digest, said, event.actor)}
+        self.spoken = {event.id: RevisionBody(event.body, self.digest, said, event.actor)}
         words = speech.words if speech.words is not None else index_entry(speech.content) if live else ""
         self.tx.log(
-            Logged(
+            EventRow(
                 event,
                 said,
                 microseconds(said),
@@ -235,8 +236,8 @@ class Pen:
         for blob in blobs_of(speech.content):
             self.tx.link_blob(blob, event.id)
 
-    def _stood(self, entry: Entry, event: Event) -> tuple[Entry | None, Entry | None]:
-        """What stands before an entry opens: the thread's own, and the one that readers see."""
+    def _find_previous_entries(self, entry: Entry, event: Event) -> tuple[Entry | None, Entry | None]:
+        """Return what comes before an entry opens: the thread's own, and the one that readers see."""
         if event.target is None and entry.message == event.id:
             return None, None
         if self.state.parent is None:
@@ -260,7 +261,7 @@ class Pen:
             self._index(entry.revision)
 
     def _index(self, revision: Ref) -> None:
-        spoken = self.tx.spoken([revision]).get(revision)
+        spoken = self.tx.read_spoken([revision]).get(revision)
         if spoken is not None and spoken.body is not None:
             self.tx.index(revision, index_entry(original(spoken.body)))
 
@@ -272,20 +273,20 @@ class Pen:
             self.tx.unindex(entry.revision)
 
 
-def ready(speech: Speech, *, words: bool = False) -> Speech:
-    """Words with everything that can be worked out before anybody has to wait for the store."""
+def ready(speech: MessageDraft, *, words: bool = False) -> MessageDraft:
+    """Return words with everything that can be worked out before anybody has to wait for the store."""
     media: dict[str, bytes] = {}
     content = speech.content
     if _holds_bytes(content):
-        content = replace(content, parts=tuple(_stored(p, media) for p in content.parts))
-    body, said = spelled(speech.role, content)
+        content = replace(content, parts=tuple(_store_media(p, media) for p in content.parts))
+    body, said = encode_content(speech.role, content)
     found = index_entry(content) if words else None
-    return Speech(speech.role, content, said, body, found, tuple(media.items()))
+    return MessageDraft(speech.role, content, said, body, found, tuple(media.items()))
 
 
 @cache
 def _role_head(role: str) -> bytes:
-    """The head of most messages."""
+    """Return the head of most messages."""
     return to_bytes({"role": role})
 
 
@@ -293,7 +294,7 @@ def _holds_bytes(content: Content) -> bool:
     return any(isinstance(p, Media | ToolResult) for p in content.parts)
 
 
-def _stored(part: Part, media: dict[str, bytes]) -> Part:
+def _store_media(part: Part, media: dict[str, bytes]) -> Part:
     if isinstance(part, ToolResult):
         inner = tuple(_stored_media(p, media) if isinstance(p, Media) else p for p in part.content)
         return replace(part, content=inner)
@@ -309,7 +310,7 @@ def _stored_media(part: Media, media: dict[str, bytes]) -> Media:
 
 
 def checked_actor(actor: str) -> str:
-    """The name of who acts; one line, not empty."""
+    """Return the name of who acts; one line, not empty."""
     if not actor or "\n" in actor or "\0" in actor or not actor.isprintable():
         raise InvalidInput(
             f"not a name for an actor: {actor!r}", hint="use one line of printable text, such as user:ann"
@@ -318,9 +319,9 @@ def checked_actor(actor: str) -> str:
 
 
 def index_entry(content: Content) -> str:
-    """The words under which a content is found. Loaded with the first write: reading must not wait for its patterns."""
+    """Return the words under which a content is found. Loaded with the first write: reading must not wait for its patterns."""
     from backscroll.recall.text.words import index_words
 
     if any(isinstance(p, ToolCall) for p in content.parts):
-        content = original(spelled("", content)[0])  # arguments as a reader of the log would find them
+        content = original(encode_content("", content)[0])  # arguments as a reader of the log would find them
     return index_words(searchable(content))

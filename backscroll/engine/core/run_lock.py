@@ -3,7 +3,7 @@
 Two agents that answer in the same thread would take each other's calls for left behind and answer them twice, and a rewind would
 take the ground from under a run. Owns the lock: the operating system's, on a small file in the data folder, so it goes with the
 process that held it, however that ended. Between several machines (PostgreSQL) it does not reach; where no such lock can be had, a
-run goes on without. Before: `config`. After: `act/agent`, `engine/folder/rewind`.
+run goes on without.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from backscroll.errors import Conflict
 if TYPE_CHECKING:
     from pathlib import Path
 
-_TRIES = 50  # whoever lets go of a lock removes its file, which may be the very one that was just opened
+_TRIES = 50  # releasing a lock removes its file, which may be the very one that was just opened
 
 
-class Alone:
+class RunLock:
     """The right to run in one thread, or to rewind it; held once or several times by the same agent."""
 
     def __init__(self, thread_id: str) -> None:
@@ -29,9 +29,9 @@ class Alone:
         self._file: int | None = None
         self._depth = 0
 
-    def __enter__(self) -> Alone:
+    def __enter__(self) -> RunLock:
         if not self._depth:
-            self._file = _locked(self._path)
+            self._file = _acquire_lock(self._path)
         self._depth += 1
         return self
 
@@ -49,8 +49,8 @@ class Alone:
             os.close(file)
 
 
-def _locked(path: Path) -> int | None:
-    """The lock of a file; None where there is no such thing here. `Conflict` where somebody else has it."""
+def _acquire_lock(path: Path) -> int | None:
+    """Return the lock of a file; None if there is no such thing here. `Conflict` where another process has it."""
     try:
         import fcntl
     except ImportError:  # another system

@@ -1,8 +1,8 @@
 """Doors: what callers hand to the public classes, compared with what their signatures ask for, before anything is done.
 
 Callers are not always type-checked, and a number in the place of an id would fail somewhere deep inside. Owns one reading of
-annotations into checks, made once per method. Refuses to judge values: whether an id, a name or a number makes sense is
-decided by the method itself. After: `engine`, `thread` and the other classes that users hold.
+annotations into checks, made once per method. Refuses to judge values: whether an id, a name or a number makes sense is decided by
+the method itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ C = TypeVar("C", bound="type[Any]")
 F = TypeVar("F", bound="Callable[..., Any]")
 Check: TypeAlias = Callable[[Any], bool]
 
-#: Names that stand for more than one type, or that the method itself looks at: everything passes.
+#: Names that represent more than one type, or that the method itself looks at: everything passes.
 OPEN: Final = frozenset(
     {
         "Any",
@@ -43,12 +43,12 @@ OPEN: Final = frozenset(
 #: Protocols: what has their methods passes, whatever its class.
 SHAPES: Final = frozenset({"Client", "Person", "Snapshots", "Store", "Writer"})
 #: Parameters that their method checks itself, with a hint that knows what they mean.
-OWN: Final = frozenset({"Thread.context_summary.budget"})
+OWN: Final = frozenset({"Thread.summary.budget", "Thread.context_summary.budget"})
 _LISTS: Final = frozenset({"Sequence", "Iterable", "Collection", "list", "tuple", "set", "frozenset"})
 _LOOKED_INTO: Final = (list, tuple, set, frozenset)
 
 
-class Asked(NamedTuple):
+class ParameterCheck(NamedTuple):
     """What a signature asks for in one place."""
 
     name: str
@@ -78,7 +78,7 @@ _PLAIN: Final[Mapping[str, Check]] = {
 
 
 def check_of(annotation: str) -> Check | None:
-    """What an annotation lets through; None where that is everything."""
+    """Return what an annotation lets through; None if that is everything."""
     return _read(ast.parse(annotation, mode="eval").body)
 
 
@@ -112,7 +112,7 @@ def _read(node: ast.expr) -> Check | None:
 
 
 def _list_of(item: Check | None, name: str) -> Check | None:
-    """A list of things; text and names with values are lists only by accident."""
+    """Return a list of things; text and names with values are lists only by accident."""
     if name not in _LISTS:
         return None
 
@@ -126,7 +126,7 @@ def _list_of(item: Check | None, name: str) -> Check | None:
 
 
 def _mapping_of(items: Sequence[Check | None]) -> Check:
-    """Names with values, each as it is asked for."""
+    """Return names with values, each as it is asked for."""
     key, one = (*items, None, None)[:2]
 
     def fits(value: Any) -> bool:
@@ -143,23 +143,23 @@ def _instance_of(name: str) -> Check:
     return lambda value: any(kind.__name__ == name for kind in cast("type[Any]", type(value)).__mro__)
 
 
-class _Plan(NamedTuple):
+class _SignatureChecks(NamedTuple):
     """What a signature asks for, place by place."""
 
-    places: tuple[Asked | None, ...]
-    names: Mapping[str, Asked]
-    rest: Asked | None  # of further arguments by place
+    places: tuple[ParameterCheck | None, ...]
+    names: Mapping[str, ParameterCheck]
+    rest: ParameterCheck | None  # of further arguments by place
 
 
-def _plan_of(work: Callable[..., Any], label: str) -> _Plan:
+def _plan_of(work: Callable[..., Any], label: str) -> _SignatureChecks:
     import inspect
 
-    places: list[Asked | None] = []
-    names: dict[str, Asked] = {}
-    rest: Asked | None = None
+    places: list[ParameterCheck | None] = []
+    names: dict[str, ParameterCheck] = {}
+    rest: ParameterCheck | None = None
     for parameter in inspect.signature(work).parameters.values():
         own = f"{label}.{parameter.name}" in OWN
-        asked = None if own else _asked(parameter.name, parameter.annotation)
+        asked = None if own else _make_check(parameter.name, parameter.annotation)
         if parameter.kind is parameter.VAR_POSITIONAL:
             rest = asked
         elif parameter.kind is not parameter.VAR_KEYWORD:
@@ -167,16 +167,16 @@ def _plan_of(work: Callable[..., Any], label: str) -> _Plan:
                 places.append(asked)
             if asked is not None:
                 names[parameter.name] = asked
-    return _Plan(tuple(places), names, rest)
+    return _SignatureChecks(tuple(places), names, rest)
 
 
 def door(work: F, owner: str = "") -> F:
-    """The same function; arguments of a type that its signature does not ask for are refused before it begins."""
-    plan: _Plan | None = None  # read when it is first called: most methods never are
+    """Return the same function; arguments of a type that its signature does not ask for are refused before it begins."""
+    plan: _SignatureChecks | None = None  # read when it is first called: most methods never are
     label = f"{owner}.{work.__name__}" if owner else work.__name__
 
     @wraps(work)
-    def guarded(*args: Any, **named: Any) -> Any:
+    def check_arguments(*args: Any, **named: Any) -> Any:
         nonlocal plan
         if plan is None:
             plan = _plan_of(work, label)
@@ -184,26 +184,26 @@ def door(work: F, owner: str = "") -> F:
         for number, value in enumerate(args):
             asked = places[number] if number < len(places) else rest
             if asked is not None and not asked.fits(value):
-                raise _refusal(_called(args), asked, value)
+                raise _refusal(_format_call(args), asked, value)
         for name, value in named.items():
             asked = names.get(name)
             if asked is not None and not asked.fits(value):
-                raise _refusal(_called(args), asked, value)
+                raise _refusal(_format_call(args), asked, value)
         return work(*args, **named)
 
-    def _called(args: Sequence[Any]) -> str:
-        """The call as the caller knows it: by the class of what it was called on, not by the one that defines it."""
+    def _format_call(args: Sequence[Any]) -> str:
+        """Return the call as the caller knows it: by the class of what it was called on, not by the one that defines it."""
         return f"{type(args[0]).__name__}.{work.__name__}" if owner and args else label
 
-    return cast("F", guarded)
+    return cast("F", check_arguments)
 
 
-def _asked(name: str, annotation: object) -> Asked | None:
+def _make_check(name: str, annotation: object) -> ParameterCheck | None:
     fits = check_of(annotation) if isinstance(annotation, str) else None
-    return None if fits is None else Asked(name, str(annotation), fits)
+    return None if fits is None else ParameterCheck(name, str(annotation), fits)
 
 
-def _refusal(label: str, asked: Asked, value: object) -> InvalidInput:
+def _refusal(label: str, asked: ParameterCheck, value: object) -> InvalidInput:
     shown = repr(value)
     shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
     alone = isinstance(value, str) and asked.text.startswith("Sequence[str]")
@@ -217,7 +217,7 @@ _SHOWN: Final = 80
 
 
 def doors(owner: C) -> C:
-    """The same class; its public methods look at their arguments first."""
+    """Return the same class; its public methods look at their arguments first."""
     for name, work in list(vars(owner).items()):
         if not name.startswith("_") and isinstance(work, FunctionType):
             setattr(owner, name, door(work, owner.__name__))

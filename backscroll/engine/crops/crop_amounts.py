@@ -1,8 +1,7 @@
-"""The amount of a crop that parts no call from its result: the nearest one to what somebody typed.
+"""The amount of a crop that parts no call from its result: the nearest one to what the user typed.
 
-Owns finding it: who types a number cannot know where the calls stand. Between two amounts that are equally near, fewer messages
-go; more than may go becomes all that may. Refuses: cropping (`engine/prompts/compaction/crops`, which refuses every other amount). Before:
-`assemble/view/units`, `assemble/compaction/crop`. After: `surfaces/chat`.
+Owns finding it: who types a number cannot know where the calls stand. Between two amounts that are equally near, fewer messages go;
+more than may go becomes all that may. Refuses: cropping (`engine/crops/crops`, which refuses every other amount).
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from backscroll.assemble.view.units import Unit
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 
-def possible_amounts(thread: Thread, direction: str, amount: int) -> tuple[int, int]:
-    """How many messages can go that are nearest to `amount` (0 where none may), and how many may go at the most."""
+def possible_amounts(thread: ThreadScope, direction: str, amount: int) -> tuple[int, int]:
+    """Return how many messages can go that are nearest to `amount` (0 if none may), and how many may go at most."""
     below = most = 0
     nearest: int | None = None
     for most in accumulate(len(unit.messages) for unit in _going(thread, direction)):
@@ -28,11 +27,11 @@ def possible_amounts(thread: Thread, direction: str, amount: int) -> tuple[int, 
     return below if nearest is None else nearest, most
 
 
-def _going(thread: Thread, direction: str) -> Iterator[Unit]:
-    """What may go, in the order in which a crop meets it."""
+def _going(thread: ThreadScope, direction: str) -> Iterator[Unit]:
+    """Return what may go, in the order in which a crop meets it."""
     from backscroll.assemble.compaction.crop import may_go
     from backscroll.assemble.view.units import units_of
-    from backscroll.engine.prompts.compaction.crops import crops
+    from backscroll.engine.crops.crops import crops
     from backscroll.vocab.message import is_spoken_by_user
 
     marks = crops(thread)

@@ -1,7 +1,7 @@
 """What a crop costs and when it pays: everything behind the first message that goes is written to the cache once more.
 
-Owns the arithmetic, in plain input tokens and with the prices of the model, as a compaction reports it. A prompt is never longer than
-its budget, so no more than that is counted. Refuses: cropping (`engine/prompts/compaction/crops`). Before: `engine/prompts/counts`, `engine/models/costs`.
+Owns the arithmetic, in plain input tokens and with the prices of the model, as a compaction reports it. A prompt is never longer
+than its budget, so no more than that is counted. Refuses: cropping (`engine/crops/crops`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
     from backscroll.vocab.message import Message
 
 _USUAL = 128_000  # tokens of a prompt, where neither a budget nor a model says so
@@ -27,9 +27,9 @@ class CropPrice:
     pays_back_after: int | None  # calls; None: never
 
 
-def crop_price(engine: Engine, behind: Iterable[Message], saved: int, summary: int) -> CropPrice:
-    """The price of a crop: `behind` are the messages that stay behind its first one, newest first."""
-    from backscroll.engine.prompts.request import prices_for
+def crop_price(engine: EngineScope, behind: Iterable[Message], saved: int, summary: int) -> CropPrice:
+    """Return the price of a crop: `behind` are the messages that stay behind its first one, newest first."""
+    from backscroll.engine.budget.request import prices_for
 
     prices = prices_for(engine, engine.settings.model)
     cost = (_tokens(engine, behind) + summary) * (prices.write - prices.read)
@@ -37,10 +37,10 @@ def crop_price(engine: Engine, behind: Iterable[Message], saved: int, summary: i
     return CropPrice(cost, per_call, None if per_call <= 0 else max(1, round(cost / per_call)))
 
 
-def _tokens(engine: Engine, messages: Iterable[Message]) -> int:
-    """Tokens of messages, up to what fits into a prompt."""
-    from backscroll.engine.models.costs import window_of
-    from backscroll.engine.prompts.counts import counts_for
+def _tokens(engine: EngineScope, messages: Iterable[Message]) -> int:
+    """Return tokens of messages, up to what fits into a prompt."""
+    from backscroll.engine.budget.costs import window_of
+    from backscroll.engine.budget.counts import counts_for
     from backscroll.llm.tokens.tokens import tokenizer_for
 
     settings = engine.settings

@@ -1,4 +1,4 @@
-"""Cropping: messages leave the prompt, stay in the history, and a summary with a handle stands in their place.
+"""Cropping: messages leave the prompt, stay in the history, and a summary with a handle is in their place.
 
 Written as one event; `uncrop` and `undo` bring everything back exactly. Which amounts are possible is decided by
 `assemble/compaction/crop`. The summary is the person's (or a program's) own words, or made by rules; where a message that it speaks of is
@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction.crop import (
-    Cut,
+    CropSelection,
     Direction,
     checked_amount,
     checked_direction,
@@ -28,12 +28,12 @@ from backscroll.derive.recipe import Count
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.prompts.compaction.crop_price import crop_price
-from backscroll.engine.prompts.sheet.rows import Row
-from backscroll.engine.prompts.sheet.sheet import CropMark, Summarised, crop_marks, standing_of
+from backscroll.engine.crops.crop_price import crop_price
+from backscroll.engine.inputs.inputs import CropMark, Summarised, crop_marks, standing_of
+from backscroll.engine.inputs.rows import Row
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
-from backscroll.record.ports import Spoken
+from backscroll.record.ports import RevisionBody
 from backscroll.record.turns import into_turns
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle, parse_handle
@@ -42,7 +42,7 @@ from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 _PAGE = 256
 _BEHIND = 4_096  # messages behind a crop that are weighed; more do not fit into a prompt
@@ -66,13 +66,13 @@ class Crop:
     relevance: float  # 0 … 1: how much what goes has to do with the task at hand
     ask_first: bool  # so relevant that a person should be asked
     event: int | None  # None: only rehearsed
-    cost_now: float  # of writing what stands behind it once more, in plain input tokens
+    cost_now: float  # of writing what is behind it once more, in plain input tokens
     saves_per_call: float  # in plain input tokens
     pays_back_after: int | None  # calls; None: never
 
 
 def crop(
-    thread: Thread,
+    thread: ThreadScope,
     direction: str | None,
     amount: int | None,
     summary: str | None,
@@ -91,7 +91,7 @@ def crop(
     way = checked_direction(direction or "") if edges is None else None
     count = checked_amount(amount) if edges is None else 0
 
-    def planned(view: View) -> tuple[Cut, Ref | None]:
+    def plan_cut(view: View) -> tuple[CropSelection, Ref | None]:
         marks = crops_of(view)
         latest = _latest_user(view, marks)
         if edges is not None:
@@ -101,23 +101,25 @@ def crop(
             return cut_amount(units_of(_visible(view, marks)), way, count, latest), latest
         return cut_amount(_units_backwards(view, marks), way, count, latest), latest
 
-    cut, _ = thread.reading(planned)
+    cut, _ = thread.reading(plan_cut)
     words, tokens = _words(thread, cut, summary)
     if dry_run:
-        return _told(thread, cut, words, tokens, None)
+        return _describe_crop(thread, cut, words, tokens, None)
 
     def work(pen: Pen) -> Ref:
-        again, _ = planned(pen.view)
+        again, _ = plan_cut(pen.view)
         if again.messages != cut.messages:
             raise Conflict("the history changed while it was being cropped", hint="crop again")
         by = {"by": "rules" if summary is None else "person"}
         return pen.write(Kind.CROPPED, head={**_head(pen.view, cut), **by}, body={"summary": words}).id
 
     done = thread.stroke(work)
-    return _told(thread, cut, words, tokens, done.seq)
+    return _describe_crop(thread, cut, words, tokens, done.seq)
 
 
-def _told(thread: Thread, cut: Cut, words: str, tokens: int, event: int | None) -> Crop:
+def _describe_crop(
+    thread: ThreadScope, cut: CropSelection, words: str, tokens: int, event: int | None
+) -> Crop:
     from backscroll.llm.tokens.tokens import tokenizer_for
 
     seqs = [m.id.seq for m in cut.messages]
@@ -139,8 +141,8 @@ def _told(thread: Thread, cut: Cut, words: str, tokens: int, event: int | None) 
     )
 
 
-def _behind(thread: Thread, cut: Cut) -> Iterator[Message]:
-    """What stays in prompts behind the first message that goes, newest first."""
+def _behind(thread: ThreadScope, cut: CropSelection) -> Iterator[Message]:
+    """Yield what stays in prompts behind the first message that goes, newest first."""
     gone = {m.id for m in cut.messages}
     first = min(m.position for m in cut.messages)
 
@@ -156,13 +158,13 @@ def _behind(thread: Thread, cut: Cut) -> Iterator[Message]:
     yield from thread.reading(newest)
 
 
-def _relevance(thread: Thread, cut: Cut) -> float:
-    """How much what goes has to do with what the user last asked for."""
+def _relevance(thread: ThreadScope, cut: CropSelection) -> float:
+    """Return how much what goes has to do with what the user last asked for."""
     return relevance(_at_hand(thread, cut), [flat(m)[:_SCANNED] for m in cut.messages[-_COMPARED:]])
 
 
-def _at_hand(thread: Thread, cut: Cut) -> str:
-    """What is being worked on, in the words that stay: what the user last asked for, and what was said since."""
+def _at_hand(thread: ThreadScope, cut: CropSelection) -> str:
+    """Return what is being worked on, in the words that stay: what the user last asked for, and what was said since."""
     gone = {m.id for m in cut.messages}
     recent = [m for m in thread.legible.recent(40) if m.id not in gone and not m.hidden]
     asked = next((n for n in range(len(recent) - 1, -1, -1) if is_spoken_by_user(recent[n])), None)
@@ -170,23 +172,23 @@ def _at_hand(thread: Thread, cut: Cut) -> str:
     return " ".join(m.text for m in since)
 
 
-def each_relevance(thread: Thread, direction: str, amount: int) -> list[tuple[Message, float]]:
-    """The messages that a crop would take, in order, each with how much it has to do with the task at hand; nothing is done."""
+def each_relevance(thread: ThreadScope, direction: str, amount: int) -> list[tuple[Message, float]]:
+    """Return the messages that a crop would take, in order, each with how much it has to do with the task at hand; nothing is done."""
     way, count = checked_direction(direction), checked_amount(amount)
 
-    def planned(view: View) -> Cut:
+    def plan_amount(view: View) -> CropSelection:
         marks = crops_of(view)
         top = way is Direction.TOP
         units = units_of(_visible(view, marks)) if top else _units_backwards(view, marks)
         return cut_amount(units, way, count, _latest_user(view, marks))
 
-    cut = thread.reading(planned)
+    cut = thread.reading(plan_amount)
     task = _at_hand(thread, cut)
     return [(m, relevance(task, [flat(m)[:_SCANNED]])) for m in cut.messages]
 
 
-def uncrop(thread: Thread, handle: str) -> int:
-    """Lift a crop by its handle; gives how many messages are back."""
+def uncrop(thread: ThreadScope, handle: str) -> int:
+    """Lift a crop by its handle; return how many messages are back."""
     wanted = parse_handle(handle)
 
     def work(pen: Pen) -> int:
@@ -206,13 +208,13 @@ def _fits(mark: CropMark, wanted: Handle) -> bool:
     return whole == (wanted.first, wanted.last) or mark.event.seq == wanted.first == wanted.last
 
 
-def crops(thread: Thread) -> list[CropMark]:
-    """The crops in force."""
+def crops(thread: ThreadScope) -> list[CropMark]:
+    """Return the crops in force."""
     return thread.reading(crops_of)
 
 
 def crops_of(view: View) -> list[CropMark]:
-    """The crops in force, as a view sees them."""
+    """Return the crops in force, as a view sees them."""
     standing = standing_of(view)
     return crop_marks(standing, view.others(standing.crops[0] - 1), view) if standing.crops else []
 
@@ -220,7 +222,7 @@ def crops_of(view: View) -> list[CropMark]:
 # -- reading what can go -----------------------------------------------------------------------------------------
 
 
-def _shown(entry: Entry, spoken: Spoken) -> bool:
+def _is_shown(entry: Entry, spoken: RevisionBody) -> bool:
     return not entry.flags & (HIDDEN | FORGOTTEN) and spoken.body is not None
 
 
@@ -230,7 +232,7 @@ def _visible(view: View, marks: Sequence[CropMark], *, newest_first: bool = Fals
         after, before = (None, edge) if newest_first else (edge, None)
         rows = view.page(_PAGE, after=after, before=before, newest_first=newest_first)
         for entry, spoken in rows:
-            if _shown(entry, spoken) and not any(mark.holds(entry.message) for mark in marks):
+            if _is_shown(entry, spoken) and not any(mark.holds(entry.message) for mark in marks):
                 yield message_of(entry, spoken)
         if len(rows) < _PAGE:
             return
@@ -269,8 +271,8 @@ def _stretch(view: View, low: bytes, high: bytes) -> Iterator[Row]:
         after = rows[-1][0].position
 
 
-def _head(view: View, cut: Cut) -> dict[str, Json]:
-    """What the event says about what goes: numbers of messages, and the stretches that hold nothing else."""
+def _head(view: View, cut: CropSelection) -> dict[str, Json]:
+    """Return what the event says about what goes: numbers of messages, and the stretches that hold nothing else."""
     gone = {m.id for m in cut.messages}
     positions = [m.position for m in cut.messages]
     seqs: list[int] = []
@@ -291,13 +293,13 @@ def _head(view: View, cut: Cut) -> dict[str, Json]:
     return {**facts, **({"sources": listed} if listed else {})}
 
 
-def crop_head(view: View, cut: Cut) -> dict[str, Json]:
-    """What a crop says about what goes, for modules of the engine that crop as part of a larger step."""
+def crop_head(view: View, cut: CropSelection) -> dict[str, Json]:
+    """Return what a crop says about what goes, for modules of the engine that crop as part of a larger step."""
     return _head(view, cut)
 
 
 def _strangers(view: View, numbers: Sequence[int]) -> Iterator[int]:
-    """One message that does not go out of each gap between the numbers of those that go, wherever it stands.
+    """One message that does not go out of each gap between the numbers of those that go, wherever it is.
 
     Messages can be moved and inserted, so numbers that follow each other in one place may have others between them elsewhere.
     """
@@ -312,8 +314,8 @@ def _strangers(view: View, numbers: Sequence[int]) -> Iterator[int]:
 # -- the summary -------------------------------------------------------------------------------------------------
 
 
-def _words(thread: Thread, cut: Cut, summary: str | None) -> tuple[str, int]:
-    from backscroll.engine.prompts.counts import counts_for
+def _words(thread: ThreadScope, cut: CropSelection, summary: str | None) -> tuple[str, int]:
+    from backscroll.engine.budget.counts import counts_for
     from backscroll.llm.tokens.tokens import tokenizer_for
 
     tokenizer = tokenizer_for(thread.engine.settings.model)
@@ -331,7 +333,7 @@ def _words(thread: Thread, cut: Cut, summary: str | None) -> tuple[str, int]:
 
 
 def made_summary(messages: Sequence[Message], count: Count, tokens: int | None = None) -> str:
-    """A summary by rules, clearly shorter than what it stands for: what was said, what came of calls, with figures and names."""
+    """Return a summary by rules, clearly shorter than what it represents: what was said, what came of calls, with figures and names."""
     from backscroll.derive.summaries.gist import gist_turn
     from backscroll.derive.summaries.summary import summarise
 
@@ -342,15 +344,15 @@ def made_summary(messages: Sequence[Message], count: Count, tokens: int | None =
     return text if tokens is None or count(text) < tokens else ""
 
 
-def summarised_again(thread: Thread) -> Summarised:
-    """How a crop is summed up whose own summary is gone or withheld."""
+def summarised_again(thread: ThreadScope) -> Summarised:
+    """Return how a crop is summed up whose own summary is gone or withheld."""
     from backscroll.llm.tokens.tokens import tokenizer_for
 
     count = tokenizer_for(thread.engine.settings.model).count
 
     def again(view: View, mark: CropMark) -> str:
         rows = (row for first, last in mark.places for row in _stretch(view, first, last))
-        messages = [message_of(*row) for row in rows if mark.holds(row[0].message) and _shown(*row)]
+        messages = [message_of(*row) for row in rows if mark.holds(row[0].message) and _is_shown(*row)]
         return made_summary(messages, count) if messages else ""
 
     return again

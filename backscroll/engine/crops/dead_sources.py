@@ -1,8 +1,8 @@
 """Dead sources: revisions of which words are written into a compaction, but which are not to be seen any more.
 
-A message was deleted, hidden, edited or cropped since, or a fork does not share it: what a compaction says of it is neither shown nor
-carried on. Nothing but a rare event changes that, so it is looked at once after each: an index of what was read names many messages.
-Before: `engine/prompts/sheet/sheet`. After: `engine/prompts/composer`.
+A message was deleted, hidden, edited or cropped since, or a fork does not share it: what a compaction says of it is neither shown
+nor carried on. Nothing but a rare event changes that, so it is looked at once after each: an index of what was read names many
+messages.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from backscroll.engine.core.lineage import View
-from backscroll.engine.prompts.sheet.sheet import Sheet, stand_in
+from backscroll.engine.inputs.inputs import PromptInputs, stand_in
 from backscroll.record.history import HIDDEN
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 _KNOWN = 64  # answers in memory: of each thread the newest is asked for
 
 
 def dead_sources(
-    thread: Thread, sheet: Sheet, sources: Collection[Ref], view: View, *, now: bool
+    thread: ThreadScope, sheet: PromptInputs, sources: Collection[Ref], view: View, *, now: bool
 ) -> frozenset[Ref]:
-    """Those of the sources that are not to be seen any more; `now`: the sheet is not that of an earlier moment."""
+    """Return those of the sources that are not to be seen any more; `now`: the sheet is not that of an earlier moment."""
     written = sheet.compaction
     shelf = thread.engine.memo.shelf("dead-sources", _KNOWN)
     key = (thread.id, None if written is None else written.id, sheet.standing.rare)
@@ -37,9 +37,9 @@ def dead_sources(
 
 
 def look_at_sources(
-    thread: Thread, sheet: Sheet, sources: Collection[Ref], view: View
+    thread: ThreadScope, sheet: PromptInputs, sources: Collection[Ref], view: View
 ) -> tuple[frozenset[Ref], bool]:
-    """The same, from the store; and whether it stays so until the next rare event."""
+    """Return the same, from the store; and whether it stays so until the next rare event."""
     crops, written = sheet.crops, sheet.compaction
     # A fork shares what its parent wrote down, but not all of the messages that it speaks of.
     inherited = written is not None and written.id.thread != thread.id
@@ -61,9 +61,9 @@ def look_at_sources(
     return frozenset(out), sure
 
 
-def _is_worded(thread: Thread, sheet: Sheet, source: Ref, view: View) -> bool:
-    """True for the summary of a crop, where it says still what it said: notes may rest on that."""
-    from backscroll.engine.prompts.compaction.crops import summarised_again
+def _is_worded(thread: ThreadScope, sheet: PromptInputs, source: Ref, view: View) -> bool:
+    """Return True for the summary of a crop, where it says still what it said: notes may rest on that."""
+    from backscroll.engine.crops.crops import summarised_again
 
     again = summarised_again(thread)
     crops = (crop for crop in sheet.crops if crop.event.seq == source.seq)

@@ -1,5 +1,5 @@
-"""Conversations in and out: imports, exports, sync with another program's list, discovery of other tools' files.
+"""Import and export: files of other tools, sync with another program's message list, discovery of conversations.
 
-`imports` and `exports` are the doors; `comparison`, `walk` and `carrying` put a foreign history beside ours. Formats themselves live in `formats`, matching in
-`record/reconcile`.
+`imports` and `exports` are the entry points; `comparison`, `walk` and `writer` align a foreign history with ours. File formats live in
+`formats`, the matching in `reconcile`.
 """

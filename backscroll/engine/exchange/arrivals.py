@@ -10,34 +10,35 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.core.history import History
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.exchange.carrying import add_message
-from backscroll.engine.exchange.comparison import Imported, imported_side, named
-from backscroll.engine.exchange.lines import Kept, Line, Router
-from backscroll.engine.exchange.walk import Walk, body_of
+from backscroll.engine.core.thread_scope import ThreadScope
+from backscroll.engine.exchange.comparison import EarlierImport, hash_media, imported_side
+from backscroll.engine.exchange.lines import ImportBranch, Kept, Router
+from backscroll.engine.exchange.walk import ImportWalk, body_of
 from backscroll.engine.log import operations
 from backscroll.engine.log.batch import speech_of
-from backscroll.engine.thread import Thread
-from backscroll.record.about import About
+from backscroll.engine.log.forks import begin_fork
+from backscroll.engine.log.writer import add_message
 from backscroll.record.content import digest
 from backscroll.record.ports import Reader, ThreadState, Writer
+from backscroll.record.thread_info import ThreadDescription
 from backscroll.vocab.event import Kind
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _BATCH = 400  # items in one transaction
 _WEIGHT = 4_000_000  # or about this many characters
 
 
-class Overtaken(Exception):
-    """Somebody else wrote to the conversation while it was being imported."""
+class ImportConflict(Exception):
+    """Another process wrote to the conversation while it was being imported."""
 
 
 def origin_key(format_name: str, source_id: str) -> bytes:
-    """The name under which a store remembers where a thread came from; says nothing about it."""
+    """Return the name under which a store remembers where a thread came from; says nothing about it."""
     return hashlib.sha256(
         f"backscroll/origin\0{format_name}\0{source_id}".encode("utf-8", "surrogatepass")
     ).digest()
@@ -48,7 +49,7 @@ class Arrival:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: EngineScope,
         foreign: ForeignThread,
         counts: Counter[str],
         notes: list[str],
@@ -95,7 +96,7 @@ class Arrival:
         self.thread = main.thread
         for line in (main, *branches):
             if line.written and line.thread is not None:
-                self.engine.changed(Thread(self.engine, line.thread, self.actor))
+                self.engine.notify_change(ThreadScope(self.engine, line.thread, self.actor))
 
     def _is_forgotten(self, thread: str) -> bool:
         state = self.engine.store.read(lambda reader: reader.thread(thread))
@@ -103,7 +104,7 @@ class Arrival:
 
     # -- one line --------------------------------------------------------------------------------------------
 
-    def _take(self, line: Line, items: Iterator[Kept], known: str | None, key: bytes) -> None:
+    def _take(self, line: ImportBranch, items: Iterator[Kept], known: str | None, key: bytes) -> None:
         if known is not None:
             line.thread = known
             items = self._past_the_known(line, items)
@@ -118,8 +119,10 @@ class Arrival:
         for batch in _batches(items):
             self._write(line, batch)
 
-    def _begin(self, line: Line, key: bytes, first: list[Kept], items: Iterator[Kept]) -> Iterator[Kept]:
-        """Make the thread of a line; gives the items that are still to be written."""
+    def _begin(
+        self, line: ImportBranch, key: bytes, first: list[Kept], items: Iterator[Kept]
+    ) -> Iterator[Kept]:
+        """Make the thread of a line; return the items that are still to be written."""
         foreign = self.foreign
         origin: dict[str, Json] = {"format": foreign.format, "id": foreign.source_id}
         metadata = {**foreign.metadata, "origin": origin}
@@ -128,19 +131,21 @@ class Arrival:
 
         def work(tx: Writer) -> ThreadState:
             if tx.origin(key) is not None and not self.again:
-                raise Overtaken
+                raise ImportConflict
             if line.parent is not None and line.parent.thread is not None:
                 made = self._fork(tx, line)
             elif shared is not None:
                 state = tx.lock_thread(shared[0])
                 if state is None:
                     raise LookupError(f"the thread of an origin is missing: {shared[0]}")
-                pen = self.engine.begin_fork(tx, state, shared[2], shared[1], foreign.title, self.actor)
+                pen = begin_fork(
+                    tx, self.engine.means, state, shared[2], shared[1], foreign.title, self.actor
+                )
                 operations.describe(pen, {"metadata": metadata})
                 made = pen.save()
             else:
                 project = self.project if self.project is not None else foreign.project
-                about = About(
+                about = ThreadDescription(
                     foreign.title,
                     project,
                     foreign.kind,
@@ -158,7 +163,7 @@ class Arrival:
         return items
 
     def _shared_past(
-        self, line: Line, items: Iterator[Kept]
+        self, line: ImportBranch, items: Iterator[Kept]
     ) -> tuple[tuple[str, Ref, bytes] | None, Iterator[Kept]]:
         """Where a file says it is a branch of another that is here: the last message they share, and the rest."""
         name = self.foreign.forked_from
@@ -177,15 +182,15 @@ class Arrival:
                 beside.append(item)
                 continue
             mine = next(ours, None)
-            if mine is None or mine.digest != digest(item.role, named(item.content)).hex():
+            if mine is None or mine.digest != digest(item.role, hash_media(item.content)).hex():
                 return last, chain(beside, [item], items)
             self.counts["unchanged"] += 1
             self.learn(line, item, mine.id)
             last = (parent, mine.id, mine.position)
         return last, iter(beside)
 
-    def _fork(self, tx: Writer, line: Line) -> ThreadState:
-        """A branch: a fork of the line it leaves, at the message where it leaves."""
+    def _fork(self, tx: Writer, line: ImportBranch) -> ThreadState:
+        """Return a branch: a fork of the line it leaves, at the message where it leaves."""
         parent = line.parent
         assert parent is not None
         found = parent.place(line.leaves_at or "")
@@ -197,9 +202,9 @@ class Arrival:
         entry = None if at is None else Pen(tx, state.id, self.engine.means, self.actor).entry(at)
         position = b"" if line.leaves_at == "" else None if entry is None else entry.position
         title = f"{self.foreign.title} ({line.number + 1})" if self.foreign.title else None
-        return self.engine.begin_fork(tx, state, position, at, title, self.actor).state
+        return begin_fork(tx, self.engine.means, state, position, at, title, self.actor).state
 
-    def _write(self, line: Line, batch: list[Kept]) -> None:
+    def _write(self, line: ImportBranch, batch: list[Kept]) -> None:
         for item in batch:
             self.counts[_COUNTED[type(item)]] += 1
             if isinstance(item, ForeignMessage) and len(item.alternatives) > 1:
@@ -222,36 +227,36 @@ class Arrival:
         line.written = True
         line.places.update(places)
 
-    def pen(self, tx: Writer, line: Line) -> Pen:
-        """A pen for a line, provided that nobody else has written to it since we looked."""
+    def pen(self, tx: Writer, line: ImportBranch) -> Pen:
+        """Return a pen for a line, provided that no other process has written to it since we looked."""
         pen = Pen(tx, line.thread or "", self.engine.means, self.actor)
         if line.head is not None and pen.state.head != line.head:
-            raise Overtaken
+            raise ImportConflict
         return pen
 
     # -- a line that is here already -------------------------------------------------------------------------
 
-    def _past_the_known(self, line: Line, items: Iterator[Kept]) -> Iterator[Kept]:
+    def _past_the_known(self, line: ImportBranch, items: Iterator[Kept]) -> Iterator[Kept]:
         """Walk along what the last import left; give what comes after it. Differences are carried out on the way."""
         name = line.thread or ""
         side = self.engine.store.read(lambda reader: _side(reader, name, self.actor, whole=line.number == 0))
         line.head = side.head
-        return Walk(self, line, side, items).rest()
+        return ImportWalk(self, line, side, items).rest()
 
     def holds(self, source_id: str) -> bool:
-        """True where the file has a message of that name, on whatever line."""
+        """Return True if the file has a message of that name, on whatever line."""
         return source_id in self._router.owner
 
-    def learn(self, line: Line, item: ForeignMessage, ref: Ref) -> None:
-        """Remember where a message stands."""
+    def learn(self, line: ImportBranch, item: ForeignMessage, ref: Ref) -> None:
+        """Remember where a message is."""
         if item.source_id is not None:
             line.places[item.source_id] = ref
 
 
-_COUNTED = {ForeignMessage: "added", Aside: "asides", CodeChange: "code_changes"}
+_COUNTED = {ForeignMessage: "added", Aside: "asides", ForeignCodeChange: "code_changes"}
 
 
-def _side(reader: Reader, thread: str, actor: str, *, whole: bool) -> Imported:
+def _side(reader: Reader, thread: str, actor: str, *, whole: bool) -> EarlierImport:
     state = reader.thread(thread)
     if state is None:
         raise LookupError(f"the thread of an origin is missing: {thread}")
@@ -259,7 +264,7 @@ def _side(reader: Reader, thread: str, actor: str, *, whole: bool) -> Imported:
 
 
 def _is_plain(item: Kept) -> bool:
-    """True for a message that is one event."""
+    """Return True for a message that is one event."""
     return isinstance(item, ForeignMessage) and len(item.alternatives) < 2
 
 
@@ -274,7 +279,7 @@ def _put(pen: Pen, item: Kept) -> Ref | None:
     """Write one item."""
     if isinstance(item, ForeignMessage):
         return add_message(pen, item)
-    if isinstance(item, CodeChange):
+    if isinstance(item, ForeignCodeChange):
         operations.code_change(pen, item.description, item.file_path, said=item.at)
         return None
     head = {"kind": item.kind, **({"said": item.at} if item.at else {})}
@@ -282,11 +287,11 @@ def _put(pen: Pen, item: Kept) -> Ref | None:
     return None
 
 
-def _first_name(branch: Line) -> str:
-    """What tells two branches at the same message apart."""
+def _first_name(branch: ImportBranch) -> str:
+    """Return what tells two branches at the same message apart."""
     for item in branch.items:
         if isinstance(item, ForeignMessage):
-            return item.source_id or digest(item.role, named(item.content)).hex()
+            return item.source_id or digest(item.role, hash_media(item.content)).hex()
     return ""
 
 

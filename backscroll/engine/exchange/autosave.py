@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from backscroll.engine.exchange.exports import foreign_thread, write_file
-from backscroll.formats.detect import format_named
+from backscroll.formats.detection import format_named
 from backscroll.formats.dialogue.reader import file_name
 from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
 
 #: Says which thread has which file.
@@ -25,22 +24,22 @@ INDEX = ".dialogues.json"
 class Autosave:
     """Writes `dialogue_YYYYmmdd_HHMMSS.json` files into a folder."""
 
-    def __init__(self, engine: Engine, folder: Path) -> None:
+    def __init__(self, engine: EngineScope, folder: Path) -> None:
         self._engine = engine
         self._folder = folder
-        self._paths = self._known()
+        self._paths = self._read_index()
         self._lock = threading.Lock()
 
-    def __call__(self, thread: Thread) -> None:
+    def __call__(self, thread: ThreadScope) -> None:
         """Save one thread."""
         self.save(thread.id)
 
     def save(self, thread: str) -> Path:
-        """Write the dialogue of a thread; gives the file."""
+        """Write the dialogue of a thread; return the file."""
         return self._save(thread, begin=True)
 
     def save_again(self) -> None:
-        """Write every dialogue anew that has a file, oldest first, as the files got their names."""
+        """Write every dialogue again that has a file, oldest first, as the files got their names."""
         for info in sorted(self._engine.threads(), key=lambda info: (info.created_at, info.id)):
             self._save(info.id, begin=False)
 
@@ -56,8 +55,8 @@ class Autosave:
                 write_file(path, [text])
         return path
 
-    def _known(self) -> dict[str, Path]:
-        """Which thread has which file. A file is named by the first message, which may come later than the file, or go."""
+    def _read_index(self) -> dict[str, Path]:
+        """Return which thread has which file. A file is named by the first message, which may come later than the file, or go."""
         try:
             held: Json = json.loads(read_text(self._folder / INDEX))
         except (OSError, ValueError, RecursionError):
@@ -73,12 +72,12 @@ class Autosave:
         """Note the file of a thread before its first word is in it: who is killed in between leaves nothing unknown."""
         if self._paths.get(thread) == path:
             return
-        self._paths = {**self._known(), **self._paths, thread: path}  # another process may save here too
+        self._paths = {**self._read_index(), **self._paths, thread: path}  # another process may save here too
         names = {name: each.name for name, each in self._paths.items()}
         write_file(self._folder / INDEX, [json.dumps(names, indent=1)])
 
     def _free(self, started: str, text: str, thread: str) -> Path:
-        """The file of this dialogue; two that began in the same second get different names."""
+        """Return the file of this dialogue; two that began in the same second get different names."""
         path = self._folder / file_name(started)
         own = path.with_name(f"{path.stem}_{thread[:8]}{path.suffix}")
         if own.exists():
@@ -89,13 +88,13 @@ class Autosave:
 
 
 def _same_start(path: Path, text: str) -> bool:
-    """True where a file on disk is an earlier state of this very dialogue."""
+    """Return True if a file on disk is an earlier state of this very dialogue."""
     try:
-        return _started(read_text(path)) == _started(text)
+        return _read_start_time(read_text(path)) == _read_start_time(text)
     except (OSError, ValueError, RecursionError):
         return False
 
 
-def _started(text: str) -> Json:
+def _read_start_time(text: str) -> Json:
     held: Json = json.loads(text)
     return cast("dict[str, Json]", held).get("start_time") if isinstance(held, dict) else None

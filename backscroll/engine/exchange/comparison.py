@@ -1,6 +1,6 @@
-"""Our side of a comparison: a history as the planner of `record/reconcile/plan` wants to see it.
+"""Our side of a comparison: a history as the planner of `reconcile/plan` wants to see it.
 
-For a sync that is the history as it stands. For a repeated import it is the history as *earlier imports of the same file* left
+For a sync that is the history as it is. For a repeated import it is the history as *earlier imports of the same file* left
 it: what a person changed here since is theirs to keep, so only what changed in the file counts as a change.
 """
 
@@ -11,14 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from backscroll.engine.core.lineage import View, reach
+from backscroll.engine.core.lineage import View, reach, visible_revisions
 from backscroll.engine.log.echoes import tag
 from backscroll.engine.log.erasure import mark
-from backscroll.engine.log.operations import visible_revisions
+from backscroll.reconcile.operations import KnownRevision, OurEntry
 from backscroll.record.content import digest, original
 from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, Entry, replay
-from backscroll.record.ports import Reader, Spoken, ThreadState
-from backscroll.record.reconcile.operations import Known, Ours
+from backscroll.record.ports import Reader, RevisionBody, ThreadState
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
@@ -30,7 +29,7 @@ _NOTHING = Content(())
 
 
 @dataclass(slots=True)
-class Holes:
+class ErasureFingerprints:
     """What was forgotten: for each message, the salt and the marks that its tombstones hold."""
 
     lines: list[tuple[bytes, frozenset[str]]] = field(default_factory=list[tuple[bytes, frozenset[str]]])
@@ -48,31 +47,31 @@ class Holes:
             thread, _, seq = hole["message"].rpartition(".")
             self.marks.setdefault(Ref(thread, int(seq)), []).append(facts)
 
-    def held(self, body: bytes) -> bool:
-        """True where this very line was erased because it repeated forgotten words."""
+    def is_forgotten_line(self, body: bytes) -> bool:
+        """Return True if this very line was erased because it repeated forgotten words."""
         return any(tag(salt, body) in tags for salt, tags in self.lines)
 
     def check(self, message: Ref) -> Callable[[ForeignMessage], bool] | None:
-        """A test whether some words may be the forgotten ones; None where nothing of this message was forgotten."""
+        """Return a test whether some words may be the forgotten ones; None if nothing of this message was forgotten."""
         known = self.marks.get(message)
         if not known:
             return None
 
         def fits(foreign: ForeignMessage) -> bool:
-            hashes = [digest(foreign.role, named(c)) for c in (foreign.content, *foreign.alternatives)]
+            hashes = [digest(foreign.role, hash_media(c)) for c in (foreign.content, *foreign.alternatives)]
             return any(mark(salt, h) in marks for salt, marks in known for h in hashes)
 
         return fits
 
 
-def named(content: Content) -> Content:
-    """The content as it would be stored: bytes replaced by their hash."""
+def hash_media(content: Content) -> Content:
+    """Return the content as it would be stored: bytes replaced by their hash."""
     if not any(isinstance(p, Media | ToolResult) for p in content.parts):
         return content
-    return replace(content, parts=tuple(_named(p) for p in content.parts))
+    return replace(content, parts=tuple(_hash_part(p) for p in content.parts))
 
 
-def _named(part: Part) -> Part:
+def _hash_part(part: Part) -> Part:
     if isinstance(part, ToolResult):
         return replace(part, content=tuple(_media(p) if isinstance(p, Media) else p for p in part.content))
     return _media(part) if isinstance(part, Media) else part
@@ -84,23 +83,23 @@ def _media(part: Media) -> Media:
     return replace(part, blob=hashlib.sha256(part.data).hexdigest(), data=None)
 
 
-def live_side(view: View) -> list[Ours]:
-    """The history of a thread as it stands, deleted and forgotten entries in their places."""
-    rows: list[tuple[Entry, Spoken]] = []
+def live_side(view: View) -> list[OurEntry]:
+    """Return the history of a thread as it is, deleted and forgotten entries in their places."""
+    rows: list[tuple[Entry, RevisionBody]] = []
     low: bytes | None = None
     while page := view.page(_PAGE, after=low, gone=True):
         rows += page
         low = page[-1][0].position
         if len(page) < _PAGE:
             break
-    holes = Holes()
-    for event in _forgotten(view.reader, view.state):
+    holes = ErasureFingerprints()
+    for event in _iterate_tombstones(view.reader, view.state):
         holes.add(event)
     lineage = reach(view.reader, view.state)
     return [ours_of(view.reader, entry, spoken, lineage, holes) for entry, spoken in rows]
 
 
-def _forgotten(reader: Reader, state: ThreadState) -> Iterator[Event]:
+def _iterate_tombstones(reader: Reader, state: ThreadState) -> Iterator[Event]:
     for thread, last in reach(reader, state):
         for event in _walk(reader, thread, last):
             if event.kind is Kind.FORGOTTEN:
@@ -115,19 +114,23 @@ def _walk(reader: Reader, thread: str, last: int | None = None) -> Iterator[Even
 
 
 def ours_of(
-    reader: Reader, entry: Entry, spoken: Spoken, lineage: list[tuple[str, int]], holes: Holes
-) -> Ours:
+    reader: Reader,
+    entry: Entry,
+    spoken: RevisionBody,
+    lineage: list[tuple[str, int]],
+    holes: ErasureFingerprints,
+) -> OurEntry:
     """One entry with everything the planner may ask about it."""
     about = reader.events_about(entry.message)
     first = about[0] if about and about[0].id == entry.message else None
     source: Json = first.head.get("src") if first is not None else None
     known = [
-        Known(e.id, original(e.body))
+        KnownRevision(e.id, original(e.body))
         for e in visible_revisions(about, lineage)
         if e.id != entry.revision and e.body is not None
     ]
     gone = bool(entry.flags & FORGOTTEN) or spoken.body is None
-    return Ours(
+    return OurEntry(
         entry.message,
         entry.role,
         _NOTHING if spoken.body is None or gone else original(spoken.body),
@@ -142,22 +145,22 @@ def ours_of(
 
 
 @dataclass(slots=True)
-class Imported:
+class EarlierImport:
     """What earlier imports of the same file left: entries in order, and what else they logged."""
 
     entries: list[Entry]
     asides: Counter[bytes]
-    holes: Holes
+    holes: ErasureFingerprints
     lineage: list[tuple[str, int]]
     head: int  # of the log that this was read from
 
 
-def imported_side(reader: Reader, state: ThreadState, actor: str, *, whole: bool) -> Imported:
+def imported_side(reader: Reader, state: ThreadState, actor: str, *, whole: bool) -> EarlierImport:
     """Fold only what imports did (and what was forgotten since).
 
     With `whole`, the shared past of a fork counts too: the file holds the conversation from its beginning.
     """
-    holes, asides = Holes(), Counter[bytes]()
+    holes, asides = ErasureFingerprints(), Counter[bytes]()
 
     def theirs() -> Iterator[Event]:
         for event in _walk(reader, state.id):
@@ -175,7 +178,7 @@ def imported_side(reader: Reader, state: ThreadState, actor: str, *, whole: bool
     for span in spans:
         if span.until is None and (whole or span.entry.message.thread == state.id):
             entries[span.entry.message] = span.entry
-    return Imported(
+    return EarlierImport(
         sorted(entries.values(), key=lambda e: e.position), asides, holes, reach(reader, state), state.head
     )
 
@@ -188,14 +191,14 @@ def _all(view: View) -> Iterator[Entry]:
 
 
 def _nothing(message: Ref) -> Entry | None:
-    """What a thread that is no fork inherits."""
+    """Return what a thread that is no fork inherits."""
 
 
-def same_words(reader: Reader, entry: Entry, spoken: Spoken | None, foreign: ForeignMessage) -> bool:
-    """True where a foreign message is what an import left, alternatives included."""
+def same_words(reader: Reader, entry: Entry, spoken: RevisionBody | None, foreign: ForeignMessage) -> bool:
+    """Return True if a foreign message is what an import left, alternatives included."""
     if spoken is None or entry.role != foreign.role or bool(entry.flags & HIDDEN) is not foreign.hidden:
         return False
-    if entry.flags & DELETED or spoken.digest != digest(foreign.role, named(foreign.content)):
+    if entry.flags & DELETED or spoken.digest != digest(foreign.role, hash_media(foreign.content)):
         return False
     if len(foreign.alternatives) < 2 and entry.alternatives < 2:
         return True
@@ -204,8 +207,8 @@ def same_words(reader: Reader, entry: Entry, spoken: Spoken | None, foreign: For
     newest: dict[int, bytes | None] = {}
     for event in reader.events_about(entry.message):
         if event.kind in (Kind.APPENDED, Kind.INSERTED, Kind.EDITED, Kind.REGENERATED):
-            held = reader.spoken([event.id])[event.id]
+            held = reader.read_spoken([event.id])[event.id]
             newest[event.head.get("alternative", 0)] = held.digest
     newest[entry.alternative] = spoken.digest
-    wanted = dict(enumerate(digest(foreign.role, named(c)) for c in foreign.alternatives))
+    wanted = dict(enumerate(digest(foreign.role, hash_media(c)) for c in foreign.alternatives))
     return newest == wanted

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.engine.core.means import utc
+from backscroll.engine.core.clock import utc
 from backscroll.engine.exchange.imports import ImportReport, import_path
 from backscroll.errors import BackscrollError
 from backscroll.vocab.foreign import Problem
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 _CLINE = "User/globalStorage/saoudrizwan.claude-dev/tasks"
@@ -30,7 +30,7 @@ _SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "target", "dist", "
 
 
 @dataclass(frozen=True, slots=True)
-class Discovered:
+class HistoryFile:
     """A history that was found."""
 
     format: str
@@ -39,10 +39,10 @@ class Discovered:
     size: int
 
 
-def discover(home: Path | None = None, here: Path | None = None) -> list[Discovered]:
+def discover(home: Path | None = None, here: Path | None = None) -> list[HistoryFile]:
     """Histories of Claude Code, Codex, Cline and aider on this computer, newest first."""
     base, place = home or Path.home(), here or Path.cwd()
-    found: dict[Path, Discovered] = {}
+    found: dict[Path, HistoryFile] = {}
     for format_name, path in (*_claude(base), *_codex(base), *_cline(base), *_aider(base, place)):
         try:
             status = path.stat()
@@ -50,7 +50,7 @@ def discover(home: Path | None = None, here: Path | None = None) -> list[Discove
             continue  # it went away, or may not be looked at
         key = path.resolve()
         if key not in found:
-            found[key] = Discovered(format_name, str(path), utc(status.st_mtime_ns // 1000), status.st_size)
+            found[key] = HistoryFile(format_name, str(path), utc(status.st_mtime_ns // 1000), status.st_size)
     return sorted(found.values(), key=lambda d: d.modified, reverse=True)
 
 
@@ -119,7 +119,7 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def watch(
-    engine: Engine,
+    engine: EngineScope,
     paths: Sequence[str],
     on_report: Callable[[ImportReport], None],
     stop: threading.Event,
@@ -142,7 +142,7 @@ def watch(
             if state is None or seen.get(name) == state:
                 continue
             seen[name] = state
-            for report in _imported(engine, name):
+            for report in _try_import(engine, name):
                 if report.problems or report.new or _news(report):
                     on_report(report)
         rounds += 1
@@ -155,7 +155,7 @@ def _news(report: ImportReport) -> bool:
 
 
 def _state(path: Path) -> tuple[int, int] | None:
-    """What tells a changed file or task folder from an unchanged one."""
+    """Return what tells a changed file or task folder from an unchanged one."""
     try:
         if path.is_dir():
             inside = [p.stat() for p in path.iterdir() if p.is_file()]
@@ -166,7 +166,7 @@ def _state(path: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _imported(engine: Engine, path: str) -> list[ImportReport]:
+def _try_import(engine: EngineScope, path: str) -> list[ImportReport]:
     try:
         return import_path(engine, path)
     except BackscrollError as error:  # one bad file must not stop the others from being followed

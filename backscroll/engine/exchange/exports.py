@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, cast
 from backscroll.engine.core.checks import checked_path
 from backscroll.engine.core.history import History
 from backscroll.errors import FormatError, InvalidInput, StoreCorrupt, StoreError
-from backscroll.formats.detect import format_named
+from backscroll.formats.detection import format_named
 from backscroll.formats.shape import Format
 from backscroll.record.chain import from_bytes
 from backscroll.regular_files import is_special
 from backscroll.vocab.event import Event, Kind
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class ExportReport:
 
 
 def export(
-    engine: Engine,
+    engine: EngineScope,
     threads: Sequence[str] | None,
     format: str = "native",
     target: str | None = None,
@@ -88,7 +88,7 @@ def _file_name(stem: str, chosen: Format) -> str:
 
 
 def _stem(foreign: ForeignThread, chosen: Format) -> str:
-    """A file name that says what is inside, safe on every system; the start of the id keeps it unique."""
+    """Return a file name that says what is inside, safe on every system; the start of the id keeps it unique."""
     if chosen.name == "dialogue":
         from backscroll.formats.dialogue.reader import file_name
 
@@ -110,7 +110,7 @@ def _deliver(text: Iterable[str], target: str | None, name: str, report: ExportR
 
 
 def write_file(path: Path, text: Iterable[str]) -> None:
-    """Write a whole file or nothing: a reader never sees half of it. A pipe or a device is no file, and stays what it is."""
+    """Write a whole file or nothing: a reader never sees half of it. A pipe or a device is not a file, and stays what it is."""
     checked_path(path)
     if is_special(path):
         raise InvalidInput(
@@ -139,7 +139,7 @@ def write_file(path: Path, text: Iterable[str]) -> None:
         ) from error
 
 
-def foreign_thread(engine: Engine, name: str) -> ForeignThread:
+def foreign_thread(engine: EngineScope, name: str) -> ForeignThread:
     """One of our threads on its way out."""
     thread = engine.thread(name)
     info = thread.info
@@ -181,7 +181,7 @@ def _beside(event: Event) -> Item:
     said = event.head.get("said")
     if event.kind is Kind.ASIDE:
         return Aside(body["kind"], body["raw"], said, body.get("src"))
-    return CodeChange(body["description"], body["file"], said or event.at)
+    return ForeignCodeChange(body["description"], body["file"], said or event.at)
 
 
 def _foreign(history: History, message: Message, source: str | None) -> ForeignMessage:

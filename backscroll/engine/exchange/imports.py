@@ -2,66 +2,41 @@
 
 A file is read lazily and written in batches, so its size does not matter. A conversation that branches becomes a thread and
 forks. The second import of a file walks along what the first one left; at the first difference the rest is aligned by
-`record/reconcile/plan`. What a person changed here meanwhile stays as they made it.
+`reconcile/plan`. What a person changed here meanwhile stays as they made it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.engine.exchange.arrivals import Arrival, Overtaken
-from backscroll.engine.exchange.files import FileSource
+from backscroll.engine.exchange.arrivals import Arrival, ImportConflict
 from backscroll.engine.exchange.lines import Router
+from backscroll.engine.exchange.reports import ImportReport, SecretNotice
+from backscroll.engine.folder.files import FileSource
 from backscroll.errors import Conflict, FormatError, InvalidInput
-from backscroll.formats.detect import detect, format_named
+from backscroll.formats.detection import detect, format_named
 from backscroll.formats.secrets import find_secrets
 from backscroll.record.content import encode, searchable
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, ToolCall, ToolResult
 from backscroll.vocab.values.nesting import DEEPEST, is_deeper
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 #: Called with bytes read, bytes in all (None: unknown) and what is being read.
 Progress = Callable[[int, int | None, str], None]
 _SECRETS = 50
-_AROUND = 10  # levels that the log puts around a value, at the most
+_AROUND = 10  # levels that the log puts around a value, at most
 _TRIES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class SecretNotice:
-    """Something in a message that looks like a secret, masked."""
-
-    kind: str
-    shown: str
-    line: int | None
-
-
-@dataclass(slots=True)
-class ImportReport:
-    """What became of one conversation of a file."""
-
-    format: str
-    source: str
-    title: str = ""
-    thread: str | None = None
-    new: bool = False
-    dry_run: bool = False
-    counts: Counter[str] = field(default_factory=Counter[str])
-    notes: list[str] = field(default_factory=list[str])
-    problems: list[Problem] = field(default_factory=list[Problem])
-    secrets: list[SecretNotice] = field(default_factory=list[SecretNotice])
-
-
 def import_path(
-    engine: Engine,
+    engine: EngineScope,
     path: str,
     *,
     format: str | None = None,
@@ -75,7 +50,7 @@ def import_path(
     chosen = format_named(format) if format is not None else detect(source)
     if chosen.name == "native":
         from backscroll.engine.exchange.native.imports import import_native
-        from backscroll.engine.log.scrubbing import finish_forgetting
+        from backscroll.engine.log.scrub import finish_forgetting
 
         reports = import_native(engine, source, dry_run=dry_run, again=again)
         if not dry_run:
@@ -88,7 +63,7 @@ def import_path(
     for _ in range(_TRIES):
         try:
             return [_taken_in(engine, t, source, dry_run, again, project) for t in chosen.read(source)]
-        except Overtaken:
+        except ImportConflict:
             continue  # what is in by now counts as unchanged the next time
     raise Conflict(
         f"others kept writing to the same conversations: {path}", hint="nothing was lost; try again"
@@ -96,11 +71,16 @@ def import_path(
 
 
 def _taken_in(
-    engine: Engine, thread: ForeignThread, source: FileSource, dry_run: bool, again: bool, project: str | None
+    engine: EngineScope,
+    thread: ForeignThread,
+    source: FileSource,
+    dry_run: bool,
+    again: bool,
+    project: str | None,
 ) -> ImportReport:
     report = ImportReport(thread.format, source.path, thread.title, dry_run=dry_run)
     if thread.world:
-        from backscroll.engine.knowledge.lore.telling import with_user
+        from backscroll.engine.knowledge.lore.imports import with_user
 
         thread = with_user(engine, thread)
     if is_deeper(dict(thread.metadata), DEEPEST - _AROUND):
@@ -111,16 +91,18 @@ def _taken_in(
     arrival = Arrival(
         engine, thread, report.counts, report.notes, again=again, project=project, dry_run=dry_run
     )
-    arrival.receive(_watched(thread.items, report))
+    arrival.receive(_filter_items(thread.items, report))
     report.thread, report.new = arrival.thread, arrival.new
     if thread.world and not dry_run and arrival.thread is not None:
-        from backscroll.engine.knowledge.lore.telling import tell_arrived
+        from backscroll.engine.knowledge.lore.imports import tell_arrived
 
         report.counts["lore"] = tell_arrived(engine, arrival.thread, arrival.actor, thread.world)
     return report
 
 
-def _watched(items: Iterable[Item], report: ImportReport) -> Iterator[ForeignMessage | Aside | CodeChange]:
+def _filter_items(
+    items: Iterable[Item], report: ImportReport
+) -> Iterator[ForeignMessage | Aside | ForeignCodeChange]:
     """Pass items on; keep problems, and point out what looks like a secret."""
     for item in items:
         if isinstance(item, Problem):
@@ -136,7 +118,7 @@ def _watched(items: Iterable[Item], report: ImportReport) -> Iterator[ForeignMes
 
 
 def _unstorable(message: ForeignMessage) -> str:
-    """Why the log would refuse a message: found before it, so that it does not stop all the others."""
+    """Return why the log would refuse a message: found before it, so that it does not stop all the others."""
     for content in (message.content, *message.alternatives):
         if any(is_deeper(value, DEEPEST - _AROUND) for value in _values(content)):
             try:
@@ -147,7 +129,7 @@ def _unstorable(message: ForeignMessage) -> str:
 
 
 def _values(content: Content) -> Iterator[Json]:
-    """What of a content is not words."""
+    """Yield what of a content is not words."""
     if content.metadata:
         yield content.metadata
     for part in content.parts:
@@ -160,7 +142,7 @@ def _values(content: Content) -> Iterator[Json]:
 
 
 def read_messages(path: str, format: str | None = None) -> tuple[str, list[ForeignMessage]]:
-    """The main line of the one conversation in a file, without importing it; and the name of its format."""
+    """Return the main line of the one conversation in a file, without importing it; and the name of its format."""
     source = FileSource(Path(path).expanduser())
     chosen = format_named(format) if format is not None else detect(source)
     found = list(chosen.read(source))

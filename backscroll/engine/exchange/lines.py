@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage
 from backscroll.vocab.ids import Ref
 
-Kept: TypeAlias = ForeignMessage | Aside | CodeChange
+Kept: TypeAlias = ForeignMessage | Aside | ForeignCodeChange
 
 
 @dataclass(slots=True)
-class Line:
+class ImportBranch:
     """One line of a conversation that may branch: the main one, or a branch that leaves another at a message."""
 
     number: int
-    parent: Line | None = None
+    parent: ImportBranch | None = None
     leaves_at: str | None = None  # source id of the last message it shares
     items: list[Kept] = field(default_factory=list[Kept])
     thread: str | None = None
@@ -25,9 +25,9 @@ class Line:
     written: bool = False  # something was added to it
     places: dict[str, Ref] = field(default_factory=dict[str, Ref])  # source id -> our name, along this line
 
-    def place(self, source_id: str) -> tuple[Line, Ref] | None:
-        """Where a message of this line or of the line it left stands."""
-        line: Line | None = self
+    def place(self, source_id: str) -> tuple[ImportBranch, Ref] | None:
+        """Return where a message of this line or of the line it left is."""
+        line: ImportBranch | None = self
         while line is not None:
             if source_id in line.places:
                 return line, line.places[source_id]
@@ -39,14 +39,14 @@ class Router:
     """Tells which line an item belongs to. The main line passes through; branches are put aside until it is complete."""
 
     def __init__(self, notes: list[str]) -> None:
-        self.main = Line(0)
-        self.branches: list[Line] = []
-        self.owner: dict[str, Line] = {}  # source id -> the line that holds it
-        self._tips: dict[str, Line] = {}  # source id of the last message of a line
+        self.main = ImportBranch(0)
+        self.branches: list[ImportBranch] = []
+        self.owner: dict[str, ImportBranch] = {}  # source id -> the line that holds it
+        self._tips: dict[str, ImportBranch] = {}  # source id of the last message of a line
         self._notes = notes
 
     def route(self, items: Iterator[Kept]) -> Iterator[Kept]:
-        """The items of the main line, as they come."""
+        """Yield the items of the main line, as they come."""
         line = self.main
         last: dict[int, str] = {}
         for item in items:
@@ -64,12 +64,12 @@ class Router:
             else:
                 line.items.append(item)
 
-    def _branch(self, leaves_at: str) -> Line:
+    def _branch(self, leaves_at: str) -> ImportBranch:
         owner = self.owner.get(leaves_at)
         if owner is None and leaves_at:
             self._notes.append(
                 f"a branch hangs on an unknown message {leaves_at!r}; it was kept as a fork of the whole"
             )
-        branch = Line(len(self.branches) + 1, owner or self.main, leaves_at)
+        branch = ImportBranch(len(self.branches) + 1, owner or self.main, leaves_at)
         self.branches.append(branch)
         return branch

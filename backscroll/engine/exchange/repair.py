@@ -1,9 +1,9 @@
-"""Repairing: put every log that verifies in anew, and set aside what does not. Nothing is dropped.
+"""Repairing: put every log that verifies in again, and set aside what does not. Nothing is dropped.
 
 What can be worked out from a log (the row of a thread, its history, its index) is worked out again. An event that cannot be
 believed, and all that builds on it, moves to the quarantine of the store as it is, from where it can be written to a file;
 so does the old row of every thread that is given a new one. Words that are not there are noted as forgotten. Refuses: to
-decide what is wrong (`engine/log/verification`), and to mend the pages of a file.
+decide what is wrong (`engine/log/verification`), and to repair the pages of a file.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from backscroll.engine.core.pen import Pen, index_entry
 from backscroll.engine.exchange.exports import write_file
 from backscroll.engine.exchange.native.imports import bury, empty_in
 from backscroll.engine.log import erasure as forgetting
-from backscroll.engine.log.forks import counted
-from backscroll.engine.log.verification import DAMAGE, Verdict
+from backscroll.engine.log.forks import count_inherited
+from backscroll.engine.log.verification import DAMAGE, VerificationReport, verify_store
 from backscroll.formats.sources.json_text import dumps
-from backscroll.record.about import About
 from backscroll.record.chain import flaws, genesis, link
 from backscroll.record.content import original
 from backscroll.record.history import Entry
 from backscroll.record.ports import ThreadState, Writer
-from backscroll.record.rehearsal import Past, Rehearsal
+from backscroll.record.rehearsal import ForkPast, LogReplay
+from backscroll.record.thread_info import ThreadDescription
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.fields import is_place, is_ref, is_thread
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.record.quarantine import SetAside
+    from backscroll.engine.core.thread_scope import EngineScope
+    from backscroll.record.quarantine import QuarantineRow
 
 ACTOR = "backscroll:repair"
 _PAGE = 500
 _EVERY = 1 << 40
 _ID = re.compile(r"[0-9a-f]{32}")
-REBUILT = "its row, history and index were built anew from its log"
+REBUILT = "its row, history and index were rebuilt from its log"
 CUT = "its log was cut where it no longer verifies"
 GONE = "the whole thread was set aside"
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class RepairReport:
     """What a repair did to one thread, or (where `thread` is empty) to what belongs to none."""
 
     thread: str
@@ -57,7 +57,7 @@ class Mended:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sound:
+class _SoundPrefix:
     """How far a log can be believed, and on what it builds."""
 
     state: ThreadState
@@ -65,17 +65,17 @@ class _Sound:
     spoiled: tuple[int, ...]  # events whose words do not fit their seal
 
 
-def repair_store(engine: Engine) -> list[Mended]:
-    """Mend what verification finds; gives what was done, thread by thread."""
-    before = engine.verify()
+def repair_store(engine: EngineScope) -> list[RepairReport]:
+    """Mend what verification finds; return what was done, thread by thread."""
+    before = engine.store.read(lambda reader: verify_store(reader, None))
     if before.ok:
         return []
     why = _reasons(before)
-    out: list[Mended] = []
+    out: list[RepairReport] = []
     strays = engine.store.write(lambda tx: tx.move_strays_aside("it belongs to nothing", engine.means.now()))
     if strays:
         out.append(
-            Mended("", "rows without the thread or event they belong to", "they were set aside", strays)
+            RepairReport("", "rows without the thread or event they belong to", "they were set aside", strays)
         )
     cut: set[str] = set()
     for name in engine.store.write(_ancestors_first):
@@ -98,7 +98,7 @@ def repair_store(engine: Engine) -> list[Mended]:
 
 
 def _index_anew(tx: Writer, root: str) -> None:
-    """Every word of a family is in the index exactly while somebody shows it."""
+    """Every word of a family is in the index exactly while a thread shows it."""
     family = tx.family(root)
     views = [View(tx, kin) for kin in family]
     for kin in family:
@@ -116,13 +116,13 @@ def _index_event(tx: Writer, views: list[View], event: Event) -> None:
         e is not None and e.live and e.revision == event.id for e in entries
     )
     words = index_entry(original(event.body or b"")) if shown else ""
-    if (tx.indexed(event.id) or "") != words:
+    if (tx.read_index_tokens(event.id) or "") != words:
         tx.unindex(event.id)
         tx.index(event.id, words)
 
 
-def _reasons(verdict: Verdict) -> dict[str, str]:
-    """The first thing that is wrong with each thread."""
+def _reasons(verdict: VerificationReport) -> dict[str, str]:
+    """Return the first thing that is wrong with each thread."""
     out: dict[str, str] = {}
     for flaw in verdict.flaws:
         for name in [flaw.thread] if flaw.thread else _ID.findall(flaw.what):
@@ -131,7 +131,7 @@ def _reasons(verdict: Verdict) -> dict[str, str]:
 
 
 def _ancestors_first(tx: Writer) -> list[str]:
-    """Every thread, those that others build on before the others."""
+    """Return every thread, those that others build on before the others."""
     names = tx.threads_like("", _EVERY)
     parents = {name: _parent(tx, name) for name in names}
     out: dict[str, None] = {}
@@ -153,7 +153,7 @@ def _parent(tx: Writer, thread: str) -> str | None:
 
 
 def _event(tx: Writer, thread: str, seq: int) -> Event | None:
-    """An event, or None where it cannot be read."""
+    """Return an event, or None if it cannot be read."""
     try:
         return tx.event(Ref(thread, seq))
     except DAMAGE:
@@ -163,7 +163,7 @@ def _event(tx: Writer, thread: str, seq: int) -> Event | None:
 # -- one thread --------------------------------------------------------------------------------------------------
 
 
-def _mend(engine: Engine, tx: Writer, thread: str, why: str, cut: set[str]) -> Mended | None:
+def _mend(engine: EngineScope, tx: Writer, thread: str, why: str, cut: set[str]) -> RepairReport | None:
     parent = _parent(tx, thread)
     if not why and parent not in cut:
         return None
@@ -175,22 +175,22 @@ def _mend(engine: Engine, tx: Writer, thread: str, why: str, cut: set[str]) -> M
     if sound is None or sound.upto < first:
         gone = tx.move_events_aside(thread, 0, why, at)
         tx.drop_thread(thread)
-        return Mended(thread, why, GONE, gone + 1)
+        return RepairReport(thread, why, GONE, gone + 1)
     gone = tx.move_events_aside(thread, sound.upto + 1, why, at)
     for seq in sound.spoiled:
         tx.copy_event_aside(thread, seq, "its words do not fit their seal", at)
     _put_in_anew(engine, tx, thread, sound)
     if gone:
         tx.unmake([], [thread])
-    return Mended(thread, why, CUT if gone else REBUILT, gone + len(sound.spoiled) + 1)
+    return RepairReport(thread, why, CUT if gone else REBUILT, gone + len(sound.spoiled) + 1)
 
 
-def _sound(tx: Writer, thread: str) -> _Sound | None:
-    """How far the log of a thread verifies; None where it does not even begin."""
+def _sound(tx: Writer, thread: str) -> _SoundPrefix | None:
+    """Return how far the log of a thread verifies; None if it does not even begin."""
     state, past = _beginning(tx, thread)
     if state is None:
         return None
-    rehearsal = Rehearsal(thread, state.fork_seq, past)
+    rehearsal = LogReplay(thread, state.fork_seq, past)
     previous, spoiled = state.hash, list[int]()
     for seq in tx.log_numbers(thread):
         event = _event(tx, thread, seq)
@@ -202,7 +202,7 @@ def _sound(tx: Writer, thread: str) -> _Sound | None:
         if rehearsal.take(event, 0) is not None:
             break
         previous = event.hash
-    return _Sound(state, rehearsal.head, tuple(spoiled))
+    return _SoundPrefix(state, rehearsal.head, tuple(spoiled))
 
 
 def _is_spoiled(event: Event, previous: bytes) -> bool:
@@ -215,16 +215,16 @@ def _is_spoiled(event: Event, previous: bytes) -> bool:
     return wrong and event.body is not None
 
 
-def _beginning(tx: Writer, thread: str) -> tuple[ThreadState | None, Past]:
-    """The row that a thread had when it began, as its first event tells it, and the past that it shares."""
+def _beginning(tx: Writer, thread: str) -> tuple[ThreadState | None, ForkPast]:
+    """Return the row that a thread had when it began, as its first event tells it, and the past that it shares."""
     first = next(iter(tx.log_numbers(thread)), 0)
     event = _event(tx, thread, first)
     if event is None or event.kind not in (Kind.CREATED, Kind.FORKED):
-        return None, Past()
+        return None, ForkPast()
     began: Json = event.head.get("said", event.at)
     if event.kind is Kind.CREATED:
-        whole = ThreadState(thread, thread, 0, genesis(thread), About(), began, began)
-        return (whole if first == 1 else None), Past()
+        whole = ThreadState(thread, thread, 0, genesis(thread), ThreadDescription(), began, began)
+        return (whole if first == 1 else None), ForkPast()
     parent, at = event.head.get("parent"), event.head.get("at")
     position, message = event.head.get("position"), event.head.get("message")
     sane = (
@@ -237,15 +237,15 @@ def _beginning(tx: Writer, thread: str) -> tuple[ThreadState | None, Past]:
         view = None if held is None or held.head < first - 1 else View(tx, held, first - 1)
         shared = None if view is None else view.event(first - 1)
     except DAMAGE:
-        return None, Past()
+        return None, ForkPast()
     if held is None or view is None or shared is None:
-        return None, Past()
+        return None, ForkPast()
     state = ThreadState(
         thread,
         held.root,
         first - 1,
         shared.hash,
-        About(),
+        ThreadDescription(),
         began,
         began,
         parent=held.id,
@@ -253,10 +253,10 @@ def _beginning(tx: Writer, thread: str) -> tuple[ThreadState | None, Past]:
         fork_position=None if position is None else bytes.fromhex(position),
         fork_message=None if message is None else parse_ref(message),
     )
-    return counted(tx, state, as_logged=True), _past(tx, view, state)
+    return count_inherited(tx, state, as_logged=True), _past(tx, view, state)
 
 
-def _past(tx: Writer, view: View, state: ThreadState) -> Past:
+def _past(tx: Writer, view: View, state: ThreadState) -> ForkPast:
     def entry(message: Ref) -> Entry | None:
         found, limit = view.entry(message), state.fork_position
         return None if found is None or (limit is not None and found.position > limit) else found
@@ -266,10 +266,10 @@ def _past(tx: Writer, view: View, state: ThreadState) -> Past:
         return None if event is None or event.kind not in SPEAKING else event.message
 
     reached = {name: min(last, state.fork_seq) for name, last in reach(tx, view.state)}
-    return Past(entry, speaks, reached)
+    return ForkPast(entry, speaks, reached)
 
 
-def _put_in_anew(engine: Engine, tx: Writer, thread: str, sound: _Sound) -> None:
+def _put_in_anew(engine: EngineScope, tx: Writer, thread: str, sound: _SoundPrefix) -> None:
     """Log the events of a thread again, one by one, as if they came with a file."""
     tx.renew_thread(sound.state)
     tx.take_out(thread, sound.upto + 1, sound.upto + 1)
@@ -285,8 +285,8 @@ def _put_in_anew(engine: Engine, tx: Writer, thread: str, sound: _Sound) -> None
     forgetting.erase(tx, gone)
 
 
-def _log(tx: Writer, thread: str, sound: _Sound) -> Iterator[Event]:
-    """The events of a thread, taken out of the store page by page."""
+def _log(tx: Writer, thread: str, sound: _SoundPrefix) -> Iterator[Event]:
+    """Yield the events of a thread, taken out of the store page by page."""
     low = sound.state.fork_seq + 1
     while low <= sound.upto:
         high = min(low + _PAGE - 1, sound.upto)
@@ -300,7 +300,7 @@ def _log(tx: Writer, thread: str, sound: _Sound) -> Iterator[Event]:
 # -- the rest ----------------------------------------------------------------------------------------------------
 
 
-def _mend_bytes(engine: Engine, verdict: Verdict) -> list[Mended]:
+def _mend_bytes(engine: EngineScope, verdict: VerificationReport) -> list[RepairReport]:
     """Stored bytes that do not fit their hash: set aside."""
     import hashlib
 
@@ -318,17 +318,19 @@ def _mend_bytes(engine: Engine, verdict: Verdict) -> list[Mended]:
         return []
     found = engine.store.write(work)
     return (
-        [Mended("", "stored bytes do not fit their hash", "they were set aside", len(found))] if found else []
+        [RepairReport("", "stored bytes do not fit their hash", "they were set aside", len(found))]
+        if found
+        else []
     )
 
 
-def list_aside(engine: Engine) -> list[SetAside]:
-    """What repairs have set aside so far, oldest first."""
+def list_aside(engine: EngineScope) -> list[QuarantineRow]:
+    """Return what repairs have set aside so far, oldest first."""
     return engine.store.write(lambda tx: tx.set_aside())
 
 
-def save_aside(engine: Engine, target: str) -> int:
-    """Write what was set aside into a file, one JSON object a line; gives how many."""
+def save_aside(engine: EngineScope, target: str) -> int:
+    """Write what was set aside into a file, one JSON object a line; return how many."""
     rows = list_aside(engine)
     lines = (
         dumps(

@@ -1,4 +1,4 @@
-"""Sync: another program's full message list against ours. Plans in `record/reconcile/plan`, carried out in one transaction."""
+"""Sync: another program's full message list against ours. Plans in `reconcile/plan`, carried out in one transaction."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.exchange.carrying import DONE, carry_out
 from backscroll.engine.exchange.comparison import live_side
+from backscroll.engine.log.writer import DONE, carry_out
 from backscroll.errors import InvalidInput
-from backscroll.record.ports import Writer
-from backscroll.record.reconcile.operations import (
-    Ambiguous,
-    Awaiting,
-    Injected,
-    Joined,
+from backscroll.reconcile.operations import (
+    Ambiguity,
+    ForgottenNote,
+    InjectionNote,
+    JoinNote,
     Mode,
     Note,
-    Plan,
-    SkipForgotten,
-    Trimmed,
+    RegenerateRequest,
+    SyncPlan,
+    TrimNote,
 )
-from backscroll.record.reconcile.plan import plan
+from backscroll.reconcile.plan import plan
+from backscroll.record.ports import Writer
 from backscroll.vocab.event import Kind
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
@@ -33,7 +33,7 @@ from backscroll.vocab.part import Json
 HIDES = frozenset({"sillytavern", "dialogue", "chatgpt", "claude-code", "codex"})
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def foreign_messages(messages: Sequence[ForeignMessage | Mapping[str, Any]]) -> 
 
 
 def sync(
-    thread: Thread,
+    thread: ThreadScope,
     messages: Sequence[ForeignMessage | Mapping[str, Any]],
     *,
     mode: Mode = "full",
@@ -93,7 +93,7 @@ def sync(
         if dry_run:
             return report_of(todo, Counter(), dry_run=True)
         counts, _ = carry_out(pen, todo.operations)
-        noted = [_note_facts(n) for n in todo.notes if isinstance(n, Ambiguous)]
+        noted = [_note_facts(n) for n in todo.notes if isinstance(n, Ambiguity)]
         if noted and todo.operations:
             pen.write(Kind.NOTED, head={"about": "sync", "ambiguous": noted})
         if todo.operations:
@@ -102,12 +102,12 @@ def sync(
 
     report = engine.store.write(work)
     if report.changed and not dry_run:
-        engine.changed(thread)
+        engine.notify_change(thread)
     return report
 
 
-def _note_facts(note: Ambiguous) -> dict[str, Json]:
-    """What goes into the log about an ambiguity: names and choices, no words of the conversation."""
+def _note_facts(note: Ambiguity) -> dict[str, Json]:
+    """Return what goes into the log about an ambiguity: names and choices, no words of the conversation."""
     return {
         "what": note.what,
         "considered": list(note.considered),
@@ -117,36 +117,36 @@ def _note_facts(note: Ambiguous) -> dict[str, Json]:
     }
 
 
-def report_of(todo: Plan, counts: Counter[str], *, dry_run: bool) -> SyncReport:
-    """A plan in words."""
-    names = [_named(op) for op in todo.operations]
+def report_of(todo: SyncPlan, counts: Counter[str], *, dry_run: bool) -> SyncReport:
+    """Return a plan in words."""
+    names = [_describe_operation(op) for op in todo.operations]
     if dry_run:
         counts = Counter(DONE[type(op)] for op in todo.operations)
-    notes = [_said(n) for n in todo.notes if not isinstance(n, Ambiguous)]
-    unclear = [f"{n.what}: {n.done}" for n in todo.notes if isinstance(n, Ambiguous)]
-    awaiting = tuple(ref for n in todo.notes if isinstance(n, Awaiting) for ref in n.ids)
+    notes = [_describe_note(n) for n in todo.notes if not isinstance(n, Ambiguity)]
+    unclear = [f"{n.what}: {n.done}" for n in todo.notes if isinstance(n, Ambiguity)]
+    awaiting = tuple(ref for n in todo.notes if isinstance(n, RegenerateRequest) for ref in n.ids)
     return SyncReport(dict(counts), names, notes, unclear, dry_run, bool(todo.operations), awaiting)
 
 
-def _named(operation: object) -> str:
+def _describe_operation(operation: object) -> str:
     ref = getattr(operation, "id", None)
     where = ref.short if ref is not None else f"#{getattr(operation, 'theirs', 0) + 1}"
     return f"{type(operation).__name__.lower()} {where}"
 
 
-def _said(note: Note) -> str:
+def _describe_note(note: Note) -> str:
     match note:
-        case Trimmed():
+        case TrimNote():
             return f"trimmed: {len(note.ids)} older messages are not in the list; they stay"
-        case Injected():
+        case InjectionNote():
             return f"injected: block {note.theirs + 1} was never said in the conversation ({note.why})"
-        case Joined():
+        case JoinNote():
             return f"joined: block {note.theirs + 1} holds {len(note.ids)} of our messages"
-        case SkipForgotten():
+        case ForgottenNote():
             return f"forgotten: message {note.theirs + 1} was erased on purpose and is not taken in again"
-        case Awaiting():
+        case RegenerateRequest():
             return (
                 f"awaiting: the list ends before {len(note.ids)} replies; the answer will be an alternative"
             )
-        case Ambiguous():
+        case Ambiguity():
             return f"{note.what}: {note.done}"

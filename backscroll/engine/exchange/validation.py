@@ -1,7 +1,7 @@
-"""Prompts in files, checked and mended: what `backscroll check` does.
+"""Prompts in files, checked and repaired: what `backscroll check` does.
 
-Owns: reading a prompt, a request or a file of them from disk, and writing the mended one. Refuses: judging; that is the
-validity engine's. Before: `assemble/validity`. After: `surfaces`.
+Owns: reading a prompt, a request or a file of them from disk, and writing the repaired one. Refuses: judging; that is the validity
+engine's.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from backscroll.assemble.validity import Change, Flaw, Rule, check, repair, rules
-from backscroll.assemble.validity.request import Request, request_of
+from backscroll.assemble.validity import PromptFlaw, RepairAction, ValidityRule, check, repair, rules
+from backscroll.assemble.validity.request import RequestBody, request_of
 from backscroll.engine.exchange.exports import write_file
-from backscroll.engine.exchange.files import FileSource
+from backscroll.engine.folder.files import FileSource
 from backscroll.errors import FormatError, InvalidInput
-from backscroll.formats.sources.json_text import NotJson, dumps, parsed
+from backscroll.formats.sources.json_text import NotJson, dumps, try_parse
 from backscroll.formats.sources.rows import as_object
 from backscroll.vocab.part import Json
 
-__all__ = ["Change", "Flaw", "PromptFile", "Rule", "check", "repair", "rules"]
+__all__ = ["PromptFile", "PromptFlaw", "RepairAction", "ValidityRule", "check", "repair", "rules"]
 
 _LINES = "one message or one request per line was expected"
 
@@ -28,20 +28,20 @@ _LINES = "one message or one request per line was expected"
 class PromptFile:
     """The prompts of a file, in the shape they had: one document, messages line by line, or requests line by line."""
 
-    requests: tuple[Request, ...]
+    requests: tuple[RequestBody, ...]
     shape: str  # document, messages, requests
 
-    def flaws(self) -> list[list[Flaw]]:
-        """Every rule that is broken, prompt by prompt."""
+    def flaws(self) -> list[list[PromptFlaw]]:
+        """Return every rule that is broken, prompt by prompt."""
         return [request.flaws() for request in self.requests]
 
-    def unmendable(self) -> list[Flaw]:
-        """What is still wrong after a repair: only the sender can mend it."""
-        return [flaw for request in self.requests for flaw in request.mended().flaws()]
+    def unmendable(self) -> list[PromptFlaw]:
+        """Return what is still wrong after a repair: only the sender can repair it."""
+        return [flaw for request in self.requests for flaw in request.apply_repair().flaws()]
 
-    def written(self) -> tuple[str, list[Change]]:
-        """The text of the mended file, and what was done."""
-        done = [(request, request.repaired()) for request in self.requests]
+    def render_file(self) -> tuple[str, list[RepairAction]]:
+        """Return the text of the repaired file, and what was done."""
+        done = [(request, request.repair_prompt()) for request in self.requests]
         values = [request.with_prompt(repaired) for request, repaired in done]
         changes = [change for _, repaired in done for change in repaired.changes]
         if self.shape == "document":
@@ -51,7 +51,7 @@ class PromptFile:
 
 
 def read_prompts(path: str, *, wire: str | None = None, model: str | None = None) -> PromptFile:
-    """The prompts of a file: a list, a request, or one of their messages or requests per line."""
+    """Return the prompts of a file: a list, a request, or one of their messages or requests per line."""
     source = FileSource(Path(path).expanduser())
     if source.is_folder:
         raise InvalidInput(f"{path} is a folder", hint="name one of the files in it")
@@ -59,14 +59,14 @@ def read_prompts(path: str, *, wire: str | None = None, model: str | None = None
 
 
 def prompts_of(text: str, name: str = "", *, wire: str | None = None, model: str | None = None) -> PromptFile:
-    """The same from text that is at hand already."""
+    """Return the same from text that is at hand already."""
     if not text.strip():
         raise FormatError(f"{name}: an empty file", hint="check that it was saved or downloaded completely")
 
-    def of(value: Json) -> Request:
+    def of(value: Json) -> RequestBody:
         return request_of(value, wire, model)
 
-    value = parsed(text)
+    value = try_parse(text)
     if not isinstance(value, NotJson):
         single = as_object(value)
         if single is not None and _is_message(single):
@@ -84,24 +84,24 @@ def _is_message(value: dict[str, Json]) -> bool:
     )
 
 
-def _of_lines(text: str, name: str, why: NotJson, of: Callable[[Json], Request]) -> PromptFile:
+def _of_lines(text: str, name: str, why: NotJson, of: Callable[[Json], RequestBody]) -> PromptFile:
     rows: list[dict[str, Json]] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        row = as_object(parsed(line))
+        row = as_object(try_parse(line))
         if row is None and not rows:
-            raise FormatError(f"{name} is no JSON: {why.what}", hint=_LINES)
+            raise FormatError(f"{name} is not valid JSON: {why.what}", hint=_LINES)
         if row is None:
-            raise FormatError(f"{name}, line {number}: this line is no JSON object", hint=_LINES)
+            raise FormatError(f"{name}, line {number}: this line is not a JSON object", hint=_LINES)
         rows.append(row)
     if _is_message(rows[0]):
         return PromptFile((of(rows),), "messages")
     return PromptFile(tuple(of(row) for row in rows), "requests")
 
 
-def write_prompts(prompts: PromptFile, path: str) -> list[Change]:
-    """Write the mended prompts to a file, whole or not at all; tells what was done."""
-    text, changes = prompts.written()
+def write_prompts(prompts: PromptFile, path: str) -> list[RepairAction]:
+    """Write the repaired prompts to a file, whole or not at all; tells what was done."""
+    text, changes = prompts.render_file()
     write_file(Path(path).expanduser(), [text])
     return changes

@@ -1,6 +1,6 @@
 """Walking along: a foreign line beside what an earlier import of it left.
 
-As long as the two agree nothing is done. At the first difference the rest of both is aligned by `record/reconcile/plan` and the differences
+As long as the two agree nothing is done. At the first difference the rest of both is aligned by `reconcile/plan` and the differences
 are carried out; what comes after our last message is new and goes back to `engine/exchange/arrivals` to be written.
 """
 
@@ -10,36 +10,61 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from backscroll.engine.exchange.carrying import DONE, carry_out
-from backscroll.engine.exchange.comparison import Imported, ours_of, same_words
+from backscroll.engine.exchange.comparison import EarlierImport, ours_of, same_words
+from backscroll.engine.log.writer import DONE, carry_out
+from backscroll.reconcile.operations import (
+    Ambiguity,
+    Append,
+    Delete,
+    ForgottenNote,
+    Insert,
+    Operation,
+    OurEntry,
+)
+from backscroll.reconcile.plan import plan
 from backscroll.record.chain import to_bytes
 from backscroll.record.history import FORGOTTEN, Entry
 from backscroll.record.ports import Writer
-from backscroll.record.reconcile.operations import (
-    Ambiguous,
-    Append,
-    Delete,
-    Insert,
-    Operation,
-    Ours,
-    SkipForgotten,
-)
-from backscroll.record.reconcile.plan import plan
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.exchange.arrivals import Arrival
-    from backscroll.engine.exchange.lines import Kept, Line
+    from backscroll.engine.core.pen import Pen
+    from backscroll.engine.core.thread_scope import EngineScope
+    from backscroll.engine.exchange.lines import ImportBranch, Kept
 
 
-class Walk:
+class ImportTarget(Protocol):
+    """The import that a walk is part of."""
+
+    engine: EngineScope
+    foreign: ForeignThread
+    counts: Counter[str]
+    notes: list[str]
+    dry_run: bool
+
+    def pen(self, tx: Writer, line: ImportBranch) -> Pen:
+        """A pen for a line, provided that nobody else has written to it."""
+        ...
+
+    def holds(self, source_id: str) -> bool:
+        """True where the file has a message of that name."""
+        ...
+
+    def learn(self, line: ImportBranch, item: ForeignMessage, ref: Ref) -> None:
+        """Remember where a message stands."""
+        ...
+
+
+class ImportWalk:
     """A foreign line beside what an earlier import of it left."""
 
-    def __init__(self, arrival: Arrival, line: Line, side: Imported, items: Iterator[Kept]) -> None:
+    def __init__(
+        self, arrival: ImportTarget, line: ImportBranch, side: EarlierImport, items: Iterator[Kept]
+    ) -> None:
         self.arrival = arrival
         self.line = line
         self.side = side
@@ -48,7 +73,7 @@ class Walk:
         self.last: ForeignMessage | None = None  # the newest one that was the same on both sides
 
     def rest(self) -> Iterator[Kept]:
-        """What is new at the end."""
+        """Return what is new at the end."""
         waiting: list[Kept] = []
         for item in self.items:
             if not isinstance(item, ForeignMessage):
@@ -58,25 +83,25 @@ class Walk:
             entry = self._next(item)
             if entry is None:
                 if self.at >= len(self.side.entries):
-                    return chain(waiting, [item], self._unseen(self.items))
+                    return chain(waiting, [item], self._skip_seen(self.items))
                 return chain(waiting, self._align([item, *self.items]))
         if self.at < len(self.side.entries) and any(not e.flags for e in self.side.entries[self.at :]):
             return chain(waiting, self._align([]))
         return iter(waiting)
 
-    def _unseen(self, items: Iterable[Kept]) -> Iterator[Kept]:
+    def _skip_seen(self, items: Iterable[Kept]) -> Iterator[Kept]:
         return (item for item in items if isinstance(item, ForeignMessage) or not self._seen_before(item))
 
-    def _seen_before(self, item: Aside | CodeChange) -> bool:
+    def _seen_before(self, item: Aside | ForeignCodeChange) -> bool:
         body = to_bytes(body_of(item))
         name = hashlib.sha256(body).digest()
         if self.side.asides[name] <= 0:
-            return self.side.holes.held(body)
+            return self.side.holes.is_forgotten_line(body)
         self.side.asides[name] -= 1
         return True
 
     def _next(self, item: ForeignMessage) -> Entry | None:
-        """The entry that this message is, where it is the next one and unchanged; else None."""
+        """Return the entry that this message is, where it is the next one and unchanged; else None."""
         if self.at >= len(self.side.entries):
             return None
         entry = self.side.entries[self.at]
@@ -87,7 +112,7 @@ class Walk:
             self.arrival.counts["forgotten_skipped"] += 1
         elif not self.arrival.engine.store.read(
             lambda reader: same_words(
-                reader, entry, reader.spoken([entry.revision]).get(entry.revision), item
+                reader, entry, reader.read_spoken([entry.revision]).get(entry.revision), item
             )
         ):
             return None
@@ -106,15 +131,15 @@ class Walk:
 
         def work(tx: Writer) -> tuple[Counter[str], list[str], dict[int, Ref], int]:
             pen = arrival.pen(tx, self.line)
-            ours: list[Ours] = []
+            ours: list[OurEntry] = []
             for entry in self.side.entries[self.at - len(anchor) :]:
-                spoken = tx.spoken([entry.revision])[entry.revision]
+                spoken = tx.read_spoken([entry.revision])[entry.revision]
                 ours.append(ours_of(tx, entry, spoken, self.side.lineage, self.side.holes))
             todo = plan(ours, theirs, "full", complete=True)
             moved = {o.id for o in ours if any(arrival.holds(name) for name in o.source_ids)}
             steps, lost = _without_losses(todo.operations, arrival.foreign.format, moved)
-            skipped = sum(isinstance(n, SkipForgotten) for n in todo.notes)
-            unclear = [f"{n.what}: {n.done}" for n in todo.notes if isinstance(n, Ambiguous)]
+            skipped = sum(isinstance(n, ForgottenNote) for n in todo.notes)
+            unclear = [f"{n.what}: {n.done}" for n in todo.notes if isinstance(n, Ambiguity)]
             places = {index: ref for ref, index in todo.matched}
             counts = Counter({"forgotten_skipped": skipped, "unchanged": len(todo.matched) - len(anchor)})
             if not arrival.dry_run:
@@ -139,7 +164,7 @@ class Walk:
         arrival.notes.extend(unclear)
         for index, ref in places.items():
             arrival.learn(self.line, theirs[index], ref)
-        return self._unseen(item for item in items if not isinstance(item, ForeignMessage))
+        return self._skip_seen(item for item in items if not isinstance(item, ForeignMessage))
 
 
 #: Tools whose files only ever grow; where such a file got shorter it lost something, and we keep it.
@@ -149,7 +174,7 @@ _LOGS = frozenset({"claude-code", "codex", "cline", "aider", "gemini-cli"})
 def _without_losses(
     steps: Sequence[Operation], format_name: str, moved: set[Ref]
 ) -> tuple[list[Operation], int]:
-    """The steps to carry out, and how many deletes were left out because a log cannot mean them.
+    """Return the steps to carry out, and how many deletes were left out because a log cannot mean them.
 
     What the file still holds on another branch (`moved`) is not lost: it leaves this line.
     """
@@ -159,8 +184,8 @@ def _without_losses(
     return kept, len(steps) - len(kept)
 
 
-def body_of(item: Aside | CodeChange) -> dict[str, Json]:
-    """What the log holds of something that is no message."""
+def body_of(item: Aside | ForeignCodeChange) -> dict[str, Json]:
+    """Return what the log holds of something that is not a message."""
     if isinstance(item, Aside):
         return {"kind": item.kind, "raw": item.raw, **({"src": item.source_id} if item.source_id else {})}
     return {"description": item.description, "file": item.file_path}

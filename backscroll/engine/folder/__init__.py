@@ -1,4 +1,4 @@
-"""A thread and the folder that its agent works in: changes, blame, commits, going back, tool uses.
+"""A thread and the folder its agent works in: changes, blame, commits, rewind, tool uses.
 
-`workroom` is what users hold; the log of changes is read in `change_reading`. Files and snapshots themselves live in `workspace`.
+`workroom` is the public class; `change_log` and `change_query` read the recorded changes. Files and snapshots live in `workspace`.
 """

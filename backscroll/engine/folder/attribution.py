@@ -1,9 +1,9 @@
-"""What a tool wrote itself, and what somebody else changed while it ran.
+"""What a tool wrote itself, and what another process changed while it ran.
 
 Owns parting the difference between two snapshots: first what others did (in other files, and in the same file before the tool wrote
-it), then what the tool wrote, then what others did to its work. Each part is a change of its own between two snapshots, so blame, rewind
-and commit need no rule for it. Refuses: guessing. Where a tool does not note what it writes (a command), all of it is told as done while it ran.
-Before: `workspace/wrote`. After: `engine/folder/workroom`, `engine/folder/blame`.
+it), then what the tool wrote, then what others did to its work. Each part is a change of its own between two snapshots, so blame,
+rewind and commit need no rule for it. Refuses: guessing. Where a tool does not note what it writes (a command), all of it is reported
+as done while it ran.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from typing import TYPE_CHECKING
 from backscroll.vocab.change import Cause
 
 if TYPE_CHECKING:
-    from backscroll.workspace.snapshots.snapshots import Entry, Snapshots
-    from backscroll.workspace.wrote import Wrote
+    from backscroll.workspace.own_writes import OwnWrite
+    from backscroll.workspace.snapshots.snapshots import SnapshotFile, Snapshots
 
 #: Tools that write files in one way only, and note all that they write.
 NOTING = frozenset({"write_file", "edit_file", "apply_patch"})
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SnapshotInterval:
     """One part of what happened between two looks."""
 
     before: str  # names of snapshots
     after: str
-    own: bool  # the tool wrote exactly this; otherwise somebody else did it
+    own: bool  # the tool wrote exactly this; otherwise another process did it
 
 
 def surely(cause: Cause, own: bool) -> bool:
-    """True where a change is known to be its cause's own work, not only seen while it ran."""
+    """Return True if a change is known to be its cause's own work, not only seen while it ran."""
     return cause.by != "tool" or own or cause.tool in NOTING
 
 
-def parted(
-    keeper: Snapshots, before: str, after: str, cause: Cause, wrote: Sequence[Wrote] | None
-) -> list[Part]:
-    """The parts in order; empty where nothing can be told apart."""
+def split_change(
+    keeper: Snapshots, before: str, after: str, cause: Cause, wrote: Sequence[OwnWrite] | None
+) -> list[SnapshotInterval]:
+    """Return the parts in order; empty if nothing can be distinguished."""
     if wrote is None or cause.by != "tool" or cause.tool not in NOTING:
         return []
     old, new = keeper.entries(before), keeper.entries(after)
@@ -52,22 +52,24 @@ def parted(
     start = {path: new.get(path) if path in others else entry for path, entry in _both(old, new).items()}
     start |= {path: _entry(keeper, first[path], old.get(path), old.get(path)) for path in mine}
     done = start | {path: _entry(keeper, last[path], new.get(path), start[path]) for path in mine}
-    names = [before, _kept(keeper, start, before), _kept(keeper, done, after), after]
+    names = [before, _compose_snapshot(keeper, start, before), _compose_snapshot(keeper, done, after), after]
     owners = (False, True, False)
     return [
-        Part(one, other, own)
+        SnapshotInterval(one, other, own)
         for one, other, own in zip(names, names[1:], owners, strict=False)
         if one != other
     ]
 
 
-def _both(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> dict[str, Entry | None]:
+def _both(old: Mapping[str, SnapshotFile], new: Mapping[str, SnapshotFile]) -> dict[str, SnapshotFile | None]:
     return {path: old.get(path) for path in {*old, *new}}
 
 
-def _entry(keeper: Snapshots, data: bytes | None, seen: Entry | None, like: Entry | None) -> Entry | None:
-    """A content as a file of a snapshot: the very entry that was seen where it is that, else one of the same sort."""
-    from backscroll.workspace.snapshots.snapshots import Entry
+def _entry(
+    keeper: Snapshots, data: bytes | None, seen: SnapshotFile | None, like: SnapshotFile | None
+) -> SnapshotFile | None:
+    """Return a content as a file of a snapshot: the very entry that was seen where it is that, else one of the same sort."""
+    from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
     if data is None:
         return None
@@ -75,10 +77,10 @@ def _entry(keeper: Snapshots, data: bytes | None, seen: Entry | None, like: Entr
     if seen is not None and seen.hash == name:
         return seen
     known = like or seen
-    return Entry(keeper.keep(data), known.kind if known is not None else "file", len(data))
+    return SnapshotFile(keeper.keep(data), known.kind if known is not None else "file", len(data))
 
 
-def _kept(keeper: Snapshots, files: Mapping[str, Entry | None], like: str) -> str:
-    """The name of a snapshot of these files; `like` is one that may be just that."""
+def _compose_snapshot(keeper: Snapshots, files: Mapping[str, SnapshotFile | None], like: str) -> str:
+    """Return the name of a snapshot of these files; `like` is one that may be just that."""
     there = {path: entry for path, entry in sorted(files.items()) if entry is not None}
-    return like if keeper.entries(like) == there else keeper.composed(there)
+    return like if keeper.entries(like) == there else keeper.compose_snapshot(there)

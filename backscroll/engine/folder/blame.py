@@ -1,8 +1,7 @@
 """Blame: which turn wrote this line, what was asked there, and why.
 
-Owns the versions of one file through all changes of its folder, in whichever thread they stand: renames are followed, what a
-rewind brought back belongs to whoever wrote it first. Refuses: matching lines (`workspace/git/blame`). Before:
-`engine/folder/change_reading`. After: `Workroom.blame`.
+Owns the versions of one file through all changes of its folder, in whichever thread they stand: renames are followed, what a rewind
+restored belongs to its first author. Refuses: matching lines (`workspace/git/blame`).
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.folder.change_log import Recorded
-from backscroll.engine.folder.change_reading import turn_of
-from backscroll.engine.folder.parting import surely
+from backscroll.engine.folder.attribution import surely
+from backscroll.engine.folder.change_log import ChangeRecord
+from backscroll.engine.folder.change_query import turn_of
 from backscroll.errors import BackscrollError, InvalidInput, NotFound
 from backscroll.record.history import FORGOTTEN, Entry
 from backscroll.vocab.change import By, CodeChange, FileChange
@@ -24,8 +23,8 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Reasoning
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.folder.workroom import Workroom
+    from backscroll.engine.core.thread_scope import EngineScope
+    from backscroll.engine.folder.folder_scope import FolderScope
     from backscroll.workspace.snapshots.snapshots import Snapshots
 
 #: Keys of versions that no change of the log made.
@@ -35,13 +34,13 @@ _LOOKED = 40  # messages before a call that are looked through for a reason
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed:
+class BlameLine:
     """One line of a file and where it comes from."""
 
     line: int
     text: str
     by: By | None  # None: it was there before the first snapshot
-    change: CodeChange | None = None  # None too for what was changed by hand and nobody has looked at yet
+    change: CodeChange | None = None  # None too for what was changed manually and not scanned yet
     turn: int | None = None
     message: Ref | None = None
     tool: str = ""
@@ -49,12 +48,12 @@ class Blamed:
     why: str = ""  # what the assistant said before the call
     at: str = ""
     thread: str = ""
-    sure: bool = True  # False: it was written while the tool ran, by it or by somebody else
-    erased: bool = False  # who wrote it cannot be told: an earlier version of the file was erased
+    sure: bool = True  # False: it was written while the tool ran, by it or by another process
+    erased: bool = False  # who wrote it cannot be determined: an earlier version of the file was erased
 
 
 @dataclass(frozen=True, slots=True)
-class _Version:
+class _ChangeVersion:
     """The file after one change."""
 
     key: int  # which change; OLDEST, UNSEEN
@@ -62,9 +61,9 @@ class _Version:
     path: str
 
 
-def blame(room: Workroom, path: str, line: int | None = None) -> list[Blamed]:
-    """Every line of a file, or one of them; see `Workroom.blame`."""
-    from backscroll.workspace.git.blame import Version, blame_lines
+def blame(room: FolderScope, path: str, line: int | None = None) -> list[BlameLine]:
+    """Return every line of a file, or one of them; see `Workroom.blame`."""
+    from backscroll.workspace.git.blame import FileVersion, blame_lines
     from backscroll.workspace.snapshots.snapshots import ERASED
 
     keeper = room.keeper
@@ -75,24 +74,24 @@ def blame(room: Workroom, path: str, line: int | None = None) -> list[Blamed]:
     if content is None:
         raise _nothing(room, path, now)
     versions = _versions(keeper, everything, path, now)
-    told: list[Version] = []
-    gone = 0  # what was before cannot be told any more, so it is older than all that can
+    told: list[FileVersion] = []
+    gone = 0  # what was before cannot be determined any more, so it is older than all that can
     for version in versions:
         text = content if version is versions[-1] else keeper.content(version.hash)
         if text is None:
             told, gone = [], BEFORE_ERASED if version.hash.startswith(ERASED) else OLDEST
         else:
-            told.append(Version(str(gone if gone and not told else version.key), text))
+            told.append(FileVersion(str(gone if gone and not told else version.key), text))
     origins = blame_lines(told)
     if line is not None and not 1 <= line <= len(origins):
         raise InvalidInput(f"{path} has no line {line}", hint=f"it has {len(origins)}")
-    teller = _Teller(room.thread.engine, everything)
+    teller = _BlameReader(room.thread.engine, everything)
     wanted = origins if line is None else origins[line - 1 : line]
     first = 1 if line is None else line
-    return [teller.told(first + n, origin.text, int(origin.key)) for n, origin in enumerate(wanted)]
+    return [teller.blame_line(first + n, origin.text, int(origin.key)) for n, origin in enumerate(wanted)]
 
 
-def _nothing(room: Workroom, path: str, now: str) -> BackscrollError:
+def _nothing(room: FolderScope, path: str, now: str) -> BackscrollError:
     if path in room.keeper.files(now):
         return InvalidInput(
             f"the content of {path} is not kept", hint="it is too large for snapshots, or holds secrets"
@@ -105,13 +104,15 @@ def _nothing(room: Workroom, path: str, now: str) -> BackscrollError:
 # -- versions ----------------------------------------------------------------------------------------------------
 
 
-def _versions(keeper: Snapshots, everything: Sequence[Recorded], path: str, now: str) -> list[_Version]:
-    """The contents that the file went through, oldest first; the last is what it is now."""
+def _versions(
+    keeper: Snapshots, everything: Sequence[ChangeRecord], path: str, now: str
+) -> list[_ChangeVersion]:
+    """Return the contents that the file went through, oldest first; the last is what it is now."""
     steps = list(steps_of(keeper, everything, path))[::-1]
-    stack: list[_Version] = []
-    tops: dict[str, tuple[_Version, ...]] = {}  # what stood below a content when it was there
+    stack: list[_ChangeVersion] = []
+    tops: dict[str, tuple[_ChangeVersion, ...]] = {}  # what stood below a content when it was there
 
-    def push(version: _Version, *, returns: bool = False) -> None:
+    def push(version: _ChangeVersion, *, returns: bool = False) -> None:
         nonlocal stack
         if returns and version.hash in tops:
             stack = list(tops[version.hash])
@@ -123,21 +124,21 @@ def _versions(keeper: Snapshots, everything: Sequence[Recorded], path: str, now:
 
     for number, one, file in steps:
         if file.before and (not stack or stack[-1].hash != file.before):
-            # Nobody wrote down how it came to this; where nothing is known yet it was always so.
+            # How it came to this was not recorded; where nothing is known yet it was always so.
             old = file.old_path or file.path
-            push(_Version(UNSEEN if stack else OLDEST, file.before, old))
+            push(_ChangeVersion(UNSEEN if stack else OLDEST, file.before, old))
         after = "" if file.action == "deleted" else file.after
-        push(_Version(number, after, file.path), returns=one.by == "rewind")
+        push(_ChangeVersion(number, after, file.path), returns=one.by == "rewind")
     here = keeper.files(now).get(path, "")
     if not stack or stack[-1].hash != here:
-        push(_Version(UNSEEN if stack else OLDEST, here, path))
-    return [v for v in stack if v.hash] or [_Version(OLDEST, here, path)]
+        push(_ChangeVersion(UNSEEN if stack else OLDEST, here, path))
+    return [v for v in stack if v.hash] or [_ChangeVersion(OLDEST, here, path)]
 
 
 def steps_of(
-    keeper: Snapshots, everything: Sequence[Recorded], path: str
-) -> Iterator[tuple[int, Recorded, FileChange]]:
-    """The changes that touched the file, newest first, under the names that it had."""
+    keeper: Snapshots, everything: Sequence[ChangeRecord], path: str
+) -> Iterator[tuple[int, ChangeRecord, FileChange]]:
+    """Yield the changes that touched the file, newest first, under the names that it had."""
     for number in range(len(everything) - 1, -1, -1):
         one = everything[number]
         for file in files_of(keeper, one):
@@ -151,8 +152,8 @@ def steps_of(
                 break
 
 
-def files_of(keeper: Snapshots, one: Recorded) -> Sequence[FileChange]:
-    """The files of a change; where the log does not name them all, as the snapshots tell it."""
+def files_of(keeper: Snapshots, one: ChangeRecord) -> Sequence[FileChange]:
+    """Return the files of a change; where the log does not name them all, as the snapshots tell it."""
     if one.whole or not (keeper.has(one.change.before) and keeper.has(one.change.after)):
         return one.change.files
     return keeper.compare(one.change.before, one.change.after)
@@ -161,35 +162,35 @@ def files_of(keeper: Snapshots, one: Recorded) -> Sequence[FileChange]:
 # -- words -------------------------------------------------------------------------------------------------------
 
 
-class _Teller:
+class _BlameReader:
     """Finds out what was asked and why, once for each change."""
 
-    def __init__(self, engine: Engine, everything: Sequence[Recorded]) -> None:
+    def __init__(self, engine: EngineScope, everything: Sequence[ChangeRecord]) -> None:
         self._engine = engine
         self._everything = everything
-        self._known: dict[int, Blamed] = {}
+        self._known: dict[int, BlameLine] = {}
 
-    def told(self, line: int, text: str, key: int) -> Blamed:
-        """A line with its origin."""
+    def blame_line(self, line: int, text: str, key: int) -> BlameLine:
+        """Return a line with its origin."""
         if key == OLDEST:
-            return Blamed(line, text, None)
+            return BlameLine(line, text, None)
         if key == BEFORE_ERASED:
-            return Blamed(line, text, None, erased=True)
+            return BlameLine(line, text, None, erased=True)
         if key == UNSEEN:
-            return Blamed(line, text, "person")
+            return BlameLine(line, text, "person")
         if key not in self._known:
             self._known[key] = self._about(self._everything[key])
         return replace(self._known[key], line=line, text=text)
 
-    def _about(self, one: Recorded) -> Blamed:
+    def _about(self, one: ChangeRecord) -> BlameLine:
         change, cause = one.change, one.change.cause
         thread = self._engine.thread(change.id.thread)
 
-        def look(view: View) -> Blamed:
+        def look(view: View) -> BlameLine:
             event = view.event(change.id.seq)
             turn = None if event is None else turn_of(view, event)
             numbered = replace(change, turn=turn)
-            blamed = Blamed(
+            blamed = BlameLine(
                 0,
                 "",
                 one.by,
@@ -210,13 +211,13 @@ class _Teller:
 
 
 def asked_for(view: View, message: Ref | None) -> str:
-    """What the user had said to open the turn of a message; empty where that cannot be told any more."""
+    """Return what the user had said to open the turn of a message; empty if that cannot be determined any more."""
     entry = None if message is None else view.entry(message)
     return "" if entry is None else _reasons(view, entry)[0]
 
 
 def _reasons(view: View, entry: Entry) -> tuple[str, str]:
-    """What the user said to open the turn of a message, and what the assistant said up to it."""
+    """Return what the user said to open the turn of a message, and what the assistant said up to it."""
     why = ""
     edge = entry.position + b"\0"  # right behind it
     for number, (one, spoken) in enumerate(view.page(_LOOKED, before=edge, newest_first=True, gone=True)):
@@ -226,12 +227,12 @@ def _reasons(view: View, entry: Entry) -> tuple[str, str]:
         if message.role == "user":
             return _short(message.text), why
         if message.role == "assistant" and not why:
-            why = _short(message.text or (_thought(message) if number == 0 else ""))
+            why = _short(message.text or (_first_reasoning(message) if number == 0 else ""))
     return _opening(view, entry), why
 
 
 def _opening(view: View, entry: Entry) -> str:
-    """The words that opened a long turn."""
+    """Return the words that opened a long turn."""
     edge = entry.position
     while rows := view.page(256, before=edge, newest_first=True, gone=True):
         for one, spoken in rows:
@@ -241,7 +242,7 @@ def _opening(view: View, entry: Entry) -> str:
     return ""
 
 
-def _thought(message: Message) -> str:
+def _first_reasoning(message: Message) -> str:
     return next((p.text for p in message.parts if isinstance(p, Reasoning) and p.text), "")
 
 

@@ -1,8 +1,8 @@
 """Changes to files as they lie in the log, and what a store knows about a folder.
 
-Owns the shape of a `CODE_CHANGED` event (head: structure, no words; body: description, paths, hashes, diff, folder) and the note
-in the store that says which snapshot of a folder was seen last, by whichever thread. Refuses: taking snapshots
-(`engine/folder/workroom`). Before: `vocab/change`. After: `engine/folder/change_reading`, `engine/folder/blame`, `engine/folder/rewind`.
+Owns the shape of a `CODE_CHANGED` event (head: structure, no words; body: description, paths, hashes, diff, folder) and the note in
+the store that says which snapshot of a folder was seen last, by whichever thread. Refuses: taking snapshots
+(`engine/folder/workroom`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from backscroll.engine.core.pen import Pen
-from backscroll.record.chain import DAMAGE, damaged, from_bytes
+from backscroll.record.chain import DAMAGE, from_bytes, make_corrupt_error
 from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.change import Action, By, Cause, CodeChange, FileChange
 from backscroll.vocab.event import Event, Kind
@@ -33,7 +33,7 @@ _BYS: frozenset[str] = frozenset(get_args(By))
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class FolderState:
     """What a store knows about a folder: the snapshot that was seen last, how many changes there were, and in which threads."""
 
     snapshot: str = ""
@@ -43,7 +43,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class ChangeRecord:
     """A change with what only the engine wants to know of it."""
 
     change: CodeChange
@@ -61,28 +61,28 @@ class Recorded:
 
 
 def place_of(root: Path) -> str:
-    """The name of a folder on this machine; says nothing about where it is."""
+    """Return the name of a folder on this machine; says nothing about where it is."""
     return hashlib.sha256(f"{platform.node()}\0{root}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 # -- the note about a folder -------------------------------------------------------------------------------------
 
 
-def known_of(reader: Reader, place: str) -> Known:
-    """What the store knows about a folder; a note that cannot be read is as good as none."""
+def known_of(reader: Reader, place: str) -> FolderState:
+    """Return what the store knows about a folder; a note that cannot be read is as good as none."""
     text = reader.meta(_META + place)
     if text is None:
-        return Known()
+        return FolderState()
     try:
         data = json.loads(text)
         threads = tuple(str(t) for t in data["threads"])
-        return Known(str(data["snapshot"]), int(data["count"]), threads, float(data.get("at", 0.0)))
+        return FolderState(str(data["snapshot"]), int(data["count"]), threads, float(data.get("at", 0.0)))
     except (ValueError, KeyError, TypeError, RecursionError):
-        return Known()
+        return FolderState()
 
 
 def keep_known(tx: Writer, place: str, snapshot: str, at: float, thread: str = "") -> None:
-    """Note which snapshot was seen last, and when; with a thread, that one more change of the folder stands in it."""
+    """Note which snapshot was seen last, and when; with a thread, that one more change of the folder is in it."""
     known = known_of(tx, place)
     threads = [*(t for t in known.threads if t != thread), thread] if thread else list(known.threads)
     data = {"snapshot": snapshot, "count": known.count + bool(thread), "threads": threads, "at": at}
@@ -108,7 +108,7 @@ def keep_seen_programs(tx: Writer, place: str, keys: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ChangeDraft:
     """A change on its way into the log."""
 
     place: str
@@ -126,7 +126,7 @@ class Draft:
     own: bool = False  # the tool noted that it wrote exactly this
 
 
-def write_change(pen: Pen, draft: Draft) -> Event:
+def write_change(pen: Pen, draft: ChangeDraft) -> Event:
     """Write a change down, and that its snapshot is the newest of the folder."""
     known = known_of(pen.tx, draft.place)
     event = pen.write(Kind.CODE_CHANGED, head=_head(draft, known.count + 1), body=_body(draft))
@@ -134,7 +134,7 @@ def write_change(pen: Pen, draft: Draft) -> Event:
     return event
 
 
-def _head(draft: Draft, order: int) -> dict[str, Json]:
+def _head(draft: ChangeDraft, order: int) -> dict[str, Json]:
     cause = draft.cause
     facts: dict[str, Json] = {
         "by": cause.by,
@@ -155,11 +155,11 @@ def _head(draft: Draft, order: int) -> dict[str, Json]:
     return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
-def _body(draft: Draft) -> dict[str, Json]:
-    listed = [_packed(f) for f in draft.files[:_LISTED]]
+def _body(draft: ChangeDraft) -> dict[str, Json]:
+    listed = [_encode_file(f) for f in draft.files[:_LISTED]]
     body: dict[str, Json] = {
         "description": draft.description,
-        "file": called(draft.files),
+        "file": format_file_names(draft.files),
         "files": listed,
         "diff": draft.diff,
         "root": draft.root,
@@ -168,13 +168,13 @@ def _body(draft: Draft) -> dict[str, Json]:
     return {name: value for name, value in body.items() if value or name in ("description", "file")}
 
 
-def called(files: Sequence[FileChange]) -> str:
-    """What a change of some files is called by: their names, or the first of them."""
+def format_file_names(files: Sequence[FileChange]) -> str:
+    """Return what a change of some files is called by: their names, or the first of them."""
     names = [f.path for f in files[:_NAMED]]
     return ", ".join(names) + (", …" if len(files) > _NAMED else "")
 
 
-def _packed(file: FileChange) -> dict[str, Json]:
+def _encode_file(file: FileChange) -> dict[str, Json]:
     data: dict[str, Json] = {
         "path": file.path,
         "action": file.action,
@@ -199,12 +199,12 @@ def _packed(file: FileChange) -> dict[str, Json]:
 # -- in: from the log --------------------------------------------------------------------------------------------
 
 
-def recorded_of(event: Event, turn: int | None = None) -> Recorded:
-    """A change as its event tells it; one whose words are forgotten keeps its snapshots."""
+def recorded_of(event: Event, turn: int | None = None) -> ChangeRecord:
+    """Return a change as its event tells it; one whose words are forgotten keeps its snapshots."""
     body: Mapping[str, Any] = {} if event.body is None else cast("Mapping[str, Any]", from_bytes(event.body))
     head = event.head
     try:
-        files = tuple(_unpacked(f) for f in body.get("files", ()))
+        files = tuple(_decode_file(f) for f in body.get("files", ()))
         if not files and body.get("file") and "place" not in head:
             files = (FileChange(str(body["file"]), "changed", kept=False),)
         by = str(head.get("by", "program"))
@@ -228,7 +228,7 @@ def recorded_of(event: Event, turn: int | None = None) -> Recorded:
             str(body.get("root", "")),
             own=bool(head.get("own", False)),
         )
-        return Recorded(
+        return ChangeRecord(
             change,
             str(head.get("place", "")),
             int(head.get("order", 0)),
@@ -238,10 +238,10 @@ def recorded_of(event: Event, turn: int | None = None) -> Recorded:
             whole=event.body is not None and len(files) >= int(head.get("files", 0)),
         )
     except DAMAGE as error:
-        raise damaged(f"code change {event.id.short}", error) from error
+        raise make_corrupt_error(f"code change {event.id.short}", error) from error
 
 
-def _unpacked(data: Mapping[str, Any]) -> FileChange:
+def _decode_file(data: Mapping[str, Any]) -> FileChange:
     action = str(data.get("action", "changed"))
     return FileChange(
         str(data["path"]),
@@ -258,6 +258,6 @@ def _unpacked(data: Mapping[str, Any]) -> FileChange:
 
 
 def cause_of(event: Event) -> Ref | None:
-    """The message that a change names as its cause."""
+    """Return the message that a change names as its cause."""
     message = event.head.get("message")
     return None if message is None else parse_ref(str(message))

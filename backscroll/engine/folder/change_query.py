@@ -1,7 +1,6 @@
 """From the log to changes of files: which a thread sees, to which turn each belongs, and which fit a question.
 
-Owns the walk through the rare events of a thread and its shared past. Refuses: snapshots and disk. Before:
-`engine/folder/change_log`. After: `engine/folder/workroom`, `engine/folder/blame`, `engine/folder/rewind`, `engine/folder/commits`.
+Owns the walk through the rare events of a thread and its shared past. Refuses: snapshots and disk.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.core.checks import checked_time
 from backscroll.engine.core.lineage import View
-from backscroll.engine.folder.change_log import Recorded, cause_of, known_of, recorded_of
+from backscroll.engine.folder.change_log import ChangeRecord, cause_of, known_of, recorded_of
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.record.history import Entry
 from backscroll.record.order import at_end
@@ -23,13 +22,12 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """Which changes somebody wants to see; a change has to fit all of it."""
+class ChangeFilter:
+    """Which changes the user wants to see; a change has to fit all of it."""
 
     turn: int | None = None
     file: str | None = None
@@ -38,7 +36,7 @@ class Wish:
     limit: int | None = None
 
     def fits(self, change: CodeChange) -> bool:
-        """True where a change touches the file and lies in the time that was asked for."""
+        """Return True if a change touches the file and lies in the time that was asked for."""
         if self.file is not None and not any(
             _is(self.file, f.path) or _is(self.file, f.old_path) for f in change.files
         ):
@@ -53,12 +51,12 @@ def wish(
     since: str | datetime | None = None,
     until: str | datetime | None = None,
     limit: int | None = None,
-) -> Wish:
-    """What was asked for, checked."""
+) -> ChangeFilter:
+    """Return what was asked for, checked."""
     if limit is not None and limit < 0:
         raise InvalidInput(f"cannot list {limit} changes", hint="give a number of 0 or more")
     begin, end = checked_time(since), checked_time(until)
-    return Wish(
+    return ChangeFilter(
         turn,
         file,
         None if begin is None else microseconds(begin),
@@ -68,13 +66,13 @@ def wish(
 
 
 def _is(wanted: str, path: str) -> bool:
-    """True for the file itself, and for a file in a folder of this name."""
+    """Return True for the file itself, and for a file in a folder of this name."""
     wanted = wanted.removeprefix("./").rstrip("/")
     return path == wanted or path.startswith(f"{wanted}/")
 
 
-def changes(thread: Thread, asked: Wish) -> list[CodeChange]:
-    """The changes of a thread that fit, the newest first."""
+def changes(thread: ThreadScope, asked: ChangeFilter) -> list[CodeChange]:
+    """Return the changes of a thread that fit, the newest first."""
     if asked.turn is not None and asked.turn not in range(thread.info.turns + 1):
         raise NotFound(f"thread {thread.id[:8]} has no turn {asked.turn}", hint=f"it has {thread.info.turns}")
 
@@ -97,11 +95,11 @@ def changes(thread: Thread, asked: Wish) -> list[CodeChange]:
 
 
 def changing_events(view: View) -> list[Event]:
-    """The events about changes that a view sees, oldest first; those of a parent's later turns are not among them."""
-    return [e for e in view.others() if e.kind is Kind.CODE_CHANGED and _shared(view, e)]
+    """Return the events about changes that a view sees, oldest first; those of a parent's later turns are not among them."""
+    return [e for e in view.others() if e.kind is Kind.CODE_CHANGED and _is_shared(view, e)]
 
 
-def _shared(view: View, event: Event) -> bool:
+def _is_shared(view: View, event: Event) -> bool:
     if event.thread == view.state.id:
         return True
     limit = view.limit(event.thread)
@@ -111,19 +109,19 @@ def _shared(view: View, event: Event) -> bool:
     return at_end(event.seq) <= limit if cause is None else view.entry(cause) is not None
 
 
-def recorded(view: View, place: str) -> list[Recorded]:
-    """The changes of one folder that a view sees, oldest first; those whose words are forgotten too."""
+def list_changes(view: View, place: str) -> list[ChangeRecord]:
+    """Return the changes of one folder that a view sees, oldest first; those whose words are forgotten too."""
     out = [recorded_of(e) for e in changing_events(view)]
     return [r for r in out if r.place == place and r.change.before and r.change.after]
 
 
-def numbered(view: View, event: Event) -> CodeChange:
-    """A change with the number of its turn."""
+def add_turn_number(view: View, event: Event) -> CodeChange:
+    """Return a change with the number of its turn."""
     return recorded_of(event, turn_of(view, event)).change
 
 
 def turn_of(view: View, event: Event) -> int | None:
-    """The turn that a change belongs to: that of the message that caused it, else that in which it was seen."""
+    """Return the turn that a change belongs to: that of the message that caused it, else that in which it was seen."""
     message = cause_of(event)
     if message is None:
         return view.count(role="user", upto=at_end(event.seq))
@@ -134,18 +132,18 @@ def turn_of(view: View, event: Event) -> int | None:
 # -- one folder, in whatever thread ------------------------------------------------------------------------------
 
 
-def everywhere(engine: Engine, place: str, root: str, own: str) -> list[Recorded]:
-    """Every change of a folder that stands in the store, in whichever thread, oldest first."""
+def everywhere(engine: EngineScope, place: str, root: str, own: str) -> list[ChangeRecord]:
+    """Return every change of a folder that is in the store, in whichever thread, oldest first."""
     known = engine.store.read(lambda reader: known_of(reader, place))
     names = dict.fromkeys((own, *known.threads))
     names.update({info.id: None for info in engine.threads() if info.metadata.get("workspace") == root})
-    found: dict[Ref, Recorded] = {}
+    found: dict[Ref, ChangeRecord] = {}
 
     def look(reader: Reader) -> None:
         for name in names:
             state = reader.thread(name)
             if state is not None:  # a note may speak of a thread that another store has
-                found.update({one.change.id: one for one in recorded(View(reader, state), place)})
+                found.update({one.change.id: one for one in list_changes(View(reader, state), place)})
 
     engine.store.read(look)
     return sorted(found.values(), key=lambda one: (one.order, microseconds(one.change.at), one.change.id))
@@ -155,7 +153,7 @@ def everywhere(engine: Engine, place: str, root: str, own: str) -> list[Recorded
 
 
 def leaving(view: View, opening: Entry) -> list[Entry]:
-    """The live entries from one on, in order."""
+    """Return the live entries from one on, in order."""
     out = [opening]
     after = opening.position
     while rows := view.page(256, after=after):
@@ -164,15 +162,15 @@ def leaving(view: View, opening: Entry) -> list[Entry]:
     return out
 
 
-def since_turn(view: View, place: str, opening: Entry) -> list[Recorded]:
-    """The changes of a folder since a turn began, oldest first.
+def since_turn(view: View, place: str, opening: Entry) -> list[ChangeRecord]:
+    """Return the changes of a folder since a turn began, oldest first.
 
-    What a person changed before anybody answered them was there when the turn began: whoever looks at the folder may do so
+    What a person changed before the first answer counts as there when the turn began: the folder may be scanned
     right before their message is written, or right after it.
     """
     seq = opening.message.seq
-    found = [r for r in recorded(view, place) if r.change.id.seq > seq]
-    answered = _answered(view, seq)
+    found = [r for r in list_changes(view, place) if r.change.id.seq > seq]
+    answered = _find_answer(view, seq)
     while (
         found
         and found[0].by in ("person", "program")
@@ -182,8 +180,8 @@ def since_turn(view: View, place: str, opening: Entry) -> list[Recorded]:
     return found
 
 
-def _answered(view: View, seq: int) -> int | None:
-    """The number of the first event after this one with which somebody answered."""
+def _find_answer(view: View, seq: int) -> int | None:
+    """Return the number of the first event after this one that is an answer."""
     step = 64
     first = seq + 1
     while first <= view.as_of:

@@ -1,8 +1,7 @@
 """Commits of the agent's own changes to the user's git repository.
 
-Owns which changes are the agent's and not committed yet (the commits themselves say which they hold), and the message made from
-the turns. Refuses: building the commit, and telling the agent's lines from other people's (`workspace/git/commits`). Before:
-`engine/folder/change_reading`. After: `Workroom.commit`.
+Owns which changes are the agent's and not committed yet (the commits themselves say which they hold), and the message made from the
+turns. Refuses: building the commit, and telling the agent's lines from other people's (`workspace/git/commits`).
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.core.lineage import View
 from backscroll.engine.folder.blame import asked_for
-from backscroll.engine.folder.change_log import Recorded, keep_seen_programs, seen_programs
-from backscroll.engine.folder.change_reading import recorded, turn_of
+from backscroll.engine.folder.change_log import ChangeRecord, keep_seen_programs, seen_programs
+from backscroll.engine.folder.change_query import list_changes, turn_of
 from backscroll.errors import NotFound
 from backscroll.vocab.change import FileChange
 
 if TYPE_CHECKING:
-    from backscroll.engine.folder.workroom import Workroom
+    from backscroll.engine.folder.folder_scope import FolderScope
     from backscroll.workspace.git.commits import Delta
-    from backscroll.workspace.snapshots.snapshots import Entry, Snapshots
+    from backscroll.workspace.snapshots.snapshots import SnapshotFile, Snapshots
 
 THREAD, TURN, CHANGES = "Backscroll-Thread", "Backscroll-Turn", "Backscroll-Changes"
 _AGENT = ("tool", "turn", "rewind")
@@ -40,7 +39,7 @@ class NothingToCommit(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class CommitReport:
     """A commit that was made, or (where `id` is empty) would be."""
 
     id: str
@@ -52,16 +51,16 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
+class _CommitChange:
     """A change that goes into the commit."""
 
-    one: Recorded
+    one: ChangeRecord
     turn: int | None
     asked: str
 
 
 def commit(
-    room: Workroom,
+    room: FolderScope,
     message: str,
     *,
     turn: int | None,
@@ -69,7 +68,7 @@ def commit(
     hooks: bool,
     trust: bool,
     dry_run: bool,
-) -> Committed:
+) -> CommitReport:
     """Commit what the agent changed; see `Workroom.commit`."""
     from backscroll.workspace.git import commits
 
@@ -78,8 +77,10 @@ def commit(
     with room.alone():
         if not dry_run:
             room.look()
-        held = _held(room)
-        chosen = room.thread.reading(lambda view: _chosen(room, view, held, turn, everybody=everybody))
+        held = _find_committed(room)
+        chosen = room.thread.reading(
+            lambda view: _select_changes(room, view, held, turn, everybody=everybody)
+        )
         if not chosen:
             raise NothingToCommit(
                 "there is nothing to commit: the agent changed nothing, or all of it is committed",
@@ -101,13 +102,13 @@ def commit(
             },
             hooks=hooks,
             dry_run=dry_run,
-            trusted=_trusted(room, trust=trust and not dry_run),
+            trusted=_find_trusted(room, trust=trust and not dry_run),
         )
     left = tuple(dict.fromkeys((*done.skipped, *skipped)))
-    return Committed(done.id, done.message, done.files, left, done.branch, turns)
+    return CommitReport(done.id, done.message, done.files, left, done.branch, turns)
 
 
-def _trusted(room: Workroom, *, trust: bool) -> frozenset[str]:
+def _find_trusted(room: FolderScope, *, trust: bool) -> frozenset[str]:
     """Keys of the programs that a commit may run; with `trust` those that are there now are among them from now on."""
     from backscroll.workspace.git.trust import programs_of
 
@@ -118,22 +119,22 @@ def _trusted(room: Workroom, *, trust: bool) -> frozenset[str]:
     return room.thread.store.read(lambda reader: seen_programs(reader, room.place)) or frozenset()
 
 
-def _chosen(
-    room: Workroom, view: View, held: set[str], turn: int | None, *, everybody: bool
-) -> list[_Chosen]:
-    out: list[_Chosen] = []
-    for one in recorded(view, room.place):
+def _select_changes(
+    room: FolderScope, view: View, held: set[str], turn: int | None, *, everybody: bool
+) -> list[_CommitChange]:
+    out: list[_CommitChange] = []
+    for one in list_changes(view, room.place):
         if (one.by not in _AGENT and not everybody) or one.change.id.short in held:
             continue
         event = view.event(one.change.id.seq)
         number = None if event is None else turn_of(view, event)
         if turn is None or (turn == number and one.by != "rewind"):
-            out.append(_Chosen(one, number, asked_for(view, one.change.cause.message)))
+            out.append(_CommitChange(one, number, asked_for(view, one.change.cause.message)))
     return out
 
 
-def _held(room: Workroom) -> set[str]:
-    """The changes that commits of the user's branch hold already, by the names they give at their end."""
+def _find_committed(room: FolderScope) -> set[str]:
+    """Return the changes that commits of the user's branch hold already, by the names they give at their end."""
     from backscroll.workspace.git.git import GitFailed, git_found, run_git
 
     if not git_found():
@@ -147,9 +148,9 @@ def _held(room: Workroom) -> set[str]:
 
 
 def _deltas(
-    keeper: Snapshots, one: Recorded, kinds: Mapping[str, Entry], skipped: list[str]
+    keeper: Snapshots, one: ChangeRecord, kinds: Mapping[str, SnapshotFile], skipped: list[str]
 ) -> Iterator[Delta]:
-    """A change file by file, with the contents on both sides; a rename is a file that goes and one that comes."""
+    """Yield a change file by file, with the contents on both sides; a rename is a file that goes and one that comes."""
     from backscroll.workspace.git.commits import Delta
 
     change = one.change
@@ -182,8 +183,8 @@ def _still_kept(kept: bool) -> None:
 # -- the message -------------------------------------------------------------------------------------------------
 
 
-def made_message(chosen: Sequence[_Chosen]) -> str:
-    """A message from the turns: what was asked last as the first line, then what was done, turn by turn."""
+def made_message(chosen: Sequence[_CommitChange]) -> str:
+    """Return a message from the turns: what was asked last as the first line, then what was done, turn by turn."""
     asked = [_first_line(c.asked) for c in chosen if c.asked]
     told = [_first_line(c.one.change.description) for c in chosen if c.one.change.description]
     first = _cut(asked[-1] if asked else told[-1] if told else "Changes by the agent")
@@ -206,7 +207,7 @@ def _first_line(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """A line of bounded length: the sentences that fit whole, else as many words as there is room for."""
+    """Return a line of bounded length: the sentences that fit whole, else as many words as there is room for."""
     if len(text) <= _LINE:
         return text
     head = text[: _LINE - 1]

@@ -1,8 +1,9 @@
 """Forgetting a file: its versions out of every snapshot, and what the log repeats of them.
 
-Owns following a file through its names, which changes of the log speak of it, and what a `forget` of messages has to say about snapshots
-that still hold what they changed. Refuses: erasing contents (`workspace/snapshots/erasure`) and words (`engine/log/erasure`). The log goes first: killed
-in between, the snapshots still tell which changes were meant, and the same call finishes it. Before: `engine/folder/blame`. After: `Workroom.forget_file`.
+Owns following a file through its names, which changes of the log speak of it, and what a `forget` of messages has to say about
+snapshots that still hold what they changed. Refuses: erasing contents (`workspace/snapshots/erasure`) and words
+(`engine/log/erasure`). The log goes first: killed in between, the snapshots still tell which changes were meant, and the same call
+finishes it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backscroll.engine.folder.blame import files_of, steps_of
-from backscroll.engine.folder.change_log import Recorded, place_of, recorded_of
+from backscroll.engine.folder.change_log import ChangeRecord, place_of, recorded_of
+from backscroll.engine.log.scrub import forget_acts
 from backscroll.errors import NotFound
 from backscroll.record.ports import Reader
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.folder.workroom import Workroom
+    from backscroll.engine.folder.folder_scope import FolderScope
     from backscroll.vocab.change import FileChange
     from backscroll.workspace.snapshots.snapshots import Snapshots
 
@@ -29,7 +31,7 @@ _NAMED = 5  # files that a sentence names
 
 
 @dataclass(frozen=True, slots=True)
-class ForgottenFile:
+class FileForgetReport:
     """What forgetting a file did, or (where `done` is False) would do."""
 
     path: str
@@ -46,13 +48,13 @@ class ForgottenFile:
     done: bool = False
 
 
-def forget_file(room: Workroom, path: str, *, dry_run: bool = False) -> ForgottenFile:
+def forget_file(room: FolderScope, path: str, *, dry_run: bool = False) -> FileForgetReport:
     """Erase all versions of a file; see `Workroom.forget_file`."""
     with room.alone():
         everything = room.everywhere()
-        names, hashes = _followed(room.keeper, everything, path)
+        names, hashes = _follow_renames(room.keeper, everything, path)
         keepers = room.keepers()
-        held = [keeper.held([path], hashes) for keeper in keepers]
+        held = [keeper.find_held([path], hashes) for keeper in keepers]
         erased = {name for one in held for name in one.names}
         doomed = [one for one in everything if _speaks(room.keeper, one, path, erased)]
         if not any(one.versions for one in held) and not doomed:
@@ -65,7 +67,7 @@ def forget_file(room: Workroom, path: str, *, dry_run: bool = False) -> Forgotte
             for keeper, one in zip(keepers, held, strict=True):
                 keeper.erase(one.names, [path])
         written = [one.change.cause.message for one in doomed if one.change.cause.message is not None]
-        return ForgottenFile(
+        return FileForgetReport(
             path,
             tuple(names),
             sum(one.versions for one in held),
@@ -79,10 +81,10 @@ def forget_file(room: Workroom, path: str, *, dry_run: bool = False) -> Forgotte
         )
 
 
-def _followed(
-    keeper: Snapshots, everything: Sequence[Recorded], path: str
+def _follow_renames(
+    keeper: Snapshots, everything: Sequence[ChangeRecord], path: str
 ) -> tuple[list[str], frozenset[str]]:
-    """Every name that a file had, before and after this one, and the hashes of its contents under the others."""
+    """Return every name that a file had, before and after this one, and the hashes of its contents under the others."""
     names = dict.fromkeys([path])
     hashes: set[str] = set()
     touched = [*((one, file) for _, one, file in steps_of(keeper, everything, path))]
@@ -94,9 +96,9 @@ def _followed(
 
 
 def _forward(
-    keeper: Snapshots, everything: Sequence[Recorded], path: str
-) -> Iterator[tuple[Recorded, FileChange]]:
-    """The changes of files that were this one once, under their later names."""
+    keeper: Snapshots, everything: Sequence[ChangeRecord], path: str
+) -> Iterator[tuple[ChangeRecord, FileChange]]:
+    """Yield the changes of files that were this one once, under their later names."""
     later: set[str] = set()
     for one in everything:
         for file in files_of(keeper, one):
@@ -111,8 +113,8 @@ def _forward(
                 yield one, file
 
 
-def _speaks(keeper: Snapshots, one: Recorded, path: str, erased: set[str]) -> bool:
-    """True for a change that still has words and touched the file, or a content that goes."""
+def _speaks(keeper: Snapshots, one: ChangeRecord, path: str, erased: set[str]) -> bool:
+    """Return True for a change that still has words and touched the file, or a content that goes."""
     if not (one.change.description or one.change.files):
         return False
     return any(
@@ -121,13 +123,13 @@ def _speaks(keeper: Snapshots, one: Recorded, path: str, erased: set[str]) -> bo
     )
 
 
-def _out_of_the_log(room: Workroom, doomed: Sequence[Recorded]) -> tuple[str, ...]:
+def _out_of_the_log(room: FolderScope, doomed: Sequence[ChangeRecord]) -> tuple[str, ...]:
     by_thread: defaultdict[str, list[int]] = defaultdict(list)
     for one in doomed:
         by_thread[one.change.id.thread].append(one.change.id.seq)
     left: dict[str, None] = {}
     for thread, seqs in by_thread.items():
-        done = room.thread.engine.forget_acts(thread, seqs, actor=room.thread.actor)
+        done = forget_acts(room.thread.engine, thread, seqs, room.thread.actor)
         left.update(dict.fromkeys(done.unreachable))
     return tuple(left)
 
@@ -137,7 +139,7 @@ def _out_of_the_log(room: Workroom, doomed: Sequence[Recorded]) -> tuple[str, ..
 
 def snapshots_left(reader: Reader, thread: str, messages: Sequence[Ref] | None) -> tuple[str, ...]:
     """Sentences about folders of this machine whose snapshots hold what messages, or a whole thread (None), changed."""
-    from backscroll.engine.folder.workroom import default_home
+    from backscroll.engine.folder.folder_scope import default_home
     from backscroll.workspace.snapshots.home import home_of
 
     state = reader.thread(thread)
@@ -155,12 +157,12 @@ def snapshots_left(reader: Reader, thread: str, messages: Sequence[Ref] | None) 
                     found[change.root].update(file.path for file in change.files)
     home = default_home().resolve()
     return tuple(
-        f"the snapshots of {root} still hold what was changed in {_listed(files)};"
+        f"the snapshots of {root} still hold what was changed in {_join_names(files)};"
         " `backscroll changes --forget-file` erases a file from all of them"
         for root, files in sorted(found.items())
         if home_of(Path(root), home).exists()
     )
 
 
-def _listed(files: set[str]) -> str:
+def _join_names(files: set[str]) -> str:
     return ", ".join(sorted(files)[:_NAMED]) + (", …" if len(files) > _NAMED else "")

@@ -1,7 +1,7 @@
 """Files and folders as the readers of `formats` want them: lazily, by lines, tolerant of bad bytes.
 
 Regular files only: a pipe or a device is refused at once. A line that is longer than the limit is never held; what takes its
-place says how long it was, and is no JSON.
+place says how long it was, and is not JSON.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from backscroll.errors import FormatError, NotFound, StoreError
-from backscroll.formats.shape import Overlong, Source
+from backscroll.formats.shape import OverlongLine, Source
 from backscroll.regular_files import is_special, open_regular
 
 _CHUNK = 1 << 16
-#: What stands beside a SQLite store while it is open: the write-ahead log, its index, the queue of writers.
+#: What is beside a SQLite store while it is open: the write-ahead log, its index, the queue of writers.
 SIDE_FILES = ("-wal", "-shm", "-turns")
 LONGEST_LINE = 1 << 25  # characters; reading a line takes about six times as many bytes of memory
 
 
 def store_files(store: Path) -> list[Path]:
-    """A store and everything that may stand beside it."""
+    """Return a store and everything that may are beside it."""
     return [store, *(store.with_name(store.name + suffix) for suffix in SIDE_FILES)]
 
 
@@ -67,7 +67,7 @@ class FileSource:
 
     def chunks(self) -> Iterator[str]:
         """Decoded pieces; a BOM is removed; undecodable bytes become U+FFFD."""
-        with self._opened() as file:
+        with self._open_file() as file:
             first = file.read(4)
             encoding = "utf-16" if first[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
             decoder = codecs.getincrementaldecoder(encoding)("replace")
@@ -81,7 +81,7 @@ class FileSource:
     def lines(self, ample: str = "") -> Iterator[tuple[int, str]]:
         """Numbered lines, cut at line feeds only: other separators belong to the text.
 
-        Lines that begin with `ample` may be eight times as long as the others: bytes, which nobody takes apart.
+        Lines that begin with `ample` may be eight times as long as the others: bytes, which are not parsed.
         """
         rest: list[str] = []
         number = size = 0
@@ -105,16 +105,16 @@ class FileSource:
         return self._longest * (8 if ample else 1)
 
     def _whole(self, pieces: list[str], size: int, *, ample: bool) -> str:
-        """A line of its pieces, or what stands for one that is too long."""
+        """Return a line of its pieces, or what represents one that is too long."""
         longest = self._limit(ample=ample)
-        return Overlong(size, longest) if size > longest else "".join(pieces).removesuffix("\r")
+        return OverlongLine(size, longest) if size > longest else "".join(pieces).removesuffix("\r")
 
     def text(self) -> str:
-        """The whole file."""
+        """Return the whole file."""
         return "".join(self.chunks())
 
     def head(self, characters: int = 65536) -> str:
-        """The first characters; empty for a folder."""
+        """Return the first characters; empty for a folder."""
         if self.is_folder:
             return ""
         out: list[str] = []
@@ -127,8 +127,8 @@ class FileSource:
         return "".join(out)[:characters]
 
     def data(self, most: int = -1) -> bytes:
-        """The raw bytes; no more than `most` where that is not negative."""
-        with self._opened() as file:
+        """Return the raw bytes; no more than `most` where that is not negative."""
+        with self._open_file() as file:
             return file.read(most)
 
     def child(self, name: str) -> Source | None:
@@ -141,10 +141,10 @@ class FileSource:
         return None if is_special(found) else FileSource(found, self._progress, self._longest)
 
     def children(self) -> tuple[str, ...]:
-        """Names inside this folder, sorted."""
+        """Return names inside this folder, sorted."""
         return tuple(sorted(p.name for p in self._path.iterdir())) if self.is_folder else ()
 
-    def _opened(self):
+    def _open_file(self):
         try:
             return open_regular(self._path)
         except OSError as error:

@@ -1,6 +1,6 @@
 """Full results of tools, the recently used ones kept in memory up to a bound of bytes; the store is behind them.
 
-Owns: one memory per engine, least recently used out first. A result that was forgotten since is not handed out, whoever
+Owns: one memory per engine, least recently used out first. A result that was forgotten since is not handed out, whatever caller
 still holds its name. Refuses: finding results; `engine/folder/tool_uses` does. Safe to share between OS threads.
 """
 
@@ -22,14 +22,14 @@ from backscroll.vocab.message import Content
 from backscroll.vocab.part import Opaque, Text, ToolResult
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
-_memories: WeakKeyDictionary[Engine, ResultMemory] = WeakKeyDictionary()
+_memories: WeakKeyDictionary[EngineScope, ResultMemory] = WeakKeyDictionary()
 _making = threading.Lock()
 
 
 @dataclass(slots=True)
-class _Held:
+class _CachedResult:
     text: str
     size: int
     seen: int  # the newest event of the log that was looked at for a forgetting
@@ -40,8 +40,8 @@ class ResultMemory:
 
     def __init__(self, store: Store, bound: int) -> None:
         self._store = store
-        self._bound = bound
-        self._held: OrderedDict[tuple[Ref, str], _Held] = OrderedDict()
+        self._render_bound = bound
+        self._held: OrderedDict[tuple[Ref, str], _CachedResult] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
 
@@ -54,7 +54,7 @@ class ResultMemory:
         return len(self._held)
 
     def text(self, revision: Ref, call_id: str) -> str:
-        """The full words of a result; an error where they were forgotten."""
+        """Return the full words of a result; an error where they were forgotten."""
         key = (revision, call_id)
         with self._lock:
             held = self._held.get(key)
@@ -64,11 +64,11 @@ class ResultMemory:
             return held.text
         self._drop(key)
         text, head = self._store.read(lambda reader: _read(reader, revision, call_id))
-        self._keep(key, _Held(text, sys.getsizeof(text), head))
+        self._keep(key, _CachedResult(text, sys.getsizeof(text), head))
         return text
 
-    def _stands(self, revision: Ref, held: _Held) -> bool:
-        """False once something was forgotten in this log since the words were read."""
+    def _stands(self, revision: Ref, held: _CachedResult) -> bool:
+        """Return False once something was forgotten in this log since the words were read."""
 
         def look(reader: Reader) -> tuple[bool, int]:
             state = reader.thread(revision.thread)
@@ -82,13 +82,13 @@ class ResultMemory:
         stands, held.seen = self._store.read(look)
         return stands
 
-    def _keep(self, key: tuple[Ref, str], held: _Held) -> None:
+    def _keep(self, key: tuple[Ref, str], held: _CachedResult) -> None:
         with self._lock:
-            if held.size > self._bound or key in self._held:
+            if held.size > self._render_bound or key in self._held:
                 return
             self._held[key] = held
             self._size += held.size
-            while self._size > self._bound:
+            while self._size > self._render_bound:
                 _, old = self._held.popitem(last=False)
                 self._size -= old.size
 
@@ -99,7 +99,7 @@ class ResultMemory:
 
 
 def _read(reader: Reader, revision: Ref, call_id: str) -> tuple[str, int]:
-    spoken = reader.spoken([revision]).get(revision)
+    spoken = reader.read_spoken([revision]).get(revision)
     state = reader.thread(revision.thread)
     if spoken is None or spoken.body is None or state is None:
         raise Forgotten(f"message {revision.short} was forgotten", hint="its words cannot be brought back")
@@ -107,7 +107,7 @@ def _read(reader: Reader, revision: Ref, call_id: str) -> tuple[str, int]:
 
 
 def result_text(content: Content, call_id: str) -> str:
-    """All the words of the answers to a call in one message."""
+    """Return all the words of the answers to a call in one message."""
     parts = [part for part in content.parts if isinstance(part, ToolResult) and part.call_id == call_id]
     return "\n".join(
         inner.text if isinstance(inner, Text) else inner.raw
@@ -117,8 +117,8 @@ def result_text(content: Content, call_id: str) -> str:
     )
 
 
-def memory_of(engine: Engine) -> ResultMemory:
-    """The memory of an engine."""
+def memory_of(engine: EngineScope) -> ResultMemory:
+    """Return the memory of an engine."""
     with _making:
         found = _memories.get(engine)
         if found is None:

@@ -1,8 +1,8 @@
 """Going back: to before a turn, files and conversation together or one of them; and taking that back.
 
 Owns what a rewind would do (which files, which words, what others changed since and would lose) and the refusals. The words leave
-by deletions of one stroke, so that plain `undo` brings them back, and the tasks with them; log and snapshots lose nothing. Refuses: crashes
-(`engine/folder/rewind_journal`), writing files (`workspace/snapshots/restoring`). Before: `engine/folder/change_reading`. After: `Workroom`.
+by deletions of one stroke, so that plain `undo` brings them back, and the tasks with them; log and snapshots lose nothing. Refuses:
+crashes (`engine/folder/rewind_journal`), writing files (`workspace/snapshots/restore`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, get_args
 
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.core.run_lock import Alone
+from backscroll.engine.core.run_lock import RunLock
 from backscroll.engine.folder import rewind_journal as journals
-from backscroll.engine.folder.change_log import LONGEST, Recorded
-from backscroll.engine.folder.change_reading import leaving, recorded, since_turn
-from backscroll.engine.folder.rewind_journal import Journal
-from backscroll.engine.folder.workroom import PERSON, What, Workroom
+from backscroll.engine.folder.change_log import LONGEST, ChangeRecord
+from backscroll.engine.folder.change_query import leaving, list_changes, since_turn
+from backscroll.engine.folder.folder_scope import PERSON, FolderScope, What
+from backscroll.engine.folder.rewind_journal import RewindJournal
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.record.acts import acts_in_force
 from backscroll.record.history import FORGOTTEN, Entry
@@ -30,14 +30,14 @@ from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
     from backscroll.engine.core.pen import Pen
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
     from backscroll.workspace.snapshots.snapshots import Snapshots
 
 _NAMED = 5  # files that an error names
 
 
 @dataclass(frozen=True, slots=True)
-class Rewound:
+class RewindReport:
     """What a rewind did, or (where `done` is False) would do."""
 
     turn: int
@@ -60,7 +60,7 @@ class Rewound:
 # -- rewind ------------------------------------------------------------------------------------------------------
 
 
-def rewind(room: Workroom, turn: int, what: What, *, force: bool, dry_run: bool) -> Rewound:
+def rewind(room: FolderScope, turn: int, what: What, *, force: bool, dry_run: bool) -> RewindReport:
     """Back to before a turn; see `Workroom.rewind`."""
     if what not in get_args(What):
         raise InvalidInput(f"cannot rewind {what!r}", hint=f"use one of {', '.join(get_args(What))}")
@@ -69,15 +69,19 @@ def rewind(room: Workroom, turn: int, what: What, *, force: bool, dry_run: bool)
         now = ""
         if what != "conversation":
             now = room.keeper.take() if dry_run else room.note(PERSON)[0]
-        plan = room.thread.reading(lambda view: _plan(room, view, opening, Rewound(turn, what, before=now)))
+        plan = room.thread.reading(
+            lambda view: _plan(room, view, opening, RewindReport(turn, what, before=now))
+        )
         if dry_run:
             return plan
         _refuse(plan, force=force)
-        return _done(room, plan, Journal(_name(room), room.thread.id, room.thread.actor, turn, what))
+        return _apply_plan(
+            room, plan, RewindJournal(_name(room), room.thread.id, room.thread.actor, turn, what)
+        )
 
 
-def rewind_words(thread: Thread, turn: int) -> int:
-    """Back to before a turn where no folder is watched: the conversation alone. Gives how many messages left.
+def rewind_words(thread: ThreadScope, turn: int) -> int:
+    """Back to before a turn where no folder is watched: the conversation alone. Return how many messages left.
 
     The tasks go back with it; `undo` brings all of it back.
     """
@@ -88,29 +92,29 @@ def rewind_words(thread: Thread, turn: int) -> int:
         entry = pen.entry(opening)
         assert entry is not None
         going = tuple(str(e.message) for e in leaving(pen.view, entry))
-        journal = Journal(name, thread.id, thread.actor, turn, "conversation", messages=going)
+        journal = RewindJournal(name, thread.id, thread.actor, turn, "conversation", messages=going)
         return int(journals.write_words(pen, journal).head["count"])
 
     with _nobody_else(thread, dry_run=False):
         return thread.stroke(work)
 
 
-def _nobody_else(thread: Thread, *, dry_run: bool) -> AbstractContextManager[object]:
-    """No agent may be at work in the thread while it goes back; looking at what would happen disturbs nobody."""
-    return nullcontext() if dry_run else Alone(thread.id)
+def _nobody_else(thread: ThreadScope, *, dry_run: bool) -> AbstractContextManager[object]:
+    """No agent may be at work in the thread while it goes back; looking at what would happen needs no lock."""
+    return nullcontext() if dry_run else RunLock(thread.id)
 
 
-def _opening(thread: Thread, turn: int) -> Ref:
+def _opening(thread: ThreadScope, turn: int) -> Ref:
     if turn < 1:
         raise InvalidInput(f"cannot go back to before turn {turn}", hint="turns count from 1")
     return thread.turn(turn).messages[0].id
 
 
-def _name(room: Workroom) -> str:
+def _name(room: FolderScope) -> str:
     return room.thread.engine.means.random(8).hex()
 
 
-def _plan(room: Workroom, view: View, opening: Ref, plan: Rewound) -> Rewound:
+def _plan(room: FolderScope, view: View, opening: Ref, plan: RewindReport) -> RewindReport:
     entry = view.entry(opening)
     assert entry is not None
     if plan.what != "files":
@@ -124,14 +128,14 @@ def _plan(room: Workroom, view: View, opening: Ref, plan: Rewound) -> Rewound:
 
 
 def _messages(view: View, entries: Sequence[Entry]) -> Iterator[Message]:
-    spoken = view.reader.spoken([entry.revision for entry in entries])
+    spoken = view.reader.read_spoken([entry.revision for entry in entries])
     for entry in entries:
         words = spoken[entry.revision]
         if words.body is not None and not entry.flags & FORGOTTEN:
             yield message_of(entry, words)
 
 
-def _files(room: Workroom, plan: Rewound, since: Sequence[Recorded], target: str) -> Rewound:
+def _files(room: FolderScope, plan: RewindReport, since: Sequence[ChangeRecord], target: str) -> RewindReport:
     keeper = room.keeper
     if not keeper.has(target):
         raise NotFound(
@@ -139,14 +143,16 @@ def _files(room: Workroom, plan: Rewound, since: Sequence[Recorded], target: str
             hint="rewind the conversation alone, or choose a later turn",
         )
     paths = sorted({path for one in since for path, _, _ in _touches(keeper, one)})
-    plan = _restored(keeper, plan, target, paths)
+    plan = _plan_file_restore(keeper, plan, target, paths)
     foreign = tuple(_foreign(keeper, since, plan))
     return replace(plan, foreign=foreign)
 
 
-def _restored(keeper: Snapshots, plan: Rewound, target: str, paths: Sequence[str]) -> Rewound:
-    """What bringing some files to a snapshot would do. What no snapshot holds is never touched, whoever forces it."""
-    from backscroll.workspace.snapshots.restoring import plan_restore
+def _plan_file_restore(
+    keeper: Snapshots, plan: RewindReport, target: str, paths: Sequence[str]
+) -> RewindReport:
+    """Return what bringing some files to a snapshot would do. What no snapshot holds is never touched, even with force."""
+    from backscroll.workspace.snapshots.restore import plan_restore
 
     steps = plan_restore(keeper, target, paths=tuple(paths))
     lost = {*steps.unsaved, *(left.path for left in steps.impossible)}
@@ -162,11 +168,11 @@ def _restored(keeper: Snapshots, plan: Rewound, target: str, paths: Sequence[str
     )
 
 
-def _foreign(keeper: Snapshots, since: Sequence[Recorded], plan: Rewound) -> Iterator[str]:
+def _foreign(keeper: Snapshots, since: Sequence[ChangeRecord], plan: RewindReport) -> Iterator[str]:
     """Files in which there is something that this thread's own work does not explain.
 
     Walks through the changes since the target, file by file: a person's change, or a content that none of our changes left
-    behind, marks the file, until a rewind brings back a content that was not marked.
+    behind, marks the file, until a rewind restores a content that was not marked.
     """
     state, present = keeper.files(plan.after), keeper.files(plan.before)
     marked: dict[str, bool] = {}
@@ -184,8 +190,8 @@ def _foreign(keeper: Snapshots, since: Sequence[Recorded], plan: Rewound) -> Ite
             yield path
 
 
-def _touches(keeper: Snapshots, one: Recorded) -> Iterator[tuple[str, str, str]]:
-    """What a change did, path by path: the hash before and the hash after, empty where there is no file."""
+def _touches(keeper: Snapshots, one: ChangeRecord) -> Iterator[tuple[str, str, str]]:
+    """Yield what a change did, path by path: the hash before and the hash after, empty if there is no file."""
     change = one.change
     files: Sequence[FileChange] = change.files
     if not one.whole and keeper.has(change.before) and keeper.has(change.after):
@@ -198,7 +204,7 @@ def _touches(keeper: Snapshots, one: Recorded) -> Iterator[tuple[str, str, str]]
             yield file.path, file.before, file.after
 
 
-def _refuse(plan: Rewound, *, force: bool) -> None:
+def _refuse(plan: RewindReport, *, force: bool) -> None:
     if plan.foreign and not force:
         names = ", ".join(plan.foreign[:_NAMED]) + (", …" if len(plan.foreign) > _NAMED else "")
         raise Conflict(
@@ -208,7 +214,7 @@ def _refuse(plan: Rewound, *, force: bool) -> None:
         )
 
 
-def _done(room: Workroom, plan: Rewound, journal: Journal) -> Rewound:
+def _apply_plan(room: FolderScope, plan: RewindReport, journal: RewindJournal) -> RewindReport:
     if not plan.paths and not plan.messages:
         return replace(plan, done=True)
     if plan.paths:
@@ -222,12 +228,12 @@ def _done(room: Workroom, plan: Rewound, journal: Journal) -> Rewound:
 
 
 @dataclass(frozen=True, slots=True)
-class _Last:
+class _LastRewind:
     """The last rewind that still holds, on the side of the words, of the files, or of both."""
 
     id: str
     words: Event | None
-    files: Recorded | None
+    files: ChangeRecord | None
 
     @property
     def turn(self) -> int:
@@ -236,12 +242,12 @@ class _Last:
 
     @property
     def seq(self) -> int:
-        """Where it stands in the log."""
+        """Where it is in the log."""
         ends = [self.words.seq if self.words else 0, self.files.change.id.seq if self.files else 0]
         return max(ends)
 
 
-def redo(room: Workroom, *, force: bool, dry_run: bool) -> Rewound:
+def redo(room: FolderScope, *, force: bool, dry_run: bool) -> RewindReport:
     """Take the last rewind back; see `Workroom.redo`."""
     with _nobody_else(room.thread, dry_run=dry_run), room.alone():
         last = room.thread.reading(lambda view: _last(view, room.place))
@@ -251,30 +257,34 @@ def redo(room: Workroom, *, force: bool, dry_run: bool) -> Rewound:
         now = ""
         if last.files is not None:
             now = room.keeper.take() if dry_run else room.note(PERSON)[0]
-        plan = Rewound(last.turn, what, before=now, redone=True)
+        plan = RewindReport(last.turn, what, before=now, redone=True)
         plan = room.thread.reading(lambda view: _back(room, view, last, plan, force=force))
         if dry_run:
             return plan
         _refuse(plan, force=force)
-        journal = Journal(_name(room), room.thread.id, room.thread.actor, last.turn, plan.what, redo=last.id)
-        return _done(room, plan, journal)
+        journal = RewindJournal(
+            _name(room), room.thread.id, room.thread.actor, last.turn, plan.what, redo=last.id
+        )
+        return _apply_plan(room, plan, journal)
 
 
-def _last(view: View, place: str) -> _Last | None:
+def _last(view: View, place: str) -> _LastRewind | None:
     held = acts_in_force(view.others(), {Kind.REWOUND})
     redone = {str(e.head["redo"]) for e in held if e.head.get("redo")}
     words = {str(e.head["rewind"]): e for e in held if not e.head.get("redo")}
-    changes = [one for one in recorded(view, place) if one.rewind]
+    changes = [one for one in list_changes(view, place) if one.rewind]
     returned = {one.redo for one in changes if one.redo}
     files = {one.rewind: one for one in changes if not one.redo and one.rewind not in returned}
     found = [
-        _Last(name, None if name in redone else words.get(name), files.get(name))
+        _LastRewind(name, None if name in redone else words.get(name), files.get(name))
         for name in {**words, **files}
     ]
     return max((one for one in found if one.words or one.files), key=lambda one: one.seq, default=None)
 
 
-def _back(room: Workroom, view: View, last: _Last, plan: Rewound, *, force: bool) -> Rewound:
+def _back(
+    room: FolderScope, view: View, last: _LastRewind, plan: RewindReport, *, force: bool
+) -> RewindReport:
     if last.words is not None:
         if not force and any(True for _ in _newer(view, last.words.seq)):
             raise Conflict(
@@ -294,7 +304,7 @@ def _back(room: Workroom, view: View, last: _Last, plan: Rewound, *, force: bool
             hint="`backscroll undo` brings back the conversation alone",
         )
     paths = sorted({path for path, _, _ in _touches(keeper, last.files)})
-    plan = _restored(keeper, plan, then.before, paths) if paths else plan
+    plan = _plan_file_restore(keeper, plan, then.before, paths) if paths else plan
     left, present = keeper.files(then.after), keeper.files(plan.before)
     return replace(plan, foreign=tuple(p for p in plan.paths if left.get(p, "") != present.get(p, "")))
 
@@ -307,7 +317,7 @@ def _newer(view: View, seq: int) -> Iterator[Ref]:
 
 
 def _left_by(view: View, words: Event) -> list[Ref]:
-    """The messages that left in the stroke of a rewind, in order."""
+    """Return the messages that left in the stroke of a rewind, in order."""
     group = words.head.get("group")
     return [
         e.target

@@ -1,10 +1,9 @@
 """Carrying out a rewind so that files and conversation agree, whenever the program is killed.
 
-First the journal of the files is written (`workspace/snapshots/restoring`; it holds what the log is to be told), then the files are
-brought back, then one transaction of the log names the rewind, then the journal goes. Whoever finds a journal can tell what is
-missing: a log that names the rewind has everything; one that does not is told now, unless the conversation has moved on
-meanwhile: then the files go back to where they were. Refuses: deciding what a rewind does (`engine/folder/rewind`). Before:
-`workspace/snapshots/restoring`. After: `engine/folder/rewind`, `engine/folder/workroom`.
+First the journal of the files is written (`workspace/snapshots/restore`; it holds what the log is to be told), then the files are
+restored, then one transaction of the log names the rewind, then the journal goes. A process that finds a journal can tell what is
+missing: a log that names the rewind has everything; one that does not is reported now, unless the conversation has moved on meanwhile:
+then the files go back to where they were. Refuses: deciding what a rewind does (`engine/folder/rewind`).
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.folder.change_log import Draft, write_change
-from backscroll.engine.folder.change_reading import leaving
+from backscroll.engine.folder.change_log import ChangeDraft, write_change
+from backscroll.engine.folder.change_query import leaving
 from backscroll.engine.folder.rewind_tasks import give_back, take_back
 from backscroll.engine.log import operations
 from backscroll.errors import BackscrollError, Conflict, FormatError
@@ -29,13 +28,13 @@ from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.folder.workroom import Workroom
+    from backscroll.engine.folder.folder_scope import FolderScope
 
 Outcome: TypeAlias = Literal["finished", "rolled back"]
 
 
 @dataclass(frozen=True, slots=True)
-class Journal:
+class RewindJournal:
     """One rewind (or the taking back of one) as it is to be done."""
 
     id: str
@@ -56,17 +55,17 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
+class RewindRecovery:
     """What became of a rewind that was interrupted."""
 
     outcome: Outcome
     thread: str
     turn: int
-    left: tuple[str, ...] = ()  # files that somebody changed since the crash: left as they are
+    left: tuple[str, ...] = ()  # files that the user changed since the crash: left as they are
 
 
-def journal_of(room: Workroom) -> Path:
-    """Where the journal of a folder and a store lies while a rewind is going on."""
+def journal_of(room: FolderScope) -> Path:
+    """Return where the journal of a folder and a store lies while a rewind is going on."""
     return room.home / "rewinds" / f"{room.place}-{_mark(room.thread.store.location)}.json"
 
 
@@ -74,46 +73,46 @@ def _mark(store: str) -> str:
     return hashlib.sha256(store.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def unfinished(home: Path, store: str) -> int:
-    """How many rewinds of a store were interrupted and not seen to yet."""
+def count_unfinished(home: Path, store: str) -> int:
+    """Return how many rewinds of a store were interrupted and not seen to yet."""
     return len(list((home / "rewinds").glob(f"*-{_mark(store)}.json")))
 
 
-def interrupted(room: Workroom) -> bool:
-    """True where a rewind was cut off: there is a journal, or contents that were put aside for one."""
+def is_interrupted(room: FolderScope) -> bool:
+    """Return True if a rewind was cut off: there is a journal, or contents that were put aside for one."""
     path = journal_of(room)
     return path.exists() or path.with_name(path.name + ".d").exists()
 
 
-def touched(files: Collection[FileChange]) -> list[str]:
-    """Every path that some changes touch, old names included."""
+def list_paths(files: Collection[FileChange]) -> list[str]:
+    """Return every path that some changes touch, old names included."""
     return sorted({path for f in files for path in (f.path, f.old_path) if path})
 
 
 # -- doing it ----------------------------------------------------------------------------------------------------
 
 
-def carry_out(room: Workroom, journal: Journal) -> Event | None:
+def carry_out(room: FolderScope, journal: RewindJournal) -> Event | None:
     """Do a rewind: the journal, the files, the log; where the log refuses, the files go back to where they were."""
-    from backscroll.workspace.snapshots import restoring
+    from backscroll.workspace.snapshots import restore
 
     if not journal.paths:
         return write_stroke(room, journal, None)
     path = journal_of(room)
-    plan = restoring.plan_restore(room.keeper, journal.after, paths=journal.paths)
+    plan = restore.plan_restore(room.keeper, journal.after, paths=journal.paths)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    done = restoring.execute(plan, path, facts=asdict(journal), keep_journal=True)
+    done = restore.execute(plan, path, facts=asdict(journal), keep_journal=True)
     try:
-        event = write_stroke(room, journal, _changed(room, journal, left=bool(done.left)))
+        event = write_stroke(room, journal, _draft_change(room, journal, left=bool(done.left)))
     except BackscrollError:
-        restoring.recover(path, back=True)
+        restore.recover(path, back=True)
         raise
-    restoring.close_journal(path)
+    restore.close_journal(path)
     return event
 
 
-def _changed(room: Workroom, journal: Journal, *, left: bool) -> Draft:
-    """What became of the files, as the log is to be told; what somebody else changed meanwhile is not part of it."""
+def _draft_change(room: FolderScope, journal: RewindJournal, *, left: bool) -> ChangeDraft:
+    """Return what became of the files, for the log; what another process changed meanwhile is not part of it."""
     began = time.time()
     after = journal.after if left else room.keeper.take()
     among = set(journal.paths)
@@ -130,8 +129,8 @@ def _changed(room: Workroom, journal: Journal, *, left: bool) -> Draft:
     )
 
 
-def write_stroke(room: Workroom, journal: Journal, draft: Draft | None) -> Event | None:
-    """The one transaction of a rewind: what became of the files, and the words that leave or return."""
+def write_stroke(room: FolderScope, journal: RewindJournal, draft: ChangeDraft | None) -> Event | None:
+    """Return the one transaction of a rewind: what became of the files, and the words that leave or return."""
 
     def work(pen: Pen) -> Event | None:
         written = None if draft is None else write_change(pen, draft)
@@ -140,8 +139,8 @@ def write_stroke(room: Workroom, journal: Journal, draft: Draft | None) -> Event
     return room.thread.engine.thread(journal.thread, actor=journal.actor).stroke(work)
 
 
-def write_words(pen: Pen, journal: Journal) -> Event:
-    """The words that leave or return, with what became of the tasks in them, and the event that names the rewind."""
+def write_words(pen: Pen, journal: RewindJournal) -> Event:
+    """Return the words that leave or return, with what became of the tasks in them, and the event that names the rewind."""
     if not journal.redo and not _still_there(pen.view, journal.refs):
         raise Conflict("the conversation changed while it was being rewound", hint="rewind again")
     group = {"group": pen.state.head + 1}
@@ -157,13 +156,13 @@ def write_words(pen: Pen, journal: Journal) -> Event:
 
 
 def _can_be_touched(pen: Pen, ref: Ref) -> bool:
-    """False for a message that was forgotten meanwhile: it cannot return."""
+    """Return False for a message that was forgotten meanwhile: it cannot return."""
     entry = pen.entry(ref)
     return entry is not None and not entry.flags & FORGOTTEN
 
 
 def _still_there(view: View, refs: Sequence[Ref]) -> bool:
-    """True where the conversation from the first of these on is exactly these."""
+    """Return True if the conversation from the first of these on is exactly these."""
     first = view.entry(refs[0])
     return first is not None and first.live and [e.message for e in leaving(view, first)] == list(refs)
 
@@ -171,34 +170,34 @@ def _still_there(view: View, refs: Sequence[Ref]) -> bool:
 # -- after a crash -----------------------------------------------------------------------------------------------
 
 
-def recover(room: Workroom) -> Recovery | None:
-    """See to a rewind that was interrupted; for whoever holds the folder's lock."""
-    from backscroll.workspace.snapshots import restoring
-    from backscroll.workspace.snapshots.restoring_journal import close_journal, read_journal
+def recover(room: FolderScope) -> RewindRecovery | None:
+    """See to a rewind that was interrupted; for the caller that holds the folder's lock."""
+    from backscroll.workspace.snapshots import restore
+    from backscroll.workspace.snapshots.restore_journal import close_journal, read_journal
 
     path = journal_of(room)
     found = read_journal(path)
     if found is None:
         # Nothing had begun: what was put aside goes, and a journal of which only half was written.
-        restoring.recover(path)
+        restore.recover(path)
         path.with_name(f"{path.name}.tmp").unlink(missing_ok=True)
         return None
     journal = _read(found.facts)
     written = _in_log(room, journal)
     back = not written and not _finishable(room, journal)
-    done = restoring.recover(path, back=back, close=False)
+    done = restore.recover(path, back=back, close=False)
     left = tuple(one.path for one in done.left)
     if not written and not back:
-        write_stroke(room, journal, _changed(room, journal, left=bool(left)))
+        write_stroke(room, journal, _draft_change(room, journal, left=bool(left)))
     close_journal(path)
-    return Recovery("rolled back" if back else "finished", journal.thread, journal.turn, left)
+    return RewindRecovery("rolled back" if back else "finished", journal.thread, journal.turn, left)
 
 
-def _read(facts: Mapping[str, Any]) -> Journal:
+def _read(facts: Mapping[str, Any]) -> RewindJournal:
     try:
         data = dict(facts)
         paths, messages = (tuple(str(one) for one in data.pop(name)) for name in ("paths", "messages"))
-        return Journal(**data, paths=paths, messages=messages)
+        return RewindJournal(**data, paths=paths, messages=messages)
     except (TypeError, KeyError) as error:
         raise FormatError(
             "the journal of an interrupted rewind was written by another version",
@@ -206,15 +205,15 @@ def _read(facts: Mapping[str, Any]) -> Journal:
         ) from error
 
 
-def _in_log(room: Workroom, journal: Journal) -> bool:
+def _in_log(room: FolderScope, journal: RewindJournal) -> bool:
     def look(view: View) -> bool:
         return any(e.head.get("rewind") == journal.id for e in reversed(view.others()))
 
     return _there(room, journal) and room.thread.engine.thread(journal.thread).reading(look)
 
 
-def _finishable(room: Workroom, journal: Journal) -> bool:
-    """True where the conversation still is as it was when the rewind began."""
+def _finishable(room: FolderScope, journal: RewindJournal) -> bool:
+    """Return True if the conversation still is as it was when the rewind began."""
     if not _there(room, journal):
         return False
     if journal.redo or not journal.messages:
@@ -223,5 +222,5 @@ def _finishable(room: Workroom, journal: Journal) -> bool:
     return thread.reading(lambda view: _still_there(view, journal.refs))
 
 
-def _there(room: Workroom, journal: Journal) -> bool:
+def _there(room: FolderScope, journal: RewindJournal) -> bool:
     return room.thread.store.read(lambda reader: reader.thread(journal.thread)) is not None

@@ -1,8 +1,8 @@
 """Tasks in a rewind: the steps that were taken in the turns which leave are taken back with them, and return with them.
 
-Owns which steps those are, and what they had done to prompts: what a step cleared comes back, what one brought back is cleared again.
-All of it is events in the stroke of the rewind, so that plain `undo` of the stroke is enough. A person's own crops are not touched.
-Refuses: words and files (`engine/folder/rewind`). Before: `record/acts`, `record/standing`. After: `engine/folder/rewind_journal`.
+Owns which steps those are, and what they had done to prompts: what a step cleared comes back, what one restored is cleared
+again. All of it is events in the stroke of the rewind, so that plain `undo` of the stroke is enough. A person's own crops are not
+touched. Refuses: words and files (`engine/folder/rewind`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from backscroll.engine.prompts.sheet.sheet import in_past_of
+from backscroll.engine.inputs.inputs import in_past_of
 from backscroll.record.acts import acts_in_force
 from backscroll.record.chain import words_from_bytes
-from backscroll.record.standing import fold_standing
+from backscroll.record.crops import fold_standing
 from backscroll.tasks.lifecycle.steps import place_of
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 def steps_since(view: View, opening: Ref) -> list[Event]:
-    """The steps of tasks in force that were taken since a message was said, oldest first."""
+    """Return the steps of tasks in force that were taken since a message was said, oldest first."""
     entry = view.entry(opening)
     place = b"" if entry is None else entry.position
     return [
         e
-        for e in acts_in_force(_seen(view), {Kind.TASKED})
-        # One that was put in later stands before steps with smaller numbers; one begun "at" it stands right before it.
+        for e in acts_in_force(_list_rare_events(view), {Kind.TASKED})
+        # One that was put in later comes before steps with smaller numbers; one begun "at" it stands right before it.
         if e.seq > opening.seq or (place and place_of(e) >= place)
     ]
 
@@ -42,7 +42,7 @@ def take_back(pen: Pen, opening: Ref, group: int) -> None:
     if not gone:
         return
     pen.write(Kind.LIFTED, head={"of": [e.seq for e in gone], "group": group})
-    events = _seen(pen.view)
+    events = _list_rare_events(pen.view)
     crops = {e.seq: e for e in events if e.kind is Kind.CROPPED and "task" in e.head}
     then = fold_standing(e for e in events if e.seq <= opening.seq).crops
     now = fold_standing(events).crops
@@ -52,7 +52,7 @@ def take_back(pen: Pen, opening: Ref, group: int) -> None:
 
 def give_back(pen: Pen, rewind: str, group: int) -> None:
     """Give back what the stroke of a rewind took back of the tasks; for the stroke that takes it back itself."""
-    events = _seen(pen.view)
+    events = _list_rare_events(pen.view)
     rewound = next(
         (e for e in reversed(events) if e.head.get("rewind") == rewind and "group" in e.head), None
     )
@@ -70,8 +70,8 @@ def give_back(pen: Pen, rewind: str, group: int) -> None:
     _uncrop(pen, [e.seq for e in stroke if e.kind is Kind.CROPPED and e.seq in now], group)
 
 
-def _seen(view: View) -> list[Event]:
-    """The rare events that a view sees, in order; a step whose words were forgotten still happened."""
+def _list_rare_events(view: View) -> list[Event]:
+    """Return the rare events that a view sees, in order; a step whose words were forgotten still happened."""
     return [
         replace(e, commit=b"") if e.kind is Kind.TASKED and e.forgotten else e
         for e in view.others()

@@ -1,8 +1,8 @@
 """What tools did in a thread: the recent operations, and every use with its full result, by tool, target, turn or words.
 
-Owns: finding uses through the search index or one turn, so that a long history is not read for a few of them. Only live
-messages count: after an edit or a delete the same question has another answer. Refuses: what a digest says
-(`derive/digest`), how the list is written (`derive/operations`). Before: `engine/core/history`. After: `surfaces`, `engine/prompts/builder`.
+Owns: finding uses through the search index or one turn, so that a long history is not read for a few of them. Only live messages
+count: after an edit or a delete the same question has another answer. Refuses: what a digest says (`derive/digest`), how the list
+is written (`derive/operations`).
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from backscroll.derive.digest import Digest, digests_of
-from backscroll.derive.digests.asking import plain_name
+from backscroll.derive.digests.calls import plain_name
 from backscroll.derive.flat import flat
 from backscroll.derive.operations import render_operations
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View, reach
 from backscroll.engine.folder.result_memory import ResultMemory, memory_of, result_text
 from backscroll.errors import InvalidInput
-from backscroll.recall.question.query import Phrase, Query, Term, parse_query
+from backscroll.recall.question.query import Query, QueryPhrase, Term, parse_query
 from backscroll.recall.text.words import index_words
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
-from backscroll.record.ports import Reader, Spoken, Wanted
+from backscroll.record.ports import Reader, RevisionBody, SearchFilter
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 __all__ = ["Digest", "ToolUse", "operations", "render_operations", "same_tool", "tool_history"]
 
@@ -43,21 +43,21 @@ class ToolUse:
 
     digest: Digest
     arguments: Json
-    turn: int  # the number of the turn it stands in
+    turn: int  # the number of the turn it is in
     _revision: Ref | None = field(repr=False, default=None)
     _memory: ResultMemory | None = field(repr=False, compare=False, default=None)
 
     @property
     def result(self) -> str:
-        """All the words of the result, read from the store unless they are at hand; empty where there is none yet."""
+        """All the words of the result, read from the store unless they are at hand; empty if there is none yet."""
         if self._revision is None or self._memory is None:
             return ""
         return self._memory.text(self._revision, self.digest.call_id)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A use that fits, with where it stands."""
+class _UseHit:
+    """A use that fits, with where it is."""
 
     digest: Digest
     arguments: Json
@@ -66,7 +66,7 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _UseFilter:
     """What a search for uses asks for; a use has to fit all of it."""
 
     tool: str | None
@@ -74,7 +74,7 @@ class _Asked:
     text: Query | None
 
     def fits(self, digest: Digest, call: str, result: str) -> bool:
-        """True where a use is what was asked for; `call` and `result` are all their words."""
+        """Return True if a use is what was asked for; `call` and `result` are all their words."""
         if self.tool is not None and not same_tool(self.tool, digest.tool_name):
             return False
         if self.target is not None and not _holds(self.target, f"{digest.target}\n{call}"):
@@ -83,15 +83,15 @@ class _Asked:
 
 
 def same_tool(wanted: str, name: str) -> bool:
-    """True where a name means this tool: the same, or the same but for capitals and the server in front."""
+    """Return True if a name means this tool: the same, or the same except for capitals and the server in front."""
     return wanted == name or wanted.casefold() == name.casefold() or plain_name(wanted) == plain_name(name)
 
 
 # -- recent operations -------------------------------------------------------------------------------------------
 
 
-def operations(thread: Thread, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
-    """What tools did in the last rounds, or the last so many operations; oldest first, at most `max_summaries`.
+def operations(thread: ThreadScope, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
+    """Return what tools did in the last rounds, or the last so many operations; oldest first, at most `max_summaries`.
 
     Reads back from the end only as far as needed: a turn of hundreds of steps is not read whole for twenty lines.
     """
@@ -109,7 +109,7 @@ def operations(thread: Thread, rounds: int | None = None, *, last: int | None = 
     )
 
 
-def _view(thread: Thread, reader: Reader) -> View:
+def _view(thread: ThreadScope, reader: Reader) -> View:
     state = reader.thread(thread.id)
     if state is None:
         thread.engine.resolve(thread.id)  # says what is wrong
@@ -118,12 +118,12 @@ def _view(thread: Thread, reader: Reader) -> View:
 
 
 def _recent(view: View, limit: int, rounds: int | None, memo: MutableMapping[Any, Any]) -> list[Digest]:
-    """The newest operations of a view. Results stand after their calls, so going back meets them first."""
+    """Return the newest operations of a view. Results stand after their calls, so going back meets them first."""
     waiting = view.count(role="tool") if rounds is None else None
-    taken: list[_Seen] = []
+    taken: list[_ToolMessage] = []
     calls = turns = 0
     for row in _rows_backwards(view):
-        seen = _seen(row, memo)
+        seen = _read_calls(row, memo)
         if not row[0].flags & HIDDEN:
             taken.append(seen)
             calls += len(seen.calls)
@@ -138,19 +138,19 @@ def _recent(view: View, limit: int, rounds: int | None, memo: MutableMapping[Any
                 break  # no tool has answered before this
         if calls >= limit and role == "assistant":
             break
-    return [digest for block in _closed(taken[::-1]) for digest in _digested(block, memo)][-limit:]
+    return [digest for block in _split_blocks(taken[::-1]) for digest in _digest_block(block, memo)][-limit:]
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _ToolMessage:
     """A message that need not be read to know what it has to do with tools."""
 
-    row: tuple[Entry, Spoken]
+    row: tuple[Entry, RevisionBody]
     calls: frozenset[str]
     results: frozenset[str]
 
 
-def _seen(row: tuple[Entry, Spoken], memo: MutableMapping[Any, Any]) -> _Seen:
+def _read_calls(row: tuple[Entry, RevisionBody], memo: MutableMapping[Any, Any]) -> _ToolMessage:
     known = memo.get(row[0].revision)
     if known is None:
         parts = message_of(*row).parts
@@ -158,19 +158,19 @@ def _seen(row: tuple[Entry, Spoken], memo: MutableMapping[Any, Any]) -> _Seen:
             frozenset(part.id for part in parts if isinstance(part, ToolCall)),
             frozenset(part.call_id for part in parts if isinstance(part, ToolResult)),
         )
-    return _Seen(row, *known)
+    return _ToolMessage(row, *known)
 
 
-def _closed(taken: Iterable[_Seen]) -> Iterator[list[_Seen]]:
+def _split_blocks(taken: Iterable[_ToolMessage]) -> Iterator[list[_ToolMessage]]:
     """Cut where no call waits for its result, so that a block stays the same while the history grows."""
-    block: list[_Seen] = []
+    block: list[_ToolMessage] = []
     waiting: set[str] = set()
     for seen in taken:
         if block and not seen.results and not waiting:
             yield block
             block = []
         if seen.row[0].role == "user":
-            waiting.clear()  # nobody will answer any more
+            waiting.clear()  # no answer will come
         waiting |= seen.calls
         waiting -= seen.results
         block.append(seen)
@@ -178,8 +178,8 @@ def _closed(taken: Iterable[_Seen]) -> Iterator[list[_Seen]]:
         yield block
 
 
-def _digested(block: Sequence[_Seen], memo: MutableMapping[Any, Any]) -> list[Digest]:
-    """The digests of a block, made once for these revisions."""
+def _digest_block(block: Sequence[_ToolMessage], memo: MutableMapping[Any, Any]) -> list[Digest]:
+    """Return the digests of a block, made once for these revisions."""
     if not any(seen.calls or seen.results for seen in block):
         return []
     key = tuple(seen.row[0].revision for seen in block)
@@ -189,7 +189,7 @@ def _digested(block: Sequence[_Seen], memo: MutableMapping[Any, Any]) -> list[Di
     return made
 
 
-def _rows_backwards(view: View) -> Iterator[tuple[Entry, Spoken]]:
+def _rows_backwards(view: View) -> Iterator[tuple[Entry, RevisionBody]]:
     before: bytes | None = None
     while rows := view.page(_PAGE, before=before, newest_first=True):
         yield from (row for row in rows if _readable(row))
@@ -203,7 +203,7 @@ def _backwards(view: View) -> Iterator[Message]:
     return (message_of(*row) for row in _rows_backwards(view))
 
 
-def _readable(row: tuple[Entry, Spoken]) -> bool:
+def _readable(row: tuple[Entry, RevisionBody]) -> bool:
     return row[1].body is not None and not row[0].flags & FORGOTTEN
 
 
@@ -211,7 +211,7 @@ def _readable(row: tuple[Entry, Spoken]) -> bool:
 
 
 def tool_history(
-    thread: Thread,
+    thread: ThreadScope,
     *,
     tool: str | None = None,
     target: str | None = None,
@@ -226,7 +226,7 @@ def tool_history(
     """
     if limit < 0:
         raise InvalidInput(f"cannot list {limit} tool calls", hint="give a number of 0 or more")
-    asked = _Asked(_given(tool), _query(target), _query(text))
+    asked = _UseFilter(_strip_filter(tool), _query(target), _query(text))
     if limit == 0:
         return []
     within = None if turn is None else thread.legible.turn(turn).messages
@@ -239,7 +239,7 @@ def tool_history(
     return thread.store.read(work)
 
 
-def _given(text: str | None) -> str | None:
+def _strip_filter(text: str | None) -> str | None:
     return text.strip() or None if text is not None else None
 
 
@@ -248,9 +248,9 @@ def _query(text: str | None) -> Query | None:
 
 
 def _uses(
-    thread: Thread, view: View, steps: Iterator[Sequence[Message]], asked: _Asked, limit: int
+    thread: ThreadScope, view: View, steps: Iterator[Sequence[Message]], asked: _UseFilter, limit: int
 ) -> list[ToolUse]:
-    found: dict[tuple[Ref, str, Ref | None], _Found] = {}
+    found: dict[tuple[Ref, str, Ref | None], _UseHit] = {}
     for step in steps:
         for use in _fitting(step, asked):
             found.setdefault((use.digest.call, use.digest.call_id, use.digest.result), use)
@@ -258,13 +258,13 @@ def _uses(
             break  # they come from the end; what is older than all of these is not wanted
     ordered = sorted(found.values(), key=lambda use: use.position, reverse=True)
     # A step gives its calls in order; the newest first means the last of parallel calls too.
-    return _numbered(thread, view, _latest_first(ordered)[:limit])
+    return _add_turn_numbers(thread, view, _latest_first(ordered)[:limit])
 
 
-def _latest_first(uses: Sequence[_Found]) -> list[_Found]:
+def _latest_first(uses: Sequence[_UseHit]) -> list[_UseHit]:
     """Uses by position, the last call of a message before its first."""
-    out: list[_Found] = []
-    group: list[_Found] = []
+    out: list[_UseHit] = []
+    group: list[_UseHit] = []
     for use in uses:
         if group and group[0].position != use.position:
             out += group[::-1]
@@ -273,8 +273,8 @@ def _latest_first(uses: Sequence[_Found]) -> list[_Found]:
     return out + group[::-1]
 
 
-def _fitting(step: Sequence[Message], asked: _Asked) -> Iterator[_Found]:
-    """The uses in some messages that fit."""
+def _fitting(step: Sequence[Message], asked: _UseFilter) -> Iterator[_UseHit]:
+    """Yield the uses in some messages that fit."""
     live = [message for message in step if not message.deleted]
     by_id = {message.id: message for message in live}
     for digest in digests_of(live, grows=False):
@@ -285,16 +285,16 @@ def _fitting(step: Sequence[Message], asked: _Asked) -> Iterator[_Found]:
         words = "" if call is None else flat(_only(home, call))
         if asked.fits(digest, words, told):
             revision = None if answer is None else answer.revision
-            yield _Found(digest, None if call is None else call.arguments, home.position, revision)
+            yield _UseHit(digest, None if call is None else call.arguments, home.position, revision)
 
 
 def _only(message: Message, call: ToolCall) -> Message:
-    """A message reduced to one of its calls."""
+    """Return a message reduced to one of its calls."""
     return replace(message, content=replace(message.content, parts=(call,), author=None))
 
 
-def _numbered(thread: Thread, view: View, uses: Sequence[_Found]) -> list[ToolUse]:
-    """The uses with the numbers of their turns, counted from the end, where the newest stand."""
+def _add_turn_numbers(thread: ThreadScope, view: View, uses: Sequence[_UseHit]) -> list[ToolUse]:
+    """Return the uses with the numbers of their turns, counted from the end, where the newest stand."""
     out: list[ToolUse] = []
     memory = memory_of(thread.engine)
     number, edge = view.state.turns, None
@@ -309,10 +309,10 @@ def _numbered(thread: Thread, view: View, uses: Sequence[_Found]) -> list[ToolUs
 # -- candidates --------------------------------------------------------------------------------------------------
 
 
-def _candidates(thread: Thread, view: View, asked: _Asked) -> Iterator[Sequence[Message]]:
-    """Messages that may hold what was asked for; through the index wherever there is a word to look for."""
+def _candidates(thread: ThreadScope, view: View, asked: _UseFilter) -> Iterator[Sequence[Message]]:
+    """Return messages that may hold what was asked for; through the index wherever there is a word to look for."""
     if asked.text is not None:
-        hits = _hits(thread, view, asked.text, None) or _hits(thread, view, asked.text.relaxed(), None)
+        hits = _hits(thread, view, asked.text, None) or _hits(thread, view, asked.text.relax(), None)
     elif asked.target is not None:
         hits = _hits(thread, view, asked.target, None)
     elif asked.tool is not None and (named := _word_of(asked.tool)) is not None:
@@ -323,23 +323,23 @@ def _candidates(thread: Thread, view: View, asked: _Asked) -> Iterator[Sequence[
 
 
 def _word_of(tool: str) -> Query | None:
-    """A query for the name of a tool; None where it has no letter or digit."""
+    """Return a query for the name of a tool; None if it has no letter or digit."""
     try:
         return parse_query(f'"{plain_name(tool).replace(chr(34), " ")}"')
     except InvalidInput:
         return None
 
 
-def _hits(thread: Thread, view: View, query: Query, tool: str | None) -> list[Ref]:
-    """Messages of assistants and tools that the index finds in this thread and its past."""
+def _hits(thread: ThreadScope, view: View, query: Query, tool: str | None) -> list[Ref]:
+    """Return messages of assistants and tools that the index finds in this thread and its past."""
     logs = tuple(log for log, _ in reach(view.reader, view.state))
-    wanted = Wanted(logs, roles=("assistant", "tool"), tool=tool)
+    wanted = SearchFilter(logs, roles=("assistant", "tool"), tool=tool)
     expression = query.to_fts5() if thread.store.dialect == "fts5" else query.to_tsquery()
     return [hit.message for hit in view.reader.search(expression, wanted, _HITS)]
 
 
 def _blocks_around(view: View, hits: Iterable[Ref]) -> Iterator[Sequence[Message]]:
-    """The blocks in which messages stand, each once, the newest first."""
+    """Yield the blocks in which messages stand, each once, the newest first."""
     entries = [entry for hit in dict.fromkeys(hits) if (entry := view.entry(hit)) is not None and entry.live]
     seen: set[Ref] = set()
     for entry in sorted(entries, key=lambda entry: entry.position, reverse=True):
@@ -350,11 +350,11 @@ def _blocks_around(view: View, hits: Iterable[Ref]) -> Iterator[Sequence[Message
 
 
 def _block(view: View, entry: Entry) -> list[Message]:
-    """The messages around one in which every call has its result and every result its call, where the turn has them.
+    """Return the messages around one in which every call has its result and every result its call, where the turn has them.
 
     Some tools write parallel calls as replies of their own, before any of the results.
     """
-    block = [message_of(entry, view.reader.spoken([entry.revision])[entry.revision])]
+    block = [message_of(entry, view.reader.read_spoken([entry.revision])[entry.revision])]
     for message in _near(lambda edge: view.page(8, after=edge), entry.position):
         if message.role == "user" or (message.role != "tool" and not _open(block)[0]) or len(block) > _PAGE:
             break
@@ -374,14 +374,14 @@ def _open(messages: Iterable[Message]) -> tuple[set[str], set[str]]:
     return asked - told, told - asked
 
 
-def _near(page: Callable[[bytes], list[tuple[Entry, Spoken]]], edge: bytes) -> Iterator[Message]:
+def _near(page: Callable[[bytes], list[tuple[Entry, RevisionBody]]], edge: bytes) -> Iterator[Message]:
     while rows := page(edge):
         yield from (message_of(*row) for row in rows if _readable(row))
         edge = rows[-1][0].position
 
 
 def _every_block(view: View) -> Iterator[Sequence[Message]]:
-    """All messages that have to do with tools, the newest first, cut where no result waits for its call."""
+    """Yield all messages that have to do with tools, the newest first, cut where no result waits for its call."""
     block: list[Message] = []
     waiting: set[str] = set()
     used = False
@@ -403,7 +403,7 @@ def _every_block(view: View) -> Iterator[Sequence[Message]]:
 
 
 def _holds(query: Query, text: str) -> bool:
-    """True where a text has what a query asks for, by the rules of the index."""
+    """Return True if a text has what a query asks for, by the rules of the index."""
     words = f" {index_words(text)} "
     wanted = all(any(_has(term, words) for term in group) for group in query.groups)
     return wanted and not any(_has(term, words) for term in query.excluded)
@@ -413,6 +413,6 @@ def _has(term: Term, words: str) -> bool:
     return any(_stands(phrase, words) for phrase in term.phrases)
 
 
-def _stands(phrase: Phrase, words: str) -> bool:
+def _stands(phrase: QueryPhrase, words: str) -> bool:
     row = " " + " ".join(phrase.words)
     return (row if phrase.prefix else row + " ") in words

@@ -1,27 +1,21 @@
-"""What was done to the past that prompts have shown, and from which place on they say other things since.
-
-Before: `engine/core/lineage`. After: `engine/prompts/sheet/sheet`; `engine/prompts/builder` says on the receipt what it costs, and leaves out thinking that
-was made before it.
-"""
+"""What was done to the past that prompts have shown, and from which place on they say other things since."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from backscroll.assemble.compaction.crop import within
 from backscroll.engine.core.lineage import View
 from backscroll.vocab.event import Event, Kind
+from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref, parse_ref
-
-if TYPE_CHECKING:
-    from backscroll.engine.prompts.sheet.sheet import CropMark
 
 #: A run of cropped messages that is skipped in one stride rather than read.
 _STRIDE = 512
 #: Events that can put a message between others.
 ARRIVALS = frozenset({Kind.INSERTED, Kind.MOVED, Kind.RESTORED, Kind.UNDONE, Kind.REDONE})
-#: Events that change what prompts have shown; a rewind is told by its deletions.
+#: Events that change what prompts have shown; a rewind is reported by its deletions.
 CHANGING = ARRIVALS | {
     Kind.EDITED,
     Kind.REGENERATED,
@@ -36,6 +30,31 @@ CHANGING = ARRIVALS | {
 
 
 @dataclass(frozen=True, slots=True)
+class CropMark:
+    """A crop in force."""
+
+    event: Ref
+    at: str
+    actor: str
+    runs: tuple[tuple[int, int], ...]  # numbers of messages, first and last
+    places: tuple[tuple[bytes, bytes], ...]  # stretches of the history that they filled
+    count: int
+    summary: str | None  # None: erased, or withheld because what it speaks of was changed
+    by: str  # person or rules
+    disturbed: bool  # a message of it does not stand as it stood when it was cropped
+    written: int  # the event that first wrote it down: a rewind may do so again
+
+    @property
+    def handle(self) -> str:
+        """The handle that expands to what was cropped."""
+        return str(Handle(self.runs[0][0], self.runs[-1][1]))
+
+    def holds(self, message: Ref) -> bool:
+        """True where a message is cropped by it."""
+        return message.seq < self.event.seq and within(message.seq, self.runs)
+
+
+@dataclass(frozen=True, slots=True)
 class PastChange:
     """Something that was done to what prompts had shown: from a place on they say other things."""
 
@@ -45,7 +64,7 @@ class PastChange:
 
 
 def changes_by(view: View, events: Iterable[Event]) -> Iterator[PastChange]:
-    """What these events did to what prompts show."""
+    """Yield what these events did to what prompts show."""
     for event in events:
         if event.kind not in CHANGING:
             continue
@@ -58,7 +77,7 @@ def changes_by(view: View, events: Iterable[Event]) -> Iterator[PastChange]:
 
 
 def touched_by(events: Iterator[Event]) -> Iterator[Ref]:
-    """Messages that these events changed."""
+    """Yield messages that these events changed."""
     for event in events:
         if event.message is not None:
             yield event.message

@@ -3,7 +3,7 @@
 A compaction condenses what was old when it was made and leaves the newest messages as they are. Where none of those is left (the
 thread was rewound, they were deleted, hidden or cropped, a fork began before them), what it condensed is no longer the far past but the present: then
 an earlier compaction is in force, or none. Decided from the log alone, so that an undo decides it back. Refuses: reading messages
-for a prompt (`engine/prompts/sheet/sheet`).
+for a prompt (`engine/inputs/inputs`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from backscroll.derive.summaries.tree import just_before
 from backscroll.engine.core.lineage import View
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import words_from_bytes
+from backscroll.record.crops import CropState
 from backscroll.record.history import Entry
-from backscroll.record.ports import Spoken
-from backscroll.record.standing import Standing
+from backscroll.record.ports import RevisionBody
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
@@ -26,13 +26,13 @@ from backscroll.vocab.part import Json
 _PAGE = 64
 #: So many times the room for which it was made, and a compaction does not bind a prompt any more.
 AMPLE = 2
-Visible: TypeAlias = Callable[[Entry, Spoken], bool]
+Visible: TypeAlias = Callable[[Entry, RevisionBody], bool]
 
 
-def compaction_in_force(view: View, standing: Standing, visible: Visible, room: int) -> Event | None:
-    """The event of the newest compaction that still holds in this view, with its body; `visible`: what prompts may show.
+def compaction_in_force(view: View, standing: CropState, visible: Visible, room: int) -> Event | None:
+    """Return the event of the newest compaction that still holds in this view, with its body; `visible`: what prompts may show.
 
-    A prompt of `room` tokens is not bound by what was condensed for a much smaller one, unless somebody asked for that.
+    A prompt of `room` tokens is not bound by what was condensed for a much smaller one, unless the user asked for that.
     """
     for seq in reversed(standing.compactions):
         event = view.event(seq)
@@ -50,14 +50,14 @@ def _made_for_less(event: Event, room: int) -> bool:
     return isinstance(made_for, int) and 0 < AMPLE * made_for <= room
 
 
-def same_compaction(view: View, standing: Standing, event: Event) -> list[Event]:
-    """A compaction with those that only go on with it: fresh results that were cut later, messages that were shown again."""
+def same_compaction(view: View, standing: CropState, event: Event) -> list[Event]:
+    """Return a compaction with those that only go on with it: fresh results that were cut later, messages that were shown again."""
     found = [known for seq in standing.compactions if (known := view.event(seq)) is not None]
     return [known for known in found if known.body is not None and _founded_on(known) == _founded_on(event)]
 
 
 def _founded_on(event: Event) -> int:
-    """The event of the compaction that another one goes on with; its own where it goes on with none."""
+    """Return the event of the compaction that another one goes on with; its own where it goes on with none."""
     if event.body is None:
         return event.seq
     under = cast("Mapping[str, Json]", words_from_bytes(event.body)).get("under")
@@ -65,13 +65,13 @@ def _founded_on(event: Event) -> int:
 
 
 def edge_of_compaction(event: Event) -> bytes | None:
-    """The position up to which only summaries speak; None: nothing is passed over."""
+    """Return the position up to which only summaries speak; None: nothing is passed over."""
     place = event.head.get("after")
     return bytes.fromhex(place) if isinstance(place, str) else None
 
 
 def _still_holds(view: View, event: Event, visible: Visible) -> bool:
-    """True where a message that the compaction left as it was can still be shown.
+    """Return True if a message that the compaction left as it was can still be shown.
 
     Only what was there when it was made counts: what is said after a rewind does not bring it back into force.
     """
@@ -96,7 +96,7 @@ def _still_holds(view: View, event: Event, visible: Visible) -> bool:
 
 
 def _place(then: View, unit: Ref) -> bytes | None:
-    """Where a unit stood at a moment; what stands in for a crop is named by the crop's event."""
+    """Return where a unit stood at a moment; what stands in for a crop is named by the crop's event."""
     entry = then.entry(unit)
     if entry is not None:
         return entry.position

@@ -1,8 +1,8 @@
 """The sheet: everything of a thread that a prompt is made from, read at one moment.
 
-Reads no more than the budget can hold: back from the newest message to where the last compaction began (or until there is
-clearly more than fits), and before that only system messages and pins. Cropped messages are left out and their summary
-stands in their place. Before: `record/standing`. After: `engine/prompts/builder`.
+Reads no more than the budget can hold: back from the newest message to where the last compaction began (or until there is clearly
+more than fits), and before that only system messages and pins. Cropped messages are left out and their summary is in their
+place.
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ from typing import Any, TypeAlias, cast
 
 from backscroll.assemble.compaction.crop import within
 from backscroll.assemble.view.units import WaitingReply
-from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.prompts.sheet.changes import PastChange, changes_by, strides_of, touched_by
-from backscroll.engine.prompts.sheet.compaction import compaction_in_force, edge_of_compaction
-from backscroll.engine.prompts.sheet.rows import KeptRows, Strides, Telling
-from backscroll.engine.prompts.sheet.waiting import waited_then, waiting_now
-from backscroll.engine.prompts.sheet.window import PLENTY, SheetWindow
+from backscroll.engine.inputs.changes import CropMark, PastChange, changes_by, strides_of, touched_by
+from backscroll.engine.inputs.compaction import compaction_in_force, edge_of_compaction
+from backscroll.engine.inputs.open_calls import waited_then, waiting_now
+from backscroll.engine.inputs.rows import RowCaches, Strides, Telling
+from backscroll.engine.inputs.window import PLENTY, InputWindow
 from backscroll.formats.language import language_of
 from backscroll.record.chain import words_from_bytes
+from backscroll.record.crops import CropState, fold_standing
 from backscroll.record.history import HIDDEN, Entry
-from backscroll.record.standing import Standing, fold_standing
 from backscroll.vocab.event import Event, Kind
-from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Content, Message, is_spoken_by_user
 from backscroll.vocab.part import Json, Text
@@ -51,40 +49,15 @@ CROPS_KEPT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class CropMark:
-    """A crop in force."""
-
-    event: Ref
-    at: str
-    actor: str
-    runs: tuple[tuple[int, int], ...]  # numbers of messages, first and last
-    places: tuple[tuple[bytes, bytes], ...]  # stretches of the history that they filled
-    count: int
-    summary: str | None  # None: erased, or withheld because what it speaks of was changed
-    by: str  # person or rules
-    disturbed: bool  # a message of it does not stand as it stood when it was cropped
-    written: int  # the event that first wrote it down: a rewind may do so again
-
-    @property
-    def handle(self) -> str:
-        """The handle that expands to what was cropped."""
-        return str(Handle(self.runs[0][0], self.runs[-1][1]))
-
-    def holds(self, message: Ref) -> bool:
-        """True where a message is cropped by it."""
-        return message.seq < self.event.seq and within(message.seq, self.runs)
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class PromptInputs:
     """What a prompt is made from."""
 
     thread: str
     head: int  # the newest event
-    standing: Standing
+    standing: CropState
     crops: tuple[CropMark, ...]
     compaction: Event | None  # the event in force, with its body
-    marked: tuple[Message, ...]  # system messages and pins that stand before the window
+    marked: tuple[Message, ...]  # system messages and pins that come before the window
     window: tuple[Message, ...]  # what is visible from the edge on, in order
     edge: (
         bytes | None
@@ -92,7 +65,7 @@ class Sheet:
     reached: bool  # False where the window was cut off before it reached the compaction's beginning
     touched: frozenset[Ref]  # messages that were changed since the compaction
     messages: int  # live messages of the thread
-    asked: Message | None  # what the user last wrote, where that stands before the window
+    asked: Message | None  # what the user last wrote, where that comes before the window
     kept: tuple[Message, ...]  # all system messages and pins, in the window or not
     waiting: tuple[WaitingReply, ...]  # of the newest turn, in the window or not; oldest first
     changes: tuple[PastChange, ...] = ()  # since the compaction
@@ -101,19 +74,25 @@ class Sheet:
         None  # those that the compaction in force shows before the window; None: it does not say
     )
 
+    @property
+    def apart(self) -> tuple[Message, ...]:
+        """What is shown wherever the window begins: system messages, pins, the last question, replies that wait."""
+        asked = () if self.asked is None else (self.asked,)
+        return (*self.kept, *asked, *(w.message for w in (*self.waiting, *(self.waited or ()))))
+
 
 Summarised: TypeAlias = Callable[[View, CropMark], str]
 
 
 def kept_long(room: float) -> float:
-    """Tokens of originals that may stand in a window, however short they are shown."""
+    """Return tokens of originals that may are in a window, however short they are shown."""
     return max(_TIMES * room, min(_LONG * room, _ORIGINALS))
 
 
-def standing_of(view: View, known: Standing | None = None) -> Standing:
-    """What is in force, going on from what is already known (nothing that was folded is read again)."""
+def standing_of(view: View, known: CropState | None = None) -> CropState:
+    """Return what is in force, going on from what is already known (nothing that was folded is read again)."""
     if known is None or known.seen > view.as_of:
-        known = Standing()
+        known = CropState()
     return replace(fold_standing(view.others(known.seen), known), seen=view.as_of)
 
 
@@ -123,43 +102,43 @@ def read_sheet(
     told: Telling,
     summarised: Summarised,
     memo: MutableMapping[object, Any] | None = None,
-    kept: KeptRows | None = None,
+    kept: RowCaches | None = None,
     without: Collection[Ref] = (),
-) -> Sheet:
+) -> PromptInputs:
     """Read what a prompt of `room` tokens can need. `memo` spares folding and looking for what is known, `kept` reading rows.
 
-    `without` names messages that are read as if nobody had said them yet.
+    `without` names messages that are read as if they were not said yet.
     """
     memo = {} if memo is None else memo
-    known = cast("Standing | None", memo.get(view.state.id))
+    known = cast("CropState | None", memo.get(view.state.id))
     standing = standing_of(view, known)
     memo[view.state.id] = standing
     crops, strides = _crops(view, standing, memo)
-    window = SheetWindow(view, crops, strides, told, kept, without)
+    window = InputWindow(view, crops, strides, told, kept, without)
     compaction = _in_force(window, standing, memo, room)
     since = 0 if compaction is None else compaction.seq
     touched, changes = _changes(view, standing, since, memo)
     after = None if compaction is None else edge_of_compaction(compaction)
     messages, edge, reached = window.read(after, PLENTY * room, since, DEEP * kept_long(room))
     begins = messages[0].position if messages else None
-    rows = [r for r in view.marked() if not r[0].flags & HIDDEN and r[1].body is not None]
+    rows = [r for r in view.list_marked_entries() if not r[0].flags & HIDDEN and r[1].body is not None]
     rows = [r for r in rows if r[0].message not in without]
     before = [r for r in rows if _beside_window(r[0], begins, edge, crops) and _was_marked(r[0], compaction)]
-    return Sheet(
+    return PromptInputs(
         view.state.id,
         view.as_of,
         standing,
         tuple(crops),
         compaction,
-        tuple(m for m, _ in window.told(before)),
+        tuple(m for m, _ in window.measure_messages(before)),
         tuple(_with_stand_ins(view, messages, crops, edge, summarised)),
         edge,
         reached,
         frozenset() if compaction is None else touched,
         (view.state.messages if view.as_of >= view.state.head else view.count()) - len(without),
-        _asked(window, messages, edge, standing, memo)
+        _find_question(window, messages, edge, standing, memo)
         or (_asked_then(window, compaction) if reached else None),
-        tuple(m for m, _ in window.told(rows)),
+        tuple(m for m, _ in window.measure_messages(rows)),
         tuple(waiting_now(window, messages, standing.rare, memo)),
         changes,
         window.sizes,
@@ -168,9 +147,9 @@ def read_sheet(
 
 
 def _crops(
-    view: View, standing: Standing, memo: MutableMapping[object, Any]
+    view: View, standing: CropState, memo: MutableMapping[object, Any]
 ) -> tuple[list[CropMark], Strides]:
-    """The crops in force, and what they let a reader skip; only a rare event changes either."""
+    """Return the crops in force, and what they let a reader skip; only a rare event changes either."""
     if not standing.crops:
         return [], ()
     key = ("crops", view.state.id, standing.rare)
@@ -182,9 +161,9 @@ def _crops(
 
 
 def _changes(
-    view: View, standing: Standing, since: int, memo: MutableMapping[object, Any]
+    view: View, standing: CropState, since: int, memo: MutableMapping[object, Any]
 ) -> tuple[frozenset[Ref], tuple[PastChange, ...]]:
-    """What was changed since an event: the messages, and from where on prompts say other things."""
+    """Return what was changed since an event: the messages, and from where on prompts say other things."""
     if since >= standing.rare:
         return frozenset(), ()
     key = ("changes", view.state.id, since, standing.rare)
@@ -195,36 +174,30 @@ def _changes(
 
 
 def _beside_window(entry: Entry, begins: bytes | None, edge: bytes | None, crops: Sequence[CropMark]) -> bool:
-    """True for a system message or a pin that the window does not hold: it stands before it, or was pinned after it was cropped."""
+    """Return True for a system message or a pin that the window does not hold: it comes before it, or was pinned after it was cropped."""
     if edge is not None and (begins is None or entry.position < begins):
         return True
     return any(crop.holds(entry.message) for crop in crops)
 
 
 def _was_marked(entry: Entry, compaction: Event | None) -> bool:
-    """False for what was pinned since, or while it was cropped: that is told behind the history, not in front of it."""
+    """Return False for what was pinned since, or while it was cropped: that is reported behind the history, not in front of it."""
     if entry.role == "system" or compaction is None:
         return entry.role == "system"
     known = compaction.head.get("marked")  # the version before did not say
     return known is None or str(entry.message) in known
 
 
-def _asked_then(window: SheetWindow, compaction: Event | None) -> Message | None:
-    """What the user last wrote when the past was condensed, where that stands before the window: shown until the next time."""
+def _asked_then(window: InputWindow, compaction: Event | None) -> Message | None:
+    """Return what the user last wrote when the past was condensed, where that comes before the window: shown until the next time."""
     name = None if compaction is None else compaction.head.get("asked")
-    entry = None if name is None else window.view.entry(parse_ref(name))
-    if entry is None or not entry.live:
-        return None
-    spoken = window.view.reader.spoken([entry.revision]).get(entry.revision)
-    if spoken is None or not window.visible(entry, spoken):
-        return None
-    return message_of(entry, spoken)
+    return None if name is None else window.visible_message(parse_ref(name))
 
 
 def _in_force(
-    window: SheetWindow, standing: Standing, memo: MutableMapping[object, Any], room: int
+    window: InputWindow, standing: CropState, memo: MutableMapping[object, Any], room: int
 ) -> Event | None:
-    """The compaction in force; looked for again only after a rare event, because new messages change nothing about it."""
+    """Return the compaction in force; looked for again only after a rare event, because new messages change nothing about it."""
     view = window.view
     key = ("compaction", view.state.id, standing.rare, room)
     if key not in memo:
@@ -233,24 +206,24 @@ def _in_force(
     return memo[key]
 
 
-def compaction_standing(view: View, standing: Standing) -> Event | None:
-    """The compaction that prompts of the size for which it was made are shown under."""
-    window = SheetWindow(view, *_crops(view, standing, {}), lambda _: [])
+def compaction_standing(view: View, standing: CropState) -> Event | None:
+    """Return the compaction that prompts of the size for which it was made are shown under."""
+    window = InputWindow(view, *_crops(view, standing, {}), lambda _: [])
     return compaction_in_force(view, standing, window.visible, 0)
 
 
-def _asked(
-    window: SheetWindow,
+def _find_question(
+    window: InputWindow,
     messages: Sequence[Message],
     edge: bytes | None,
-    standing: Standing,
+    standing: CropState,
     memo: MutableMapping[object, Any],
 ) -> Message | None:
-    """What the user last wrote, where the window does not show it; an empty window begins behind its edge."""
+    """Return what the user last wrote, where the window does not show it; an empty window begins behind its edge."""
     if edge is None or any(is_spoken_by_user(m) for m in messages):
         return None
     begins = messages[0].position if messages else edge + b"\0"
-    # Nothing but a rare event can change what stands before the window.
+    # Nothing but a rare event can change what comes before the window.
     key = ("asked", window.view.state.id, begins, standing.rare)
     if key not in memo:
         memo[key] = window.asked_before(begins)
@@ -260,23 +233,23 @@ def _asked(
 # -- crops -------------------------------------------------------------------------------------------------------
 
 
-def crop_marks(standing: Standing, rare: Sequence[Event], view: View) -> list[CropMark]:
-    """The crops in force, oldest first; `rare` reaches back to the first of them."""
+def crop_marks(standing: CropState, rare: Sequence[Event], view: View) -> list[CropMark]:
+    """Return the crops in force, oldest first; `rare` reaches back to the first of them."""
     wanted = set(standing.crops)
     crops = [e for e in rare if e.kind is Kind.CROPPED and e.seq in wanted and in_past_of(view, e)]
     found = [_mark(event, rare, view) for event in crops]
-    return [mark for whole in found if (mark := _shared(view, whole)) is not None]
+    return [mark for whole in found if (mark := _share_crop(view, whole)) is not None]
 
 
 def in_past_of(view: View, event: Event) -> bool:
-    """False for what a parent did after the message at which the fork began, where the event says at which place it was."""
+    """Return False for what a parent did after the message at which the fork began, where the event says at which place it was."""
     place = event.head.get("place")
     limit = view.limit(event.thread) if isinstance(place, str) else None
     return limit is None or bytes.fromhex(str(place)) <= limit
 
 
-def _shared(view: View, mark: CropMark) -> CropMark | None:
-    """What a fork shares of a crop: its summary may speak of messages that the fork does not have."""
+def _share_crop(view: View, mark: CropMark) -> CropMark | None:
+    """Return what a fork shares of a crop: its summary may speak of messages that the fork does not have."""
     limit = view.limit(mark.event.thread)
     if limit is None or all(high <= limit for _, high in mark.places):
         return mark
@@ -304,7 +277,7 @@ def _mark(event: Event, rare: Sequence[Event], view: View) -> CropMark:
     written = int(event.head.get("written", event.seq))
     since = rare if written == event.seq else view.others(written)
     changed = {r for r in touched_by(e for e in since if e.seq > written) if within(r.seq, runs)}
-    disturbed = bool(changed) and _disturbed(view, written, changed)
+    disturbed = bool(changed) and _is_disturbed(view, written, changed)
     body = cast("dict[str, Json]", words_from_bytes(event.body)) if event.body is not None else {}
     summary = body.get("summary")
     return CropMark(
@@ -321,8 +294,8 @@ def _mark(event: Event, rare: Sequence[Event], view: View) -> CropMark:
     )
 
 
-def _disturbed(view: View, written: int, changed: Iterable[Ref]) -> bool:
-    """True where a message that a crop's summary speaks of does not say any more what it said then.
+def _is_disturbed(view: View, written: int, changed: Iterable[Ref]) -> bool:
+    """Return True if a message that a crop's summary speaks of does not say any more what it said then.
 
     What counts is how it stands now, not what was done to it: a deletion that was undone leaves the summary true.
     """
@@ -337,7 +310,7 @@ def _disturbed(view: View, written: int, changed: Iterable[Ref]) -> bool:
 
 
 def stand_in(view: View, mark: CropMark, summarised: Summarised, *, kept: bool = True) -> Message:
-    """The message that stands where cropped ones were; only with `kept` every prompt has to show it."""
+    """Return the message that stands where cropped ones were; only with `kept` every prompt has to show it."""
     words = mark.summary if mark.summary is not None else summarised(view, mark)
     language = view.state.about.language or language_of(words)
     cropped, withheld = _NOTES["zh" if language.startswith("zh") else "en"]
@@ -372,3 +345,19 @@ def _with_stand_ins(
         yield message
     for mark in waiting:
         yield stand_in(view, mark, summarised, kept=mark.event in newest)
+
+
+def out_of_place(sheet: PromptInputs, shown: Collection[Ref]) -> list[WaitingReply]:
+    """The replies that stand before what is shown, in order; those that the compaction in force has shown come as it shows them."""
+    then = {w.message.id: w for w in sheet.waited or ()}
+    now = {w.message.id: w for w in sheet.waiting}
+    found = [w for id, w in {**now, **then}.items() if id not in shown]
+    return sorted(found, key=lambda w: w.message.position)
+
+
+def waits_anew(sheet: PromptInputs) -> bool:
+    """True where a reply that waits stands before the window, and the compaction in force does not say that it is shown."""
+    if sheet.waited is None:
+        return False
+    known = {w.message.id for w in sheet.waited} | {m.id for m in sheet.window}
+    return any(w.message.id not in known for w in sheet.waiting)

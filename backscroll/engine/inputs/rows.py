@@ -3,7 +3,7 @@
 What was read stays true while the log gained nothing but new messages at its end and acts beside the conversation; any other event
 (an edit, a deletion, a pin, a crop, an undo, a forget, here or in another process) makes it worth nothing, and all is read again.
 That no message was missed is checked against the count that the store keeps. Refuses: choosing how far back a prompt reads
-(`engine/prompts/sheet/sheet`).
+(`engine/inputs/inputs`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from backscroll.engine.core.lineage import View
 from backscroll.record.history import Entry
-from backscroll.record.ports import Spoken
+from backscroll.record.ports import RevisionBody
 from backscroll.vocab.event import HARMLESS
 from backscroll.vocab.message import Message
 
@@ -22,20 +22,20 @@ _FIRST, _PART = (
     64,
     16,
 )  # rows of the first page back (each one after it has twice as many), and those told at once
-Row: TypeAlias = tuple[Entry, Spoken]
+Row: TypeAlias = tuple[Entry, RevisionBody]
 Sized: TypeAlias = tuple[Message, int]  # a message with its tokens
 Telling: TypeAlias = Callable[[Sequence[Row]], list[Sized]]
 Strides: TypeAlias = Sequence[tuple[bytes, bytes]]  # stretches that hold nothing visible
 
 
-class KeptRows(NamedTuple):
+class RowCaches(NamedTuple):
     """Where rows are kept, and a name for how their tokens are counted."""
 
     memo: MutableMapping[object, Any]
     name: str
 
 
-class _Kept(NamedTuple):
+class _RowCache(NamedTuple):
     """What was read of a thread."""
 
     head: int  # the newest event then
@@ -50,16 +50,16 @@ class WindowRows:
     """Visible messages from the end backwards."""
 
     def __init__(
-        self, view: View, telling: Telling, visible: Callable[[Entry, Spoken], bool], strides: Strides
+        self, view: View, telling: Telling, visible: Callable[[Entry, RevisionBody], bool], strides: Strides
     ) -> None:
         self.view, self.telling, self.visible, self.strides = view, telling, visible, strides
 
-    def back(self, after: bytes | None, shelf: KeptRows) -> Iterator[Sized]:
-        """The messages behind a position, the newest first, with their tokens."""
+    def back(self, after: bytes | None, shelf: RowCaches) -> Iterator[Sized]:
+        """Yield the messages behind a position, the newest first, with their tokens."""
         memo, key = shelf.memo, (self.view.state.id, shelf.name)
-        kept = self._grown(cast("_Kept | None", memo.get(key)), after)
+        kept = self._extend_rows(cast("_RowCache | None", memo.get(key)), after)
         if kept is None:
-            kept = _Kept(self.view.as_of, self.view.state.messages, b"", after, (), b"")
+            kept = _RowCache(self.view.as_of, self.view.state.messages, b"", after, (), b"")
         else:
             memo[key] = kept
             yield from kept.rows
@@ -79,8 +79,8 @@ class WindowRows:
                 kept = memo[key] = kept._replace(newest=newest, rows=(*kept.rows, *found), below=below)
                 yield from found
 
-    def _grown(self, kept: _Kept | None, after: bytes | None) -> _Kept | None:
-        """What was kept with what was added since; None where it has to be read again."""
+    def _extend_rows(self, kept: _RowCache | None, after: bytes | None) -> _RowCache | None:
+        """Return what was kept with what was added since; None if it has to be read again."""
         view = self.view
         if kept is None or not kept.newest or kept.head > view.as_of or view.as_of != view.state.head:
             return None
@@ -100,4 +100,4 @@ class WindowRows:
             rows = tuple(row for row in rows if row[0].position > after)
             below = None if below is None or below <= after else below
         newest = new[-1][0].position if new else kept.newest
-        return _Kept(view.as_of, view.state.messages, newest, after, rows, below)
+        return _RowCache(view.as_of, view.state.messages, newest, after, rows, below)

@@ -1,32 +1,29 @@
 """The window of a prompt: visible messages, read back from the end as far as a budget can need them.
 
-Cropped messages are skipped, long runs of them in one stride. Before: `engine/prompts/sheet/rows`. After: `engine/prompts/sheet/sheet`.
+Cropped messages are skipped, long runs of them in one stride.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction.marks import cap
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.prompts.sheet.rows import KeptRows, Row, Sized, Strides, Telling, WindowRows
+from backscroll.engine.inputs.changes import CropMark
+from backscroll.engine.inputs.rows import Row, RowCaches, Sized, Strides, Telling, WindowRows
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
-from backscroll.record.ports import Spoken
+from backscroll.record.ports import RevisionBody
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import ToolCall, ToolResult
-
-if TYPE_CHECKING:
-    from backscroll.engine.prompts.sheet.sheet import CropMark
 
 _PAGE = 256
 #: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.
 PLENTY = 1.25
 
 
-class SheetWindow:
+class InputWindow:
     """Reads back from the end."""
 
     def __init__(
@@ -35,15 +32,15 @@ class SheetWindow:
         crops: Sequence[CropMark],
         strides: Strides,
         told: Telling,
-        kept: KeptRows | None = None,
+        kept: RowCaches | None = None,
         without: Collection[Ref] = (),
     ) -> None:
         self.view, self.crops, self._told, self.strides = view, crops, told, strides
-        self.without = without  # read as if nobody had said them yet
-        self.kept = kept or KeptRows({}, "")
+        self.without = without  # read as if they were not said yet
+        self.kept = kept or RowCaches({}, "")
         self.sizes: dict[Ref, int] = {}
 
-    def told(self, rows: Sequence[Row]) -> list[Sized]:
+    def measure_messages(self, rows: Sequence[Row]) -> list[Sized]:
         """Rows as messages, with their tokens."""
         found = self._told(rows)
         self.sizes.update((message.revision, tokens) for message, tokens in found)
@@ -59,7 +56,7 @@ class SheetWindow:
         everything that was condensed before it out of sight. The newest reply is always read, with all of its results.
         """
         giant = cap(int(room / PLENTY), 0)
-        newest = room / PLENTY / 2  # what the results of the newest reply count at the most, all together
+        newest = room / PLENTY / 2  # what the results of the newest reply count at most, all together
         out: list[Message] = []  # newest first
         waiting: set[str] = set()  # calls whose results were read, but not they themselves
         fresh, old, replied = 0.0, 0, False
@@ -84,23 +81,31 @@ class SheetWindow:
                 fresh, old = fresh + left, old + tokens - left
         return list(reversed(out)), after, True
 
-    def visible(self, entry: Entry, spoken: Spoken) -> bool:
-        """False for what no prompt shows."""
+    def visible(self, entry: Entry, spoken: RevisionBody) -> bool:
+        """Return False for what no prompt shows."""
         if entry.flags & (HIDDEN | FORGOTTEN) or spoken.body is None or entry.message in self.without:
             return False
         return not any(crop.holds(entry.message) for crop in self.crops)
 
+    def visible_message(self, ref: Ref) -> Message | None:
+        """A message by its id; None where it is gone, or no prompt shows it."""
+        entry = self.view.entry(ref)
+        if entry is None or not entry.live:
+            return None
+        spoken = self.view.reader.read_spoken([entry.revision]).get(entry.revision)
+        return None if spoken is None or not self.visible(entry, spoken) else message_of(entry, spoken)
+
     def turn_before(self, before: bytes | None) -> Iterator[Message]:
-        """What is visible before a position, newest first, back to where the user spoke."""
+        """Yield what is visible before a position, newest first, back to where the user spoke."""
         while rows := self.view.page(_PAGE, before=before, newest_first=True):
-            for message, _ in self.told([row for row in rows if self.visible(*row)]):
+            for message, _ in self.measure_messages([row for row in rows if self.visible(*row)]):
                 if is_spoken_by_user(message):
                     return
                 yield message
             before = rows[-1][0].position
 
     def asked_before(self, before: bytes) -> Message | None:
-        """The newest message that the user wrote before a position: a long turn may begin far before the window."""
+        """Return the newest message that the user wrote before a position: a long turn may begin far before the window."""
         while rows := self.view.page(_PAGE, before=before, newest_first=True):
             for row in rows:
                 if (

@@ -1,9 +1,9 @@
 """Analysing turns once they are steady: marks, assertions by rules, and turn states, brought up to date together.
 
 `catch_up` looks at what happened since it last looked, folds it into the marks of the thread (`derive/window`), reads again the
-turns that this touched, and keeps their assertions under the key of what they rest on. All of a step is written together
-with how far it got, so it can stop at any moment, several processes may try, and after any history marks and assertions are
-those that a rebuild gives. Asking a model is not done here: `engine/models/extraction`. After: `engine/knowledge/graph` folds the claims.
+turns that this touched, and keeps their assertions under the key of what they rest on. All of a step is written together with how
+far it got, so it can stop at any moment, several processes may try, and after any history marks and assertions are those that a
+rebuild gives. Asking a model is not done here: `engine/models/extraction`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.extract.assertions import RECIPE, extract, rule_key, to_body
 from backscroll.derive.summaries.tree import just_before
-from backscroll.derive.window import Marks, Window, window_of
+from backscroll.derive.window import TurnMarks, Window, window_of
 from backscroll.engine.core.history import log_of, message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.core.strides import in_strides
+from backscroll.engine.core.pacing import in_strides
 from backscroll.engine.knowledge.analysis_marks import marks_around, newest_marks
+from backscroll.engine.knowledge.graph_cache import moved_on
 from backscroll.errors import NotFound
-from backscroll.record.derived import Made, TurnMark
+from backscroll.record.derived import Artefact, TurnMark
 from backscroll.record.history import DELETED, FORGOTTEN, Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Reader, ThreadState, Writer
@@ -30,7 +31,7 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 #: The shelf with what prompts found in turns that are too new to be analysed, by the keys of these.
 FOUND, _FOUND = "found-claims", 64
@@ -44,17 +45,17 @@ _MOVING = frozenset(
 
 
 def progress_name(window: Window) -> str:
-    """The name under which the store keeps how far the analysis has come, under these settings."""
+    """Return the name under which the store keeps how far the analysis has come, under these settings."""
     return f"turns:{window.rule}:{RECIPE.version}"
 
 
-def catch_up(engine: Engine, thread: str, limit: int | None = None) -> int:
-    """Bring marks and assertions of a thread up to date, at most so many events; gives how many it took on."""
+def catch_up(engine: EngineScope, thread: str, limit: int | None = None) -> int:
+    """Bring marks and assertions of a thread up to date, at most so many events; return how many it took on."""
     return in_strides(lambda most: _step(engine, thread, most), _STEP, limit)
 
 
-def rebuild(engine: Engine, thread: str) -> int:
-    """Forget the marks of a thread and make them again from its log; gives how many events that took."""
+def rebuild(engine: EngineScope, thread: str) -> int:
+    """Forget the marks of a thread and make them again from its log; return how many events that took."""
     window = window_of(engine.settings)
 
     def clear(tx: Writer) -> None:
@@ -65,30 +66,31 @@ def rebuild(engine: Engine, thread: str) -> int:
     return catch_up(engine, thread)
 
 
-def _step(engine: Engine, thread: str, limit: int) -> int:
+def _step(engine: EngineScope, thread: str, limit: int) -> int:
     window = window_of(engine.settings)
     for _ in range(_TRIES):
-        work = engine.store.read(lambda reader: planned(engine, reader, thread, window, limit, analyse=True))
+        work = engine.store.read(
+            lambda reader: plan_analysis(engine, reader, thread, window, limit, analyse=True)
+        )
         if work is None:
             return 0
         if engine.store.write(work.write):
-            from backscroll.engine.knowledge.graph_holder import moved_on
-
-            moved_on(engine, work)
+            changed = {opening: work.marks.get(opening) for opening in work.marks.changed}
+            moved_on(engine, thread, window.rule, work.seen, work.upto, changed)
             return work.upto - work.seen
     return 0  # others are quicker; what they leave is due at the next look
 
 
-def planned(
-    engine: Engine,
+def plan_analysis(
+    engine: EngineScope,
     reader: Reader,
     thread: str,
     window: Window,
     limit: int | None = None,
     *,
     analyse: bool = False,
-) -> Step | None:
-    """What there is to do (and with `analyse`, doing it); None where nothing happened. Writes nothing."""
+) -> AnalysisPass | None:
+    """Return what there is to do (with `analyse`, do it); None if nothing happened. Writes nothing."""
     state = reader.thread(thread)
     if state is None:
         raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
@@ -96,14 +98,14 @@ def planned(
     if seen >= state.head:
         return None
     upto = state.head if limit is None else _whole_stroke(reader, state, min(state.head, seen + limit))
-    step = Step(reader, state, window, seen, upto, engine.means.now())
+    step = AnalysisPass(reader, state, window, seen, upto, engine.means.now())
     step.plan()
     if analyse:
         step.analyse(engine.memo.shelf(FOUND, _FOUND))
     return step
 
 
-class Step:
+class AnalysisPass:
     """The work between two events of a log."""
 
     def __init__(
@@ -115,10 +117,10 @@ class Step:
         self._now = View(reader, state, upto)
         self._events = list(self._log())
         self._rare = [e for e in self._events if e.kind not in _NOTHING]
-        self.marks = Marks(window, self.thread, self._known())
+        self.marks = TurnMarks(window, self.thread, self._read_marks())
         self._touched: set[bytes] = set()  # positions at which something changed, as every moment saw them
         self._texts: dict[Ref, list[Message]] = {}  # of turns to analyse
-        self._made: list[Made] = []
+        self._made: list[Artefact] = []
         self.analysed: list[TurnMark] = []
         self._later: list[tuple[int, frozenset[bytes]]] | None = None
 
@@ -132,7 +134,7 @@ class Step:
             yield from log_of(self._now, low, high)
             low = high + 1
 
-    def _known(self) -> list[TurnMark]:
+    def _read_marks(self) -> list[TurnMark]:
         """Marks that the fold needs: the newest ones, and those around what happened further back."""
         if self.seen == 0:
             return []
@@ -155,9 +157,9 @@ class Step:
             flushed |= event.kind is Kind.FLUSHED
             moved |= event.kind in _MOVING
             if event.kind is Kind.APPENDED:
-                self._appended(event)
+                self._add_appended(event)
             elif event.kind not in _NOTHING:
-                self._happened(event)
+                self._add_rare(event)
             if following is not None and _stroke(following) == _stroke(event):
                 continue
             if moved:
@@ -169,7 +171,7 @@ class Step:
             moved = flushed = False
         self._read()
 
-    def _appended(self, event: Event) -> None:
+    def _add_appended(self, event: Event) -> None:
         place = event.head.get("position")
         position = bytes.fromhex(place) if isinstance(place, str) else at_end(event.seq)
         limit = self._now.limit(event.thread)
@@ -183,7 +185,7 @@ class Step:
             self.marks.add(Ref(self.thread, 0), b"")
         self._touched.add(position)
 
-    def _happened(self, event: Event) -> None:
+    def _add_rare(self, event: Event) -> None:
         """A rare event: what it did to openings, and where it changed anything."""
         messages = list(dict.fromkeys(_about(event)))
         if not messages:
@@ -205,7 +207,7 @@ class Step:
                 self._touched.update(self._places(message))
 
     def _places(self, message: Ref) -> Iterator[bytes]:
-        """Every position that a message ever had: settled turns know it by an old one."""
+        """Yield every position that a message ever had: settled turns know it by an old one."""
         yield at_end(message.seq)
         for event in self._reader.events_about(message):
             place = event.head.get("position")
@@ -213,7 +215,7 @@ class Step:
                 yield bytes.fromhex(place)
 
     def _beginning(self, view: View) -> None:
-        """Whether anything stands before the first user message."""
+        """Whether anything comes before the first user message."""
         first = _first(view)
         there = first is not None and first.role != "user"
         opening = Ref(self.thread, 0)
@@ -246,14 +248,14 @@ class Step:
                 self._texts[opening] = messages
 
     def _content(self, mark: TurnMark) -> list[Message]:
-        """The messages of which the assertions of a turn are made: its own, or those that it had when it was settled."""
+        """Return the messages of which the assertions of a turn are made: its own, or those that it had when it was settled."""
         return [m for m in self._standing(mark) if m.role != "system" and not m.hidden]
 
     def _standing(self, mark: TurnMark) -> list[Message]:
         live = [] if mark.gone else self._live(mark)
         if not mark.pinned or (not self.window.freezes and self.window.settled_deletes == "retract"):
             return live
-        if self._untouched(mark) and live:
+        if self._is_untouched(mark) and live:
             return live  # nothing happened to it since
         then = self._then(mark)
         if self.window.freezes:
@@ -261,8 +263,8 @@ class Step:
         lost = [m for m in then if not self._alive(m.id)]
         return sorted([*live, *lost], key=lambda m: m.position)
 
-    def _untouched(self, mark: TurnMark) -> bool:
-        """True where a turn that was settled in this step is as it was then."""
+    def _is_untouched(self, mark: TurnMark) -> bool:
+        """Return True if a turn that was settled in this step is as it was then."""
         if mark.pinned <= self.seen or mark.gone or self.marks.after(mark.opening) != mark.ends:
             return False
         if self._later is None:
@@ -305,16 +307,16 @@ class Step:
     def analyse(self, found: MutableMapping[bytes, bytes]) -> None:
         """Find the assertions of the turns that were read, by rules, unless they were found before; `found`: by a prompt, in memory."""
         keys = {rule_key(messages): messages for messages in self._texts.values()}
-        known = self._reader.made(list(keys))
+        known = self._reader.read_artefacts(list(keys))
         for key, messages in keys.items():
             if key not in known:
                 body = found.get(key) or to_body(extract(messages), messages)
                 sources = tuple(m.revision for m in messages)
-                self._made.append(Made(key, RECIPE.name, self.thread, body, sources, self._at))
+                self._made.append(Artefact(key, RECIPE.name, self.thread, body, sources, self._at))
         self.analysed = [mark for opening in self._texts if (mark := self.marks.get(opening)) is not None]
 
     def write(self, tx: Writer) -> bool:
-        """Write everything together; False where somebody else was quicker, or something was forgotten meanwhile."""
+        """Write everything together; False if another process was quicker, or something was forgotten meanwhile."""
         name = progress_name(self.window)
         if tx.progress(self.thread, name) != self.seen:
             return False
@@ -331,12 +333,12 @@ class Step:
 
 
 def _stroke(event: Event) -> object:
-    """What was done in one stroke carries the number of the first of it."""
+    """Return what was done in one stroke carries the number of the first of it."""
     return event.head.get("group", event.seq)
 
 
 def _whole_stroke(reader: Reader, state: ThreadState, upto: int) -> int:
-    """The last event of the stroke to which an event belongs."""
+    """Return the last event of the stroke to which an event belongs."""
     view = View(reader, state)
     event = view.event(upto)
     while event is not None and upto < state.head:
@@ -348,7 +350,7 @@ def _whole_stroke(reader: Reader, state: ThreadState, upto: int) -> int:
 
 
 def _first(view: View) -> Entry | None:
-    """The first message as it stood at a moment, even if its words are forgotten since."""
+    """Return the first message as it stood at a moment, even if its words are forgotten since."""
     after: bytes | None = None
     while rows := view.page(_PAGE, after=after, gone=True):
         for entry, _ in rows:
@@ -365,7 +367,7 @@ _PLAIN = frozenset(Kind) - _MOVING
 
 
 def _about(event: Event) -> Iterable[Ref]:
-    """The messages whose entries an event changed."""
+    """Yield the messages whose entries an event changed."""
     if event.message is not None:
         yield event.message
     for hole in _list(event, "messages"):

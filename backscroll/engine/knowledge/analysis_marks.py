@@ -1,8 +1,8 @@
 """Which marks a step of the analysis has to know: the newest ones, and those around what happened further back.
 
 A change reaches the turns at the places it touched, the ones before and after them, and settled turns that held such a place when
-they left the window. The others neither change nor are asked for, so they are not read; whatever stands between two that are
-read is not in the window. Before: `record/ports`. After: `engine/knowledge/analysis`.
+they left the window. The others neither change nor are asked for, so they are not read; whatever is between two that are read
+is not in the window.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from backscroll.derive.summaries.tree import just_before
 from backscroll.derive.window import Window
+from backscroll.engine.core.lineage import View
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader
 from backscroll.vocab.ids import Ref
@@ -20,7 +21,7 @@ _FEW, _MANY = 4, 256
 
 
 def newest_marks(reader: Reader, thread: str, rule: str, most: int) -> list[TurnMark]:
-    """The newest marks, at least so many of turns that are in the history."""
+    """Return the newest marks, at least so many of turns that are in the history."""
     found: list[TurnMark] = []
     before: bytes | None = None
     while sum(not m.gone for m in found) < most:
@@ -35,7 +36,7 @@ def newest_marks(reader: Reader, thread: str, rule: str, most: int) -> list[Turn
 def marks_around(
     reader: Reader, thread: str, window: Window, places: Collection[bytes], messages: int
 ) -> list[TurnMark]:
-    """The marks that a change of so many messages needs, which touched these places."""
+    """Return the marks that a change of so many messages needs, which touched these places."""
     rule = window.rule
     if len(places) > _FAR:
         return reader.turn_marks(thread, rule)
@@ -56,7 +57,7 @@ def marks_around(
 
 
 def _live(reader: Reader, thread: str, rule: str, place: bytes, *, back: bool) -> TurnMark | None:
-    """The nearest turn of the history that begins before a place, or after it."""
+    """Return the nearest turn of the history that begins before a place, or after it."""
     limit = _FEW
     while True:
         edge = {"before": place} if back else {"after": place}
@@ -65,3 +66,11 @@ def _live(reader: Reader, thread: str, rule: str, place: bytes, *, back: bool) -
         if mark is not None or len(page) < limit:
             return mark
         place, limit = page[-1].position, _MANY
+
+
+def number_in(view: View, opening: Ref) -> int:
+    """The number of the turn that a message opens."""
+    if opening.seq == 0:
+        return 0
+    entry = view.entry(opening)
+    return view.count(role="user", upto=entry.position) if entry is not None and entry.opens_turn else -1

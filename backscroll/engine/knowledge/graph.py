@@ -1,7 +1,6 @@
 """The graph of a thread, as people and prompts use it: what the analysed turns say, with the person's own changes on top.
 
-What a person changes is an event of the log: undo takes it back, forks inherit it, no re-analysis touches it. Before:
-`engine/knowledge/graph_holder` (the graph in memory), `engine/knowledge/graph_acts`. After: `engine/tail` (the prompt), `surfaces/cli/graph`.
+What a person changes is an event of the log: undo takes it back, forks inherit it, no re-analysis touches it.
 """
 
 from __future__ import annotations
@@ -9,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from backscroll.deprecation import warn_renamed
 from backscroll.engine.core.checks import in_valid_text
-from backscroll.engine.core.doors import doors
-from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pen import Pen
+from backscroll.engine.core.signatures import doors
+from backscroll.engine.knowledge.analysis_marks import number_in
 from backscroll.engine.knowledge.graph_acts import (
     known_type,
     messages_behind,
@@ -26,51 +26,63 @@ from backscroll.engine.knowledge.graph_acts import (
     world_in,
 )
 from backscroll.engine.knowledge.graph_holder import graph_of
+from backscroll.engine.knowledge.turn_states import ThreadWindow, flush_turns
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.fold import Graph
 from backscroll.graph.reading.view import (
     Contradiction,
     Fact,
+    MergeSuggestion,
     Neighbourhood,
     NodeView,
     Question,
-    Suggestion,
     WorldEntry,
 )
-from backscroll.vocab.assertion import Change, Override
+from backscroll.vocab.assertion import Change, Override, TurnStatus
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 
 @doors
 class ThreadGraph:
     """The knowledge graph of one thread: reading it, correcting it, telling it about the world."""
 
-    def __init__(self, thread: Thread) -> None:
+    def __init__(self, thread: ThreadScope) -> None:
         self.thread = thread
 
-    @property
-    def view(self) -> Graph:
-        """The graph as it stands now; to its end where nothing more was said for long."""
+    def current(self) -> Graph:
+        """Return the graph as it stands now; turns that are due are analysed first."""
         from backscroll.engine.knowledge.idle import flush_if_idle
 
         graph = graph_of(self.thread)
         return graph_of(self.thread) if flush_if_idle(self.thread.engine, self.thread.id) else graph
 
+    @property
+    def view(self) -> Graph:
+        """The old spelling of `current()`; deprecated, because it runs the analysis."""
+        warn_renamed("graph.view", "graph.current()")
+        return self.current()
+
     def flush(self) -> int:
         """Analyse every turn so far, without waiting for later ones; gives how many were waiting."""
-        return self.thread.window.flush()
+        return flush_turns(self.thread)
+
+    def turns(
+        self, first: int = 0, last: int | None = None, *, last_turns: int | None = None
+    ) -> list[TurnStatus]:
+        """List how far the analysis of each turn has come; with `last_turns` only of so many at the end."""
+        return ThreadWindow(self.thread).states(first, last, last_turns=last_turns)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
     @in_valid_text
     def node(self, name: str) -> NodeView:
         """One node: by id, readable id, name or alias."""
-        return self.view.node(name)
+        return self.current().node(name)
 
     @in_valid_text
     def nodes(
@@ -80,40 +92,42 @@ class ThreadGraph:
 
         `candidates=True` adds those that are kept aside, because too little shows that they are names.
         """
-        return self.view.nodes(type=known_type(type) or type, text=text, limit=limit, candidates=candidates)
+        return self.current().nodes(
+            type=known_type(type) or type, text=text, limit=limit, candidates=candidates
+        )
 
     @in_valid_text
     def around(self, *names: str, depth: int = 1, limit: int = 40) -> Neighbourhood:
         """What stands around some nodes."""
-        return self.view.around(names, depth=depth, limit=limit)
+        return self.current().around(names, depth=depth, limit=limit)
 
     @in_valid_text
     def history(self, name: str, predicate: str = "") -> list[Fact]:
         """Every value that was ever held, with the turns from and until which it was."""
-        return self.view.history(name, predicate_meant(predicate))
+        return self.current().history(name, predicate_meant(predicate))
 
     @in_valid_text
     def why(self, name: str, predicate: str = "", other: str = "") -> list[Fact]:
         """Why something is believed: facts with the sentences they rest on."""
-        return self.view.why(name, predicate_meant(predicate), other)
+        return self.current().why(name, predicate_meant(predicate), other)
 
     def at(self, turn: int) -> Graph:
-        """The graph as it was when a turn had been said."""
+        """Return the graph as it was when a turn had been said."""
         found = self.thread.legible.turn(turn)
         position = found.messages[0].position if turn else b""
-        return self.view.at(position)
+        return self.current().at(position)
 
     def conflicts(self) -> list[Contradiction]:
         """What contradicts what, and which of them is held."""
-        return self.view.conflicts()
+        return self.current().conflicts()
 
     def questions(self) -> list[Question]:
         """What only the person can settle; those that were answered by an override are gone."""
-        return self.view.questions()
+        return self.current().questions()
 
-    def suggestions(self) -> list[Suggestion]:
+    def suggestions(self) -> list[MergeSuggestion]:
         """Nodes that may be one."""
-        return self.view.suggestions()
+        return self.current().suggestions()
 
     def numbers(self) -> Callable[[Ref], int]:
         """Tells the number of a turn by its opening; -1 where that is not in the history any more."""
@@ -130,20 +144,20 @@ class ThreadGraph:
 
     @in_valid_text
     def set(self, node: str, predicate: str, value: str = "", *, other: str = "", type: str = "") -> Override:
-        """An attribute has this value, or a relation this other end, whatever the text says."""
+        """Set the value of an attribute, or the other end of a relation, whatever the text says."""
         if bool(value.strip()) == bool(other.strip()):
             raise InvalidInput(
                 "give a value (of an attribute) or the other node (of a relation)", hint="one of the two"
             )
         predicate, value = self._predicate(predicate), value.strip()
         value = type_meant(value) if predicate == "type" else value
-        if other and self.view.find(other) == self.view.node(node).id:
+        if other and self.current().find(other) == self.current().node(node).id:
             raise InvalidInput(f"{node} and {other} are one node already", hint="name another one")
         return self._write(Change.SET, node, predicate, value, other=other, type=type_meant(type))
 
     @in_valid_text
     def pin(self, node: str, predicate: str) -> Override:
-        """What is held now stays, whatever the text says later."""
+        """Return what is held now stays, whatever the text says later."""
         predicate = self._predicate(predicate)
         facts = [f for f in self.why(node, predicate) if f.current]
         if not facts:
@@ -176,18 +190,18 @@ class ThreadGraph:
     @in_valid_text
     def merge(self, first: str, second: str) -> Override:
         """Two nodes are one; the first one's name stays."""
-        one, other = self.view.node(first).id, self.view.node(second).id
+        one, other = self.current().node(first).id, self.current().node(second).id
         if one == other:
             raise InvalidInput(f"{first} and {second} are one node already", hint="nothing to merge")
         return self._write(Change.MERGE, one, other=other)
 
     @in_valid_text
     def split(self, node: str, turns: Sequence[int], name: str = "") -> Override:
-        """One name stands for two: what these turns say is about another one."""
+        """One name represents two: what these turns say is about another one."""
         if not turns:
             raise InvalidInput("name the turns that speak of the other one", hint="their numbers")
         openings = [self._opening(n) for n in turns]
-        spoken = self.view.node(node).interactions
+        spoken = self.current().node(node).interactions
         if silent := [n for n, opening in zip(turns, openings, strict=True) if opening not in spoken]:
             told = ", ".join(str(self.numbers()(opening)) for opening in spoken[:20])
             raise InvalidInput(
@@ -196,7 +210,11 @@ class ThreadGraph:
             )
         body = self._body(Change.SPLIT, node, value=name.strip())
         copy = next_copy(self.thread.reading(lambda view: view.others()), body["node"])
-        body |= {"turns": [str(o) for o in openings], "names": list(self.view.members(node)), "copy": copy}
+        body |= {
+            "turns": [str(o) for o in openings],
+            "names": list(self.current().members(node)),
+            "copy": copy,
+        }
         return self.write_changes([body])[0]
 
     @in_valid_text
@@ -221,7 +239,7 @@ class ThreadGraph:
         )[0]
 
     def overrides(self) -> list[Override]:
-        """The person's changes in force, oldest first."""
+        """Return the person's changes in force, oldest first."""
         return overrides_in(self.thread.reading(lambda view: view.others()))
 
     def lift(self, override: Ref | int) -> None:
@@ -256,7 +274,7 @@ class ThreadGraph:
         type: str = "",
     ) -> dict[str, Json]:
         """What an event says that holds a change."""
-        graph = self.view
+        graph = self.current()
         body: dict[str, Json] = {"change": change.value, "node": graph.node(node).id}
         if other:
             found = graph.find(other)
@@ -292,12 +310,12 @@ class ThreadGraph:
 
         Entries of lorebooks and cards are put into prompts when the conversation wakes them (`thread.lore`).
         """
-        from backscroll.engine.knowledge.lore.telling import tell_book
+        from backscroll.engine.knowledge.lore.imports import tell_book
 
         return tell_book(self.thread, name, text)
 
     def world(self) -> list[WorldEntry]:
-        """The entries of the world descriptions in force."""
+        """Return the entries of the world descriptions in force."""
         return world_in(self.thread.reading(lambda view: view.others()))
 
     @in_valid_text
@@ -308,11 +326,3 @@ class ThreadGraph:
         if not found:
             raise NotFound(f"no world description {name!r}", hint="`backscroll graph world` lists them")
         self.thread.stroke(lambda pen: pen.write(Kind.LIFTED, head={"of": found}))
-
-
-def number_in(view: View, opening: Ref) -> int:
-    """The number of the turn that a message opens."""
-    if opening.seq == 0:
-        return 0
-    entry = view.entry(opening)
-    return view.count(role="user", upto=entry.position) if entry is not None and entry.opens_turn else -1

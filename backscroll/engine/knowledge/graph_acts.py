@@ -1,8 +1,7 @@
 """What a person says about the graph, as it lies in the log: overrides and world descriptions in force, and words for them.
 
 Owns how such events are read back, and what people may call predicates and types: by their names, or as English and Chinese say
-them. Refuses what it does not know with the nearest things it knows. Before: `record/acts`, `derive/extract/ontology`. After:
-`engine/knowledge/graph`.
+them. Refuses what it does not know with the nearest things it knows.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import cast
 
 from backscroll.derive.extract.ontology import labels, types
 from backscroll.errors import InvalidInput
-from backscroll.graph.predicates import named
+from backscroll.graph.predicates import normalize_predicate
 from backscroll.graph.reading.view import Fact, WorldEntry
 from backscroll.record.acts import acts_in_force
 from backscroll.record.chain import words_from_bytes
@@ -28,12 +27,12 @@ _ALSO = {"character": "person"}
 
 
 def overrides_in(events: Iterable[Event]) -> list[Override]:
-    """The person's changes in force, oldest first."""
+    """Return the person's changes in force, oldest first."""
     return [override_of(e) for e in acts_in_force(events, {Kind.OVERRIDDEN}) if e.body is not None]
 
 
 def override_of(event: Event) -> Override:
-    """The change that an event holds."""
+    """Return the change that an event holds."""
     body = _body(event)
     turns: list[Json] = body.get("turns", [])
     return Override(
@@ -53,14 +52,14 @@ def override_of(event: Event) -> Override:
 
 
 def next_copy(events: Iterable[Event], node: str) -> int:
-    """The number for another split of a node: one that none had, lifted ones included."""
+    """Return the number for another split of a node: one that none had, lifted ones included."""
     bodies = [_body(e) for e in events if e.kind is Kind.OVERRIDDEN and e.body is not None]
     split = [b for b in bodies if b["change"] == Change.SPLIT and b["node"] == node]
     return max([1 + len(split), *(int(b.get("copy", 0)) for b in split)]) + 1
 
 
 def world_in(events: Iterable[Event]) -> list[WorldEntry]:
-    """The entries of the world descriptions in force; a later one of the same name takes the place of an earlier."""
+    """Return the entries of the world descriptions in force; a later one of the same name takes the place of an earlier."""
     from backscroll.graph.world.description import from_json
 
     books: dict[str, list[WorldEntry]] = {}
@@ -72,7 +71,7 @@ def world_in(events: Iterable[Event]) -> list[WorldEntry]:
 
 
 def told_as(events: Iterable[Event], name: str) -> list[int]:
-    """The events in force that told a world description of this name."""
+    """Return the events in force that told a world description of this name."""
     return [e.seq for e in acts_in_force(events, {Kind.WORLD_TOLD}) if _body(e).get("name") == name]
 
 
@@ -81,13 +80,13 @@ def _body(event: Event) -> Mapping[str, Json]:
 
 
 def revisions_of(fact: Fact) -> list[Ref]:
-    """The revisions that say a fact."""
+    """Return the revisions that say a fact."""
     said = [e.assertion.source for e in fact.evidence if e.assertion is not None]
     return list(dict.fromkeys(ref for ref in said if ref is not None))
 
 
 def messages_behind(reader: Reader, revisions: Sequence[Ref]) -> dict[str, Json]:
-    """What the head of a change says of the messages whose words it repeats: who forgets them all erases it too."""
+    """Return what the head of a change says of the messages whose words it repeats: who forgets them all erases it too."""
     events = [reader.event(revision) for revision in revisions]
     messages = dict.fromkeys(str(e.message) for e in events if e is not None and e.message is not None)
     return {"sources": list(messages)} if messages else {}
@@ -97,9 +96,9 @@ def messages_behind(reader: Reader, revisions: Sequence[Ref]) -> dict[str, Json]
 
 
 def predicate_meant(text: str) -> str:
-    """The predicate that somebody means: `lives_in`, "lives in", 住在; a word that nobody knows stays, as it is written."""
+    """Return the predicate that the user means: `lives_in`, "lives in", 住在; an unknown word stays, as it is written."""
     plain = " ".join(text.replace("_", " ").split()).casefold()
-    return labels().get(plain) or named(text)
+    return labels().get(plain) or normalize_predicate(text)
 
 
 @cache
@@ -111,14 +110,14 @@ def _type_labels() -> Mapping[str, str]:
 
 
 def type_meant(text: str) -> str:
-    """The type that somebody means: `person`, 人物; empty for nothing. What is none is refused."""
+    """Return the type that the user means: `person`, 人物; empty for nothing. What is none is refused."""
     found = known_type(text)
     if found is None:
-        raise InvalidInput(f"{text!r} is no type of nodes", hint=f"known: {', '.join(types())}")
+        raise InvalidInput(f"{text!r} is not a node type", hint=f"known: {', '.join(types())}")
     return found
 
 
 def known_type(text: str) -> str | None:
-    """The same; None where it is no known type."""
+    """Return the same; None if it is no known type."""
     plain = " ".join(text.split()).casefold()
     return "" if not plain else _type_labels().get(plain)

@@ -1,7 +1,6 @@
 """The shapes of the graph that surfaces may know: views, exports, and the data of its page.
 
-Owns next to no code: surfaces talk to the engine, and this is where it hands on what `graph` makes. Before: `graph/reading/view`,
-`graph/reading/exports`, `graph/reading/page`. After: `surfaces/pages/graph`, the command line.
+Owns next to no code: surfaces talk to the engine, and this is where it hands on what `graph` makes.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from collections.abc import Callable
 
 from backscroll.derive.extract.ontology import predicate, types
 from backscroll.engine.knowledge.graph_acts import known_type, predicate_meant
-from backscroll.graph.complete import seed_shape
+from backscroll.graph.completion import seed_shape
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.exports import FORMATS, evidence_json, fact_json, to_json, written
+from backscroll.graph.reading.exports import FORMATS, evidence_json, fact_json, render_graph, to_json
 from backscroll.graph.reading.page import page_data
 from backscroll.graph.reading.view import Evidence, Fact, NodeView, WorldEntry
 from backscroll.vocab.ids import Ref
@@ -33,39 +32,39 @@ __all__ = [
     "page_data",
     "predicate_meant",
     "predicate_words",
+    "render_graph",
     "seed_shape",
     "to_json",
     "type_names",
     "type_words",
-    "written",
 ]
 
 
 def predicate_words(name: str, language: str) -> str:
-    """What an attribute or relation is called."""
+    """Return what an attribute or relation is called."""
     known = predicate(name)
     return known.zh if language == "zh" else known.en
 
 
 def type_words(name: str, language: str) -> str:
-    """What a type of node is called."""
+    """Return what a type of node is called."""
     known = types().get(name)
     return name if known is None else known.zh if language == "zh" else known.en
 
 
 def type_names() -> tuple[str, ...]:
-    """Every known type of node."""
+    """Return every known type of node."""
     return tuple(types())
 
 
 def inverse_of(name: str) -> str:
-    """What a relation is called from its other end; empty where it has no name there."""
+    """Return what a relation is called from its other end; empty if it has no name there."""
     known = predicate(name)
     return name if known.symmetric else known.inverse
 
 
 def node_json(node: NodeView, number: Callable[[Ref], int], named: Callable[[str], str]) -> dict[str, Json]:
-    """A node in the shape of the design notes, with its id, its other names, and its attributes with what they rest on."""
+    """Return a node in the shape of the design notes, with its id, its other names, and its attributes with what they rest on."""
     return {
         "id": node.id,
         **seed_shape(node, number, named),

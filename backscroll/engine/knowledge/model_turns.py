@@ -1,15 +1,15 @@
 """Having a model read the turns of a thread that are due: which, in what order, until when.
 
-Owns the walk over the marks, from the newest back, and what happens when a turn changes while the model reads it: the reply is
-kept under the key of what it rests on, and the turn is read again as it stands, up to `max_retries` times. Imported old turns
-are left to rules until somebody has seen the price and asks for it. Before: `engine/knowledge/analysis`, `engine/models/extraction`. After:
-`engine/models/background` (as a step of workers that ask models), `engine/models/overview`.
+Owns the walk over the marks, from the newest back, and what happens when a turn changes while the model reads it: the reply is kept
+under the key of what it rests on, and the turn is read again as it is, up to `max_retries` times. Imported old turns are left
+to rules until the user has seen the price and asks for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from backscroll.derive.extract.assertions import from_body
@@ -17,9 +17,12 @@ from backscroll.derive.models.assertions import worth_reading
 from backscroll.derive.window import window_of
 from backscroll.engine.core.history import message_of
 from backscroll.engine.knowledge.analysis import catch_up
-from backscroll.engine.knowledge.graph_holder import EXTRACTED, moved_by_model
+from backscroll.engine.knowledge.analysis_marks import number_in
+from backscroll.engine.knowledge.graph_cache import moved_by_model
+from backscroll.engine.knowledge.graph_holder import EXTRACTED
+from backscroll.engine.knowledge.model_world import world_text
 from backscroll.engine.models.extraction import (
-    Extracted,
+    TurnExtraction,
     estimate_extraction,
     extract_turn,
     extracting_for,
@@ -28,8 +31,7 @@ from backscroll.engine.models.extraction import (
     is_imported,
     worth_trying,
 )
-from backscroll.engine.models.preferences import note_preferences
-from backscroll.engine.models.world import world_text
+from backscroll.engine.work.memory.model_preferences import note_preferences
 from backscroll.record.derived import TurnMark
 from backscroll.record.history import Entry
 from backscroll.record.ports import Reader, Writer
@@ -38,13 +40,13 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.models.recipes import Modelling
-    from backscroll.engine.models.writing import Estimate
+    from backscroll.engine.budget.costs import Estimate
+    from backscroll.engine.core.thread_scope import EngineScope
+    from backscroll.engine.models.recipes import RecipeRunner
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class TurnJob:
     """A turn that a model has still to read."""
 
     mark: TurnMark
@@ -53,27 +55,27 @@ class Due:
 
 
 def pending(
-    engine: Engine,
+    engine: EngineScope,
     thread: str,
     model: str,
     *,
     imported: bool = False,
     limit: int | None = None,
     newest: int | None = None,
-) -> list[Due]:
+) -> list[TurnJob]:
     """Turns that are due and that no model has read, newest first; imported ones only where that is asked for.
 
     `newest`: only so many turns from the end are looked through.
     """
 
-    def look(reader: Reader) -> tuple[list[Due], int]:
+    def look(reader: Reader) -> tuple[list[TurnJob], int]:
         rule = window_of(engine.settings).rule
         found = reader.turn_marks(thread, rule, newest_first=True, limit=newest)
         marks = [m for m in found if m.due and m.key]
         keys = [m.key for m in marks]
         read, failed = found_by_models(reader, keys), failed_extractions(reader, keys)
         now = engine.means.now()
-        out: list[Due] = []
+        out: list[TurnJob] = []
         for mark in marks:
             if mark.key in read or (mark.key in failed and not worth_trying(failed[mark.key], model, now)):
                 continue
@@ -81,7 +83,7 @@ def pending(
                 continue
             due = _due(reader, mark)
             if not worth_reading(due.messages):
-                continue  # nobody is asked about an "ok"
+                continue  # no model is asked about an "ok"
             out.append(due)
             if limit is not None and len(out) >= limit:
                 break
@@ -93,15 +95,15 @@ def pending(
     return found
 
 
-def _due(reader: Reader, mark: TurnMark) -> Due:
+def _due(reader: Reader, mark: TurnMark) -> TurnJob:
     messages = tuple(messages_of(reader, mark.sources))
-    made = reader.made([mark.key]).get(mark.key)
-    return Due(mark, messages, () if made is None else from_body(made.body, mark.sources))
+    made = reader.read_artefacts([mark.key]).get(mark.key)
+    return TurnJob(mark, messages, () if made is None else from_body(made.body, mark.sources))
 
 
 def messages_of(reader: Reader, revisions: Sequence[Ref]) -> list[Message]:
-    """Messages as they stand in these revisions, whether or not a history shows them so now."""
-    spoken = reader.spoken(revisions)
+    """Return messages as they are in these revisions, whether or not a history shows them so now."""
+    spoken = reader.read_spoken(revisions)
     out: list[Message] = []
     for revision in revisions:
         event = reader.event(revision)
@@ -115,7 +117,7 @@ def messages_of(reader: Reader, revisions: Sequence[Ref]) -> list[Message]:
 
 
 def read_pending(
-    engine: Engine,
+    engine: EngineScope,
     thread: str,
     limit: int | None = None,
     stop: Callable[[], bool] = lambda: False,
@@ -124,7 +126,7 @@ def read_pending(
     background: bool = False,
     newest: int | None = None,
 ) -> int:
-    """Have a configured model read what is due; gives how many turns it read. Nothing happens where none is configured."""
+    """Have a configured model read what is due; return how many turns it read. Nothing happens where none is configured."""
     working = extracting_for(engine, background=background)
     if working is None:
         return 0
@@ -142,14 +144,14 @@ def read_pending(
     return done
 
 
-def _one(working: Modelling, thread: str, due: Due) -> Extracted:
+def _one(working: RecipeRunner, thread: str, due: TurnJob) -> TurnExtraction:
     """Have one turn read, again where it changes meanwhile."""
     engine = working.engine
-    result = Extracted(due.stand_in)
+    result = TurnExtraction(due.stand_in)
     for _ in range(engine.settings.sliding_window_max_retries + 1):
         if not due.messages:
             return result
-        number = engine.thread(thread).graph.numbers()(due.mark.opening)
+        number = engine.thread(thread).reading(partial(number_in, opening=due.mark.opening))
         turn = number if number >= 0 else None
         world = world_text(engine, thread, due.messages)
         result = extract_turn(working, thread, due.messages, stand_in=due.stand_in, turn=turn, world=world)
@@ -165,10 +167,10 @@ def _one(working: Modelling, thread: str, due: Due) -> Extracted:
     return result
 
 
-def _again(engine: Engine, thread: str, mark: TurnMark) -> Due | None:
-    """The same turn as it stands now; None where it is gone."""
+def _again(engine: EngineScope, thread: str, mark: TurnMark) -> TurnJob | None:
+    """Return the same turn as it is now; None if it is gone."""
 
-    def look(reader: Reader) -> Due | None:
+    def look(reader: Reader) -> TurnJob | None:
         marks = reader.turn_marks(thread, mark.rule)
         found = next((m for m in marks if m.opening == mark.opening and m.due and m.key), None)
         return None if found is None else _due(reader, found)
@@ -180,31 +182,31 @@ def _count(tx: Writer, thread: str) -> None:
     """Graphs that others hold in memory have something new to read: of this thread, and of those that share its turns."""
     state = tx.thread(thread)
     for kin in tx.family(state.root) if state is not None else ():
-        times, turns = _counted(tx, kin.id)
+        times, turns = _read_counts(tx, kin.id)
         tx.set_meta(f"{EXTRACTED}{kin.id}", f"{times + 1}.{turns + (kin.id == thread)}")
 
 
-def _note(engine: Engine, thread: str, turns: int) -> None:
+def _note(engine: EngineScope, thread: str, turns: int) -> None:
     """The same where the number of read turns is another: words that are shared were read, or forgotten, elsewhere."""
-    if engine.store.read(lambda reader: _counted(reader, thread))[1] == turns:
+    if engine.store.read(lambda reader: _read_counts(reader, thread))[1] == turns:
         return
 
     def work(tx: Writer) -> None:
-        times, before = _counted(tx, thread)
+        times, before = _read_counts(tx, thread)
         if before != turns:
             tx.set_meta(f"{EXTRACTED}{thread}", f"{times + 1}.{turns}")
 
     engine.store.write(work)
 
 
-def _counted(reader: Reader, thread: str) -> tuple[int, int]:
-    """How often something was read, and how many turns were read when somebody last looked."""
+def _read_counts(reader: Reader, thread: str) -> tuple[int, int]:
+    """Return how often something was read, and how many turns were read when the last look."""
     times, _, turns = (reader.meta(f"{EXTRACTED}{thread}") or "").partition(".")
     return int(times or "0"), int(turns or "0")
 
 
-def estimate(engine: Engine, thread: str) -> Estimate | None:
-    """What having a model read every unread turn of a thread would cost; None where no model is configured."""
+def estimate(engine: EngineScope, thread: str) -> Estimate | None:
+    """Return what having a model read every unread turn of a thread would cost; None if no model is configured."""
     working = extracting_for(engine)
     if working is None:
         return None

@@ -1,8 +1,8 @@
 """The world description as a model gets to see it with a turn, and what it concluded from it as entries of the world.
 
-Owns which entries belong to a turn: those whose names or keys it mentions, those that hold for everything, then the others as far as there is room.
-What a model concluded counts only while the words that it quoted stand in the description, and below anything that the description states.
-Before: `derive/models/turn`, `engine/knowledge/graph_acts`. After: `engine/models/turns`, `engine/knowledge/graph_holder`.
+Owns which entries belong to a turn: those whose names or keys it mentions, those that hold for everything, then the others as far
+as there is room. What a model concluded counts only while the words that it quoted are in the description, and below anything
+that the description states.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.derive.models.turn import Implied
+from backscroll.derive.models.turn import ImpliedAttribute
 from backscroll.engine.core.lineage import View
 from backscroll.engine.knowledge.graph_acts import world_in
 from backscroll.graph.reading.view import WorldEntry
@@ -19,46 +19,52 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _ROOM = 12_000  # characters of descriptions that go with a turn; the plan counts tokens
 
 
-def world_text(engine: Engine, thread: str, messages: Sequence[Message]) -> str:
-    """The description of the world that goes with a turn; empty where there is none, or the settings do not want it used."""
+def world_text(engine: EngineScope, thread: str, messages: Sequence[Message]) -> str:
+    """Return the description of the world that goes with a turn; empty if there is none, or the settings do not want it used."""
     settings = engine.settings
     if not (settings.node_creation_use_world_context and settings.node_creation_auto_infer_attributes):
         return ""
 
-    def told(view: View) -> list[WorldEntry]:
+    def read_entries(view: View) -> list[WorldEntry]:
         events = view.others()
         return world_in(events) if any(event.kind is Kind.WORLD_TOLD for event in events) else []
 
-    entries = [entry for entry in engine.thread(thread).reading(told) if entry.enabled and entry.text.strip()]
+    entries = [
+        entry for entry in engine.thread(thread).reading(read_entries) if entry.enabled and entry.text.strip()
+    ]
     said = "\n".join(message.text for message in messages).casefold()
     out, room = list[str](), _ROOM
-    for entry in sorted(entries, key=lambda entry: (not _mentioned(entry, said), not entry.constant)):
-        text = _told(entry)
+    for entry in sorted(entries, key=lambda entry: (not _is_mentioned(entry, said), not entry.constant)):
+        text = _render_entry(entry)
         if len(text) <= room:
             out.append(text)
             room -= len(text)
     return "\n\n".join(out)
 
 
-def _told(entry: WorldEntry) -> str:
+def _render_entry(entry: WorldEntry) -> str:
     return f"{entry.name}: {entry.text.strip()}" if entry.name else entry.text.strip()
 
 
-def _mentioned(entry: WorldEntry, said: str) -> bool:
+def _is_mentioned(entry: WorldEntry, said: str) -> bool:
     return any(name and name.casefold() in said for name in (*entry.keys, *entry.names))
 
 
-def implied_entries(turns: Mapping[Ref, Iterable[Implied]], world: Sequence[WorldEntry]) -> list[WorldEntry]:
-    """What models concluded in some turns, as entries of the world; the newest turn first."""
+def implied_entries(
+    turns: Mapping[Ref, Iterable[ImpliedAttribute]], world: Sequence[WorldEntry]
+) -> list[WorldEntry]:
+    """Return what models concluded in some turns, as entries of the world; the newest turn first."""
     out: list[WorldEntry] = []
     for opening in sorted(turns, reverse=True):
         for one in turns[opening]:
-            source = next((entry for entry in world if entry.enabled and one.because in _told(entry)), None)
+            source = next(
+                (entry for entry in world if entry.enabled and one.because in _render_entry(entry)), None
+            )
             if source is not None:
                 out.append(
                     WorldEntry(

@@ -1,8 +1,7 @@
 """The states of turns, for people: waiting, due, processing, processed, outdated, settled, failed; and analysing at once.
 
-A view: it is worked out from the marks (with what has happened since they were last written), from what was analysed and when,
-and from what models answered. Asking for states analyses nothing. Before: `engine/knowledge/analysis`, `engine/models/extraction`. After:
-`surfaces/cli/graph`.
+A view: it is worked out from the marks (with what has happened since they were last written), from what was analysed and when, and
+from what models answered. Asking for states analyses nothing.
 """
 
 from __future__ import annotations
@@ -11,21 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from backscroll.deprecation import warn_renamed
 from backscroll.derive.models.assertions import worth_reading
 from backscroll.derive.window import Window, window_of
-from backscroll.engine.core.doors import doors
-from backscroll.engine.knowledge.analysis import catch_up, planned
-from backscroll.engine.knowledge.graph_holder import held_graph
+from backscroll.engine.core.signatures import doors
+from backscroll.engine.knowledge.analysis import catch_up, plan_analysis
+from backscroll.engine.knowledge.graph_cache import held_graph
+from backscroll.engine.knowledge.model_turns import messages_of
 from backscroll.engine.models.extraction import (
-    Failed,
-    Read,
+    ModelReading,
+    ReadingFailure,
     extracting_for,
     failed_extractions,
     found_by_models,
     is_imported,
     reading_now,
 )
-from backscroll.engine.models.turns import messages_of
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader
 from backscroll.vocab.assertion import TurnState, TurnStatus
@@ -34,17 +34,17 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.thread import Turn
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _StoredTurns:
     """What the store knows about some turns."""
 
     marks: Mapping[Ref, TurnMark]
     done: Mapping[Ref, tuple[str, str]]  # version that was analysed, and when
-    read: Mapping[bytes, Read]
-    failed: Mapping[bytes, Failed]
+    read: Mapping[bytes, ModelReading]
+    failed: Mapping[bytes, ReadingFailure]
     busy: str | None  # the turn that a model reads just now
     left: frozenset[Ref]  # turns that no model is going to read by itself
 
@@ -53,7 +53,7 @@ class _Known:
 class ThreadWindow:
     """The sliding window of one thread."""
 
-    def __init__(self, thread: Thread) -> None:
+    def __init__(self, thread: ThreadScope) -> None:
         self.thread = thread
 
     @property
@@ -63,7 +63,7 @@ class ThreadWindow:
 
     @property
     def target(self) -> int | None:
-        """The turn that was made due by the newest one; None where there is none yet."""
+        """The turn that was made due by the newest one; None if there is none yet."""
         return self.window.target(self.thread.info.turns)
 
     @property
@@ -72,23 +72,20 @@ class ThreadWindow:
         return self.window.span(self.thread.info.turns)
 
     def eligible(self, turn: int) -> bool:
-        """True where a change of this turn makes it due again."""
+        """Return True if a change of this turn makes it due again."""
         newest = self.thread.info.turns
         edits = self.window.settled_edits == "reconcile"
         return 0 <= turn <= newest and (edits or self.window.holds(turn, newest))
 
     def flush(self) -> int:
-        """Analyse every turn so far, without waiting for later ones; gives how many were waiting."""
-        waiting = sum(s.state is TurnState.WAITING for s in self.states(last_turns=self.window.delay + 2))
-        if waiting:
-            self.thread.stroke(lambda pen: pen.write(Kind.FLUSHED))
-        catch_up(self.thread.engine, self.thread.id)
-        return waiting
+        """The old spelling of `thread.graph.flush()`; deprecated."""
+        warn_renamed("thread.window.flush()", "thread.graph.flush()")
+        return flush_turns(self.thread)
 
     def states(
         self, first: int = 0, last: int | None = None, *, last_turns: int | None = None
     ) -> list[TurnStatus]:
-        """The states of turns, in order; with `last_turns` only of so many at the end."""
+        """Return the states of turns, in order; with `last_turns` only of so many at the end."""
         newest = self.thread.info.turns
         if last_turns is not None:
             first = max(first, newest - last_turns + 1, 0)
@@ -98,20 +95,22 @@ class ThreadWindow:
         engine = self.thread.engine
         openings = {t.sequence: self._opening(t) for t in turns}
         with_model = extracting_for(engine) is not None
-        known = engine.store.read(lambda reader: self._known(reader, list(openings.values()), with_model))
+        known = engine.store.read(
+            lambda reader: self._read_states(reader, list(openings.values()), with_model)
+        )
         told = [self._status(t, openings[t.sequence], known, newest, with_model) for t in turns]
-        affected = self._affected(told)
+        affected = self._find_affected(told)
         return [replace(s, affected=s.opening in affected) for s in told]
 
     def _opening(self, turn: Turn) -> Ref:
         return turn.messages[0].id if turn.sequence else Ref(self.thread.id, 0)
 
-    def _known(self, reader: Reader, openings: list[Ref], with_model: bool) -> _Known:
+    def _read_states(self, reader: Reader, openings: list[Ref], with_model: bool) -> _StoredTurns:
         engine = self.thread.engine
         rule = self.window.rule
         wanted = set(openings)
         marks = {m.opening: m for m in reader.turn_marks(self.thread.id, rule) if m.opening in wanted}
-        step = planned(engine, reader, self.thread.id, self.window)
+        step = plan_analysis(engine, reader, self.thread.id, self.window)
         if step is not None:
             for opening in step.marks.changed:
                 now = step.marks.get(opening)
@@ -122,7 +121,7 @@ class ThreadWindow:
         keys = [m.key for m in marks.values() if m.key]
         read = found_by_models(reader, keys)
         unread = [m for m in marks.values() if with_model and m.key and m.key not in read]
-        return _Known(
+        return _StoredTurns(
             marks,
             reader.turn_state(self.thread.id, openings),
             read,
@@ -131,7 +130,9 @@ class ThreadWindow:
             frozenset(m.opening for m in unread if not _waits_for_a_model(reader, m)),
         )
 
-    def _status(self, turn: Turn, opening: Ref, known: _Known, newest: int, with_model: bool) -> TurnStatus:
+    def _status(
+        self, turn: Turn, opening: Ref, known: _StoredTurns, newest: int, with_model: bool
+    ) -> TurnStatus:
         mark, done = known.marks.get(opening), known.done.get(opening)
         status = TurnStatus(
             turn.sequence,
@@ -162,17 +163,30 @@ class ThreadWindow:
             return replace(status, state=TurnState.FAILED, why=failed.why, tries=failed.tries)
         return status if opening in known.left else replace(status, state=TurnState.DUE)
 
-    def _affected(self, told: list[TurnStatus]) -> set[Ref]:
+    def _find_affected(self, told: list[TurnStatus]) -> set[Ref]:
         """Turns that speak of what an outdated earlier turn introduced, as far as the graph in memory knows."""
         outdated = [s.opening for s in told if s.state is TurnState.OUTDATED]
         held = held_graph(self.thread.engine, self.thread.id) if outdated else None
         if held is None:
             return set()
-        return {opening for each in outdated for opening in held.graph.affected(each)} - set(outdated)
+        return {opening for each in outdated for opening in held.graph.find_affected_turns(each)} - set(
+            outdated
+        )
+
+
+def flush_turns(thread: ThreadScope) -> int:
+    """Analyse every turn so far, without waiting for later ones; gives how many were waiting."""
+    window = ThreadWindow(thread)
+    newest = window.states(last_turns=window.window.delay + 2)
+    waiting = sum(s.state is TurnState.WAITING for s in newest)
+    if waiting:
+        thread.stroke(lambda pen: pen.write(Kind.FLUSHED))
+    catch_up(thread.engine, thread.id)
+    return waiting
 
 
 def _waits_for_a_model(reader: Reader, mark: TurnMark) -> bool:
-    """False for what was brought in, which waits for consent, and for turns in which too little was said."""
+    """Return False for what was brought in, which waits for consent, and for turns in which too little was said."""
     if mark.sources and is_imported(reader, mark.sources[0]):
         return False
     return worth_reading(messages_of(reader, mark.sources))

@@ -14,7 +14,7 @@ def backup(store: Store, target: Path) -> None:
     """Copy the store into a new file; an existing file is never overwritten."""
     if target.exists():
         raise Conflict(
-            f"the file is there already: {target}", hint="name a new file; backups are never overwritten"
+            f"the file already exists: {target}", hint="name a new file; backups are never overwritten"
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ def backup(store: Store, target: Path) -> None:
 
 
 def restore_backup(source: Path, store: Path) -> Path | None:
-    """Put a backup in the place of a store file. What was there is moved aside first; gives its new name.
+    """Put a backup in the place of a store file. What was there is moved aside first; return its new name.
 
     No program may have the store open meanwhile.
     """
@@ -43,7 +43,7 @@ def restore_backup(source: Path, store: Path) -> Path | None:
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         aside = store.with_name(f"{store.name}.before-restore-{stamp}")
         if aside.exists():
-            raise Conflict(f"the file is there already: {aside}", hint="wait a second and try again")
+            raise Conflict(f"the file already exists: {aside}", hint="wait a second and try again")
         settle(store)
     store.parent.mkdir(parents=True, exist_ok=True)
     incoming = store.with_name(store.name + ".incoming")

@@ -12,10 +12,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from backscroll.engine.core.checks import checked_content, checked_metadata, checked_time
-from backscroll.engine.core.doors import doors
-from backscroll.engine.core.pen import Pen, Speech, ready
-from backscroll.engine.exchange.carrying import add_message
+from backscroll.engine.core.pen import MessageDraft, Pen, ready
 from backscroll.engine.log import operations
+from backscroll.engine.log.writer import add_message
 from backscroll.errors import InvalidInput
 from backscroll.formats.anthropic.message import messages_from_anthropic
 from backscroll.formats.openai.message import messages_from_openai
@@ -28,70 +27,50 @@ from backscroll.vocab.message import ContentLike, Message, Role, checked_role
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 #: What `extend` takes for a message.
 MessageLike: TypeAlias = ForeignMessage | Message | Mapping[str, Any] | tuple[Role, ContentLike]
 
 
-@doors
-class Appending:
-    """The part of a thread that takes new messages."""
+def append(
+    thread: ThreadScope,
+    role: Role,
+    content: ContentLike,
+    *,
+    author: str | None = None,
+    at: str | datetime | None = None,
+    hidden: bool = False,
+    pinned: bool = False,
+    metadata: Mapping[str, Json] | None = None,
+) -> Message:
+    """Add a message to the end; see `Thread.append`."""
+    checked, what = checked_role(role), checked_content(content, author)
+    if metadata:
+        what = replace(what, metadata={**what.metadata, **checked_metadata(metadata)})
+    said = checked_time(at)
+    flags = (HIDDEN if hidden else 0) | (PINNED if pinned else 0)
 
-    def append(
-        self,
-        role: Role,
-        content: ContentLike,
-        *,
-        author: str | None = None,
-        at: str | datetime | None = None,
-        hidden: bool = False,
-        pinned: bool = False,
-        metadata: Mapping[str, Json] | None = None,
-    ) -> Message:
-        """Add a message to the end; durable on return.
+    speech = ready(MessageDraft(checked, what), words=True)  # while others may write
+    made = [(speech, operations.facts_of(checked, said, flags))]
+    (message,) = thread.stroke(lambda pen: write_messages(pen, made))
+    return message
 
-        `metadata` are JSON values of your own that stay with the message, also when it is edited: `message.metadata` gives
-        them back, prompts do not show them.
-        """
-        thread = cast("Thread", self)
-        checked, what = checked_role(role), checked_content(content, author)
-        if metadata:
-            what = replace(what, metadata={**what.metadata, **checked_metadata(metadata)})
-        said = checked_time(at)
-        flags = (HIDDEN if hidden else 0) | (PINNED if pinned else 0)
 
-        speech = ready(Speech(checked, what), words=True)  # while others may write
-        made = [(speech, operations.facts_of(checked, said, flags))]
-        (message,) = thread.stroke(lambda pen: told(pen, made))
-        if checked == "user" and thread.engine.settings.task_boundaries == "act":
-            thread.tasks.act_on_boundary()
-        return message
-
-    def extend(self, messages: Iterable[MessageLike]) -> list[Message]:
-        """Append many messages in one transaction, all or none; durable on return.
-
-        Each is a {role, content} dictionary as OpenAI Chat or Anthropic has it, a (role, content) pair, or a message of
-        another thread. The words of several hundred or more enter the index afterwards: in the background, or when
-        somebody searches, which waits for them.
-        """
-        thread = cast("Thread", self)
-        given = foreign_messages(messages)
-        if not given:
-            return []
-        if any(len(message.alternatives) > 1 for message in given):
-            found = thread.stroke(lambda pen: [add_message(pen, message) for message in given])
-            return [thread.message(ref) for ref in found]
-        speeches = [speech_of(message) for message in given]
-        return thread.stroke(lambda pen: told(pen, speeches))
-
-    def append_many(self, messages: Iterable[MessageLike]) -> list[Message]:
-        """The old name of `extend`; deprecated."""
-        return self.extend(messages)
+def extend(thread: ThreadScope, messages: Iterable[MessageLike]) -> list[Message]:
+    """Append many messages in one transaction, all or none; see `Thread.extend`."""
+    given = foreign_messages(messages)
+    if not given:
+        return []
+    if any(len(message.alternatives) > 1 for message in given):
+        found = thread.stroke(lambda pen: [add_message(pen, message) for message in given])
+        return [thread.message(ref) for ref in found]
+    speeches = [speech_of(message) for message in given]
+    return thread.stroke(lambda pen: write_messages(pen, speeches))
 
 
 def foreign_messages(messages: Iterable[MessageLike]) -> list[ForeignMessage]:
-    """Messages in any of the shapes that `extend` takes, in our own."""
+    """Return messages in any of the shapes that `extend` takes, in our own."""
     if isinstance(messages, str | bytes | Mapping) or not isinstance(cast("Any", messages), Iterable):
         raise _no_list(f"not a list of messages: {type(cast('object', messages)).__name__}")
     out: list[ForeignMessage] = []
@@ -128,29 +107,29 @@ _READERS: Mapping[str, Callable[[list[Any]], list[ForeignMessage]]] = {
 
 
 def _again(message: Message) -> ForeignMessage:
-    """A message of another thread, as it stands."""
+    """Return a message of another thread, as it is."""
     return ForeignMessage(
         message.role, message.content, at=message.at, hidden=message.hidden, pinned=message.pinned
     )
 
 
-def speech_of(message: ForeignMessage) -> tuple[Speech, Mapping[str, Json]]:
-    """A message without alternatives, and the head of its event."""
+def speech_of(message: ForeignMessage) -> tuple[MessageDraft, Mapping[str, Json]]:
+    """Return a message without alternatives, and the head of its event."""
     content = message.alternatives[0] if message.alternatives else message.content
     said = (message.alternative_times[0] if message.alternative_times else None) or message.at
     flags = (HIDDEN if message.hidden else 0) | (PINNED if message.pinned else 0)
     head: Mapping[str, Json] | None = None if message.source_id is None else {"src": message.source_id}
     role = checked_role(message.role)
-    return Speech(role, checked_content(content, None)), operations.facts_of(role, said, flags, head)
+    return MessageDraft(role, checked_content(content, None)), operations.facts_of(role, said, flags, head)
 
 
-def told(pen: Pen, speeches: Sequence[tuple[Speech, Mapping[str, Json]]]) -> list[Message]:
+def write_messages(pen: Pen, speeches: Sequence[tuple[MessageDraft, Mapping[str, Json]]]) -> list[Message]:
     """Write speeches, and give them as messages."""
     written = pen.append_all(speeches)
     return [_message(event, speech) for event, speech in written]
 
 
-def _message(event: Event, speech: Speech) -> Message:
+def _message(event: Event, speech: MessageDraft) -> Message:
     flags = event.head.get("flags", 0)
     return Message(
         event.id,

@@ -26,7 +26,7 @@ class Difference:
 
 
 def diff_texts(before: str, after: str, *, names: tuple[str, str] = ("", ""), context: int = 3) -> str:
-    """A unified diff by lines."""
+    """Return a unified diff by lines."""
     lines = difflib.unified_diff(
         before.splitlines(), after.splitlines(), names[0], names[1], lineterm="", n=context
     )
@@ -34,7 +34,7 @@ def diff_texts(before: str, after: str, *, names: tuple[str, str] = ("", ""), co
 
 
 def diff_revisions(old: Revision, new: Revision) -> str:
-    """A unified diff of the words of two revisions."""
+    """Return a unified diff of the words of two revisions."""
     return diff_texts(_words(old.content), _words(new.content), names=(old.id.short, new.id.short))
 
 
@@ -43,7 +43,7 @@ def _words(content: Content | None) -> str:
 
 
 def diff_moments(thread: History, first: int, second: int) -> list[Difference]:
-    """What happened to the live history between two events of the log, in the order of the later moment."""
+    """Return what happened to the live history between two events of the log, in the order of the later moment."""
     before = {m.id: m for m in History(thread.store, thread.id, first)}
     after = {m.id: m for m in History(thread.store, thread.id, second)}
     out: list[Difference] = []
@@ -65,7 +65,7 @@ def diff_moments(thread: History, first: int, second: int) -> list[Difference]:
 
 
 def _out_of_order(before: list[Ref], after: list[Ref]) -> set[Ref]:
-    """The fewest messages whose moving explains a new order."""
+    """Return the fewest messages whose moving explains a new order."""
     rank = {ref: index for index, ref in enumerate(before)}
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     kept = {

@@ -1,9 +1,9 @@
-"""Echoes: where the words of a forgotten message stand beside it.
+"""Echoes: where the words of a forgotten message are beside it.
 
 An import takes the title of a thread from its first message, and some tools write every message down twice: once as a message,
 once in a line about it; a summary may quote. Who forgets a message wants those gone too. Looks at titles, metadata, asides,
 code changes, crops, compactions, steps of tasks and memories of the threads that showed the message; other messages, changes to
-the graph and descriptions of the world are left alone, because somebody said them on purpose; only a pinned value goes with
+the graph and descriptions of the world are left alone, because the user said them on purpose; only a pinned value goes with
 the last message that says it (`engine/log/erasure`), and a change to a node with the last message that says its name.
 """
 
@@ -15,13 +15,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from backscroll.engine.core.means import Means
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.core.pen import Pen
 from backscroll.errors import InvalidInput
-from backscroll.record.about import TELLING, About
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.content import decode
-from backscroll.record.ports import Wanted, Writer
+from backscroll.record.ports import SearchFilter, Writer
+from backscroll.record.thread_info import TELLING, ThreadDescription
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, Opaque, Reasoning, Text, ToolCall, ToolResult
@@ -35,7 +35,7 @@ _ENOUGH = 12
 
 
 def words_of(events: Iterable[Event]) -> list[str]:
-    """Everything that was said in these events, part by part."""
+    """Return everything that was said in these events, part by part."""
     out: list[str] = []
     for event in events:
         if event.kind not in SPEAKING or event.body is None:
@@ -49,7 +49,7 @@ def words_of(events: Iterable[Event]) -> list[str]:
                 out += _leaves(part.arguments)
             elif isinstance(part, Opaque):
                 out += _leaves(part.raw)
-    return [folded for text in out if (folded := _folded(text))]
+    return [folded for text in out if (folded := _fold_whitespace(text))]
 
 
 def beside(tx: Writer, threads: Sequence[str], words: Sequence[str]) -> list[Event]:
@@ -63,10 +63,10 @@ def beside(tx: Writer, threads: Sequence[str], words: Sequence[str]) -> list[Eve
     ]
 
 
-def unnamed(
-    tx: Writer, means: Means, threads: Sequence[str], words: Sequence[str], actor: str
+def erase_from_titles(
+    tx: Writer, means: ClockAndIds, threads: Sequence[str], words: Sequence[str], actor: str
 ) -> Iterator[Event]:
-    """Threads whose title or metadata repeat the words get them off; gives the events that said so before."""
+    """Threads whose title or metadata repeat the words get them off; return the events that said so before."""
     for thread in threads:
         pen = Pen(tx, thread, means, actor)
         said = [e for e in tx.events(thread) if e.body is not None and e.kind in TELLING]
@@ -108,7 +108,7 @@ def naming(
                 known[name] = False
                 return False
             expression = query.to_fts5() if dialect == "fts5" else query.to_tsquery()
-            hits = tx.search(expression, Wanted((*threads, *heard)), len(gone) + 1)
+            hits = tx.search(expression, SearchFilter((*threads, *heard)), len(gone) + 1)
             known[name] = all(hit.message in gone for hit in hits)
         return known[name]
 
@@ -125,7 +125,7 @@ def tag(salt: bytes, body: bytes) -> str:
     return hashlib.sha256(salt + hashlib.sha256(body).digest()).hexdigest()[:16]
 
 
-def _without(about: About, words: Sequence[str]) -> About:
+def _without(about: ThreadDescription, words: Sequence[str]) -> ThreadDescription:
     return replace(
         about,
         title="" if _is_title_of(about.title, words) else about.title,
@@ -134,15 +134,15 @@ def _without(about: About, words: Sequence[str]) -> About:
 
 
 def _is_title_of(title: str, words: Sequence[str]) -> bool:
-    """A title that is the beginning of what was said, cut or not, or that holds all of it."""
-    short = _folded(title).rstrip("… .")
+    """Return a title that is the beginning of what was said, cut or not, or that holds all of it."""
+    short = _fold_whitespace(title).rstrip("… .")
     if not short:
         return False
     return any(text.startswith(short) or (_weight(text) >= _ENOUGH and text in short) for text in words)
 
 
 def _repeats(value: Json, words: Sequence[str]) -> bool:
-    for leaf in map(_folded, _leaves(value)):
+    for leaf in map(_fold_whitespace, _leaves(value)):
         whole = leaf.rstrip("… ")
         for text in words:
             if _weight(text) >= _ENOUGH and text in leaf:
@@ -153,7 +153,7 @@ def _repeats(value: Json, words: Sequence[str]) -> bool:
 
 
 def _leaves(value: Json) -> list[str]:
-    """Every text inside a JSON value; text that is itself JSON is opened."""
+    """Return every text inside a JSON value; text that is itself JSON is opened."""
     if isinstance(value, dict):
         return [leaf for inner in cast("dict[str, Json]", value).values() for leaf in _leaves(inner)]
     if isinstance(value, list | tuple):
@@ -168,7 +168,7 @@ def _leaves(value: Json) -> list[str]:
     return [value]
 
 
-def _folded(text: str) -> str:
+def _fold_whitespace(text: str) -> str:
     return " ".join(valid_text(text).split())
 
 

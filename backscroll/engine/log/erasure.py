@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from backscroll.engine.core.audience import PROFILE, scopes_of
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.core.lineage import View, kin_of
-from backscroll.engine.core.means import Means
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.knowledge.people.scope import PROFILE, scopes_of
 from backscroll.engine.log import echoes
-from backscroll.engine.log.disowning import disown
+from backscroll.engine.log.fork_metadata import disown
 from backscroll.errors import NotFound
 from backscroll.record.content import blobs_of, original
 from backscroll.record.history import FORGOTTEN
@@ -31,12 +31,12 @@ from backscroll.vocab.part import Json
 _CONDENSING = frozenset({Kind.CROPPED, Kind.COMPACTED, Kind.PLACED})
 #: Events whose text may speak of messages; they name those that it does.
 _SPEAKING_OF = frozenset({Kind.TASKED, Kind.REMEMBERED})
-#: Events whose words can be erased by themselves: nothing stands on them but what they say.
+#: Events whose words can be erased by themselves: nothing is on them but what they say.
 _ACTS = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD, Kind.REMEMBERED, Kind.TASKED, Kind.CODE_CHANGED})
 
 
 @dataclass(frozen=True, slots=True)
-class Erasure:
+class ForgetReport:
     """What a forget did, or would do."""
 
     messages: int
@@ -51,10 +51,10 @@ class Erasure:
     derived: int = 0  # artefacts, replies, vectors, counts and receipts that were made of them
 
 
-class OnlyAsked(Exception):
+class DryRunResult(Exception):
     """Carries the outcome of a forget that was only rehearsed."""
 
-    def __init__(self, erasure: Erasure) -> None:
+    def __init__(self, erasure: ForgetReport) -> None:
         super().__init__()
         self.erasure = erasure
 
@@ -67,17 +67,17 @@ def mark(salt: bytes, digest: bytes) -> str:
 
 def erase_in(
     store: Store,
-    means: Means,
+    means: ClockAndIds,
     thread: str,
     messages: Sequence[Ref] | None,
     actor: str,
     *,
     keep_shared: bool,
     dry_run: bool,
-) -> Erasure:
+) -> ForgetReport:
     """Erase messages, or (None) a whole thread, in one transaction; `dry_run` only says what would go."""
 
-    def work(tx: Writer) -> Erasure:
+    def work(tx: Writer) -> ForgetReport:
         if messages is not None:
             done = forget_messages(
                 tx, means, thread, messages, actor, keep_shared=keep_shared, dialect=store.dialect
@@ -85,25 +85,25 @@ def erase_in(
         else:
             done = forget_thread(tx, means, thread, actor, keep_shared=keep_shared, dialect=store.dialect)
         if dry_run:
-            raise OnlyAsked(done)
+            raise DryRunResult(done)
         return done
 
     try:
         return store.write(work)
-    except OnlyAsked as answer:
+    except DryRunResult as answer:
         return answer.erasure
 
 
 def forget_messages(
     tx: Writer,
-    means: Means,
+    means: ClockAndIds,
     thread: str,
     messages: Sequence[Ref],
     actor: str,
     *,
     keep_shared: bool = False,
     dialect: str,
-) -> Erasure:
+) -> ForgetReport:
     """Erase messages from a thread and from every fork that shares them. `dialect`: how the store is asked for words."""
     state = tx.lock_thread(thread)
     if state is None:
@@ -126,29 +126,29 @@ def forget_messages(
         affected.append(kin.id)
     said = [e for events in doomed.values() for e in events]
     told = {e.id: e for e in _echoes(tx, means, affected, said, actor)}
-    told |= {e.id: e for e in condensed(tx, family, messages)}
+    told |= {e.id: e for e in find_condensations(tx, family, messages)}
     kin_ids = [kin.id for kin in family]
     told |= {e.id: e for e in echoes.naming(tx, kin_ids, echoes.words_of(said), set(messages), dialect)}
-    told |= {e.id: e for e in _corrected(tx, means, family, messages, said, actor, dialect)}
+    told |= {e.id: e for e in _erase_overrides(tx, means, family, messages, said, actor, dialect)}
     derived = tx.unmake([e.id for e in said], [kin.id for kin in family])
     done = erase(tx, [*said, *told.values()], len(messages), affected, keep_shared=keep_shared)
     return replace(done, revisions=len(said), beside=len(told), derived=derived)
 
 
-def _corrected(
+def _erase_overrides(
     tx: Writer,
-    means: Means,
+    means: ClockAndIds,
     family: Sequence[ThreadState],
     messages: Sequence[Ref],
     said: Sequence[Event],
     actor: str,
     dialect: str,
 ) -> list[Event]:
-    """What people changed about a user or a project as a whole, and that repeats these messages; their threads hear of it."""
+    """Return what people changed about a user or a project as a whole, and that repeats these messages; their threads hear of it."""
     scopes = dict.fromkeys(scope for kin in family for scope in scopes_of(kin.about))
     out: list[Event] = []
     for scope in scopes:
-        home = tx.keyed(scope.key)
+        home = tx.find_by_key(scope.key)
         if home is None or home.about.kind != PROFILE or home.id in {kin.id for kin in family}:
             continue
         heard = [state.id for state in scope.threads(tx)]
@@ -162,13 +162,13 @@ def _corrected(
     return out
 
 
-def condensed(tx: Writer, family: Sequence[ThreadState], messages: Iterable[Ref]) -> list[Event]:
+def find_condensations(tx: Writer, family: Sequence[ThreadState], messages: Iterable[Ref]) -> list[Event]:
     """Crops and compactions of a family whose text rests on these messages, or does not say on what it rests; what they changed."""
     names = {str(message) for message in messages}
     return [
         event
         for kin in family
-        for event in (*tx.others(kin.id), *tx.placed(kin.id))
+        for event in (*tx.others(kin.id), *tx.list_placed_events(kin.id))
         if event.body is not None
         and (
             (event.kind in _CONDENSING and _rests_on(event.head.get("sources"), names))
@@ -179,8 +179,8 @@ def condensed(tx: Writer, family: Sequence[ThreadState], messages: Iterable[Ref]
     ]
 
 
-def forget_acts(tx: Writer, means: Means, thread: str, seqs: Sequence[int], actor: str) -> Erasure:
-    """Erase the words of what was done beside the conversation: a memory that somebody wrote, a change to the graph."""
+def forget_acts(tx: Writer, means: ClockAndIds, thread: str, seqs: Sequence[int], actor: str) -> ForgetReport:
+    """Erase the words of what was done beside the conversation: a memory that the user wrote, a change to the graph."""
     events = [event for seq in dict.fromkeys(seqs) if (event := tx.event(Ref(thread, seq))) is not None]
     if len(events) < len(set(seqs)) or any(event.kind not in _ACTS for event in events):
         raise NotFound(
@@ -190,7 +190,7 @@ def forget_acts(tx: Writer, means: Means, thread: str, seqs: Sequence[int], acto
     assert state is not None
     gone = sorted(e.seq for e in events)
     told: list[str] = []
-    # Forks have them too, and whoever holds their graphs in memory has to hear of it.
+    # Forks have them too, and processes that hold their graphs in memory must be notified.
     for kin in kin_of(tx, state.root):
         view = View(tx, kin)
         seen = [n for n in gone if (e := view.event(n)) is not None and e.thread == thread]
@@ -200,14 +200,14 @@ def forget_acts(tx: Writer, means: Means, thread: str, seqs: Sequence[int], acto
             pen.save()
             told.append(kin.id)
     # What prompts were told of them does not say in which words: all that was placed there goes.
-    placed = [e for name in told for e in tx.placed(name) if e.body is not None]
+    placed = [e for name in told for e in tx.list_placed_events(name) if e.body is not None]
     derived = tx.unmake([e.id for e in events], told)
     done = erase(tx, [*(e for e in events if e.body is not None), *placed], 0, told)
     return replace(done, beside=len(events), derived=derived)
 
 
 def _names(head: Mapping[str, Json], names: set[str]) -> bool:
-    """True where an event names one of these messages, or (in runs of numbers) its number."""
+    """Return True if an event names one of these messages, or (in runs of numbers) its number."""
     sources: Json = head.get("sources")
     if isinstance(sources, list) and not names.isdisjoint(map(str, cast("list[Json]", sources))):
         return True
@@ -219,7 +219,7 @@ def _names(head: Mapping[str, Json], names: set[str]) -> bool:
 
 
 def _only_from(tx: Writer, sources: Json, names: set[str]) -> bool:
-    """True where a change repeats what only these messages, or others that are forgotten, said."""
+    """Return True if a change repeats what only these messages, or others that are forgotten, said."""
     if not isinstance(sources, list) or not sources:
         return False
     left = [str(name) for name in cast("list[Json]", sources) if str(name) not in names]
@@ -232,9 +232,9 @@ def _rests_on(sources: Json, names: set[str]) -> bool:
 
 
 def _echoes(
-    tx: Writer, means: Means, threads: Sequence[str], said: Sequence[Event], actor: str
+    tx: Writer, means: ClockAndIds, threads: Sequence[str], said: Sequence[Event], actor: str
 ) -> list[Event]:
-    """What stands beside the messages and repeats them; the log notes by which marks an import knows it again."""
+    """Return what is beside the messages and repeats them; the log notes by which marks an import knows it again."""
     words = echoes.words_of(said)
     lines = echoes.beside(tx, threads, words)
     for thread in dict.fromkeys(line.thread for line in lines):
@@ -243,12 +243,12 @@ def _echoes(
         pen = Pen(tx, thread, means, actor)
         pen.write(Kind.FORGOTTEN, head={"messages": [], "beside": {"salt": salt.hex(), "tags": tags}})
         pen.save()
-    return [*lines, *echoes.unnamed(tx, means, threads, words, actor)]
+    return [*lines, *echoes.erase_from_titles(tx, means, threads, words, actor)]
 
 
 def forget_thread(
-    tx: Writer, means: Means, thread: str, actor: str, *, keep_shared: bool = False, dialect: str
-) -> Erasure:
+    tx: Writer, means: ClockAndIds, thread: str, actor: str, *, keep_shared: bool = False, dialect: str
+) -> ForgetReport:
     """Erase a thread: every word of its log, its title, and what forks share of it."""
     state = tx.lock_thread(thread)
     if state is None:
@@ -260,7 +260,7 @@ def forget_thread(
     pen = Pen(tx, thread, means, actor)
     pen.write(Kind.FORGOTTEN, head={"thread": True, "messages": []})
     pen.save()
-    left = {e.id: e for e in (*disowned, *condensed(tx, kin_of(tx, state.root), shown))}
+    left = {e.id: e for e in (*disowned, *find_condensations(tx, kin_of(tx, state.root), shown))}
     left |= {e.id: e for e in tx.events(thread) if e.body is not None}
     tx.erase_aside(thread)
     derived = tx.unmake(list(left), [thread]) + tx.unlearn(thread)
@@ -274,8 +274,8 @@ def forget_thread(
     )
 
 
-def _forget_shown(tx: Writer, means: Means, root: str, thread: str, actor: str) -> set[Ref]:
-    """Whoever shows this thread's words for a message of an older ancestor loses that message with them.
+def _forget_shown(tx: Writer, means: ClockAndIds, root: str, thread: str, actor: str) -> set[Ref]:
+    """Remove a message from forks that show this thread's words for it.
 
     Gives the messages for which this thread had words of its own.
     """
@@ -297,10 +297,10 @@ def _forget_shown(tx: Writer, means: Means, root: str, thread: str, actor: str) 
     return targets
 
 
-def _hole(tx: Writer, means: Means, message: Ref, events: Sequence[Event]) -> dict[str, Json]:
-    """What the tombstone says about a message: its name, and the marks of its revisions."""
+def _hole(tx: Writer, means: ClockAndIds, message: Ref, events: Sequence[Event]) -> dict[str, Json]:
+    """Return what the tombstone says about a message: its name, and the marks of its revisions."""
     salt = means.random(8)
-    spoken = tx.spoken([e.id for e in events if e.kind in SPEAKING])
+    spoken = tx.read_spoken([e.id for e in events if e.kind in SPEAKING])
     marks = sorted({mark(salt, s.digest) for s in spoken.values() if s.digest is not None})
     return {"message": str(message), "salt": salt.hex(), "marks": marks}
 
@@ -312,7 +312,7 @@ def erase(
     threads: Sequence[str] = (),
     *,
     keep_shared: bool = False,
-) -> Erasure:
+) -> ForgetReport:
     """Destroy what these events say, and the bytes that only they (or, by default, others too) refer to."""
     erased: set[Ref] = set()
     blobs: set[str] = set()
@@ -330,4 +330,4 @@ def erase(
         shared.update(dict.fromkeys(others))
         tx.erase_blob(blob)
         gone += 1
-    return Erasure(messages, len(erased), gone, tuple(threads), tuple(shared))
+    return ForgetReport(messages, len(erased), gone, tuple(threads), tuple(shared))

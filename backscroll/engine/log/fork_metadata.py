@@ -1,7 +1,7 @@
 """What forks have of a thread that is being forgotten besides its messages: its title, tags and metadata.
 
-A fork begins with a copy of them, and they may come back in its log whenever somebody undoes a change. So a fork that ever
-bore the forgotten words starts anew: what it is called now, without those words, is written down once, and everything that
+A fork begins with a copy of them, and they may come back in its log whenever a change is undone. So a fork that ever
+bore the forgotten words starts again: what it is called now, without those words, is written down once, and everything that
 was said before about its name is erased. Refuses: project, kind and language, by which many threads are sorted.
 """
 
@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.core.lineage import ancestors
-from backscroll.engine.core.means import Means
 from backscroll.engine.core.pen import Pen
-from backscroll.record.about import TELLING, About, after
 from backscroll.record.chain import to_bytes
 from backscroll.record.ports import ThreadState, Writer
+from backscroll.record.thread_info import TELLING, ThreadDescription, after
 from backscroll.vocab.event import Event, Kind
 
 
 def disown(
-    tx: Writer, means: Means, thread: str, family: Sequence[ThreadState], actor: str
+    tx: Writer, means: ClockAndIds, thread: str, family: Sequence[ThreadState], actor: str
 ) -> Iterator[Event]:
-    """Let every fork that bears words of a thread start anew; gives the events whose words are to be erased."""
+    """Let every fork that bears words of a thread start again; return the events whose words are to be erased."""
     words = _words_of(tx.events(thread))
     for kin in family:
         if not any(parent.id == thread for _, parent in ancestors(tx, kin)):
@@ -38,9 +38,9 @@ def disown(
 
 
 def _words_of(events: Iterable[Event]) -> set[tuple[str, bytes]]:
-    """Every title, tag and metadata that these events ever gave a thread."""
+    """Return every title, tag and metadata that these events ever gave a thread."""
     out: set[tuple[str, bytes]] = set()
-    about = About()
+    about = ThreadDescription()
     for event in events:
         about = after(about, event)
         out |= {("title", to_bytes(about.title))} if about.title else set()
@@ -49,7 +49,7 @@ def _words_of(events: Iterable[Event]) -> set[tuple[str, bytes]]:
     return out
 
 
-def _without(about: About, words: set[tuple[str, bytes]]) -> About:
+def _without(about: ThreadDescription, words: set[tuple[str, bytes]]) -> ThreadDescription:
     return replace(
         about,
         title="" if ("title", to_bytes(about.title)) in words else about.title,

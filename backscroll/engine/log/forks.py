@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.core.lineage import View
-from backscroll.engine.core.means import Means
 from backscroll.engine.core.pen import Pen, index_entry
-from backscroll.record.about import About
 from backscroll.record.content import original
 from backscroll.record.ports import ThreadState, Writer
+from backscroll.record.thread_info import ThreadDescription
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import Ref
 
 
 def begin_fork(
     tx: Writer,
-    means: Means,
+    means: ClockAndIds,
     parent: ThreadState,
     position: bytes | None,
     at: Ref | None,
@@ -26,14 +26,14 @@ def begin_fork(
     *,
     as_logged: bool = False,
 ) -> Pen:
-    """A fork inside a transaction; gives the pen that holds it. `as_logged`: see `counted`."""
+    """Fork inside a transaction; return the pen that holds it. `as_logged`: see `count_inherited`."""
     name, now = means.new_thread(), means.now()
     state = ThreadState(
         name,
         parent.root,
         parent.head,
         parent.hash,
-        About(),
+        ThreadDescription(),
         now,
         now,
         parent=parent.id,
@@ -41,7 +41,7 @@ def begin_fork(
         fork_position=position,
         fork_message=at,
     )
-    state = counted(tx, state, as_logged=as_logged)
+    state = count_inherited(tx, state, as_logged=as_logged)
     tx.add_thread(state)
     pen = Pen(tx, name, means, actor)
     # The caller's own name is that of one thread: a fork has none.
@@ -57,8 +57,8 @@ def begin_fork(
     return pen
 
 
-def counted(tx: Writer, state: ThreadState, *, as_logged: bool = False) -> ThreadState:
-    """The row of a new fork with the messages and turns that it inherits counted.
+def count_inherited(tx: Writer, state: ThreadState, *, as_logged: bool = False) -> ThreadState:
+    """Return the row of a new fork with the messages and turns that it inherits counted.
 
     `as_logged` counts what stood there then, words or not: the fork's own log, which comes next, says what was forgotten.
     """
@@ -94,6 +94,6 @@ def _index_past(tx: Writer, view: View, upto: bytes | None) -> None:
         for entry, spoken in rows:
             if upto is not None and entry.position > upto:
                 return  # the fork does not have it
-            if spoken.body is not None and tx.indexed(entry.revision) is None:
+            if spoken.body is not None and tx.read_index_tokens(entry.revision) is None:
                 tx.index(entry.revision, index_entry(original(spoken.body)))
         low = rows[-1][0].position

@@ -6,18 +6,18 @@ clear error before anything is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from backscroll.engine.core.lineage import reach
-from backscroll.engine.core.pen import Pen, Speech
+from backscroll.engine.core.lineage import reach, visible_revisions
+from backscroll.engine.core.pen import MessageDraft, Pen
 from backscroll.errors import Conflict, Forgotten, InvalidInput, NotFound
-from backscroll.record.about import about_from_json
 from backscroll.record.content import original
 from backscroll.record.history import DELETED, FORGOTTEN, HIDDEN, PINNED, Entry
 from backscroll.record.order import at_end, between
-from backscroll.vocab.event import SPEAKING, Event, Kind
+from backscroll.record.thread_info import about_from_json
+from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, checked_role
 from backscroll.vocab.part import Json
@@ -33,7 +33,7 @@ _FLAGS = {
 
 
 def standing(pen: Pen, message: Ref, *, deleted: bool = False) -> Entry:
-    """The entry of a message that can be worked on, or a clear error."""
+    """Return the entry of a message that can be worked on, or a clear error."""
     entry = pen.entry(message)
     if entry is None:
         raise _unknown(pen, message)
@@ -62,14 +62,14 @@ def append(
 ) -> Event:
     """Add a message to the end."""
     return pen.write(
-        Kind.APPENDED, head=facts_of(role, said, flags, head), speech=Speech(role, content), at=at
+        Kind.APPENDED, head=facts_of(role, said, flags, head), speech=MessageDraft(role, content), at=at
     )
 
 
 def facts_of(
     role: str, said: str | None = None, flags: int = 0, head: Mapping[str, Json] | None = None
 ) -> dict[str, Json]:
-    """The head of a message that is appended."""
+    """Return the head of a message that is appended."""
     facts: dict[str, Json] = {"role": checked_role(role), **(head or {})}
     if said is not None:
         facts["said"] = said
@@ -98,7 +98,7 @@ def insert(
         facts["said"] = said
     if flags:
         facts["flags"] = flags
-    return pen.write(Kind.INSERTED, head=facts, speech=Speech(role, content))
+    return pen.write(Kind.INSERTED, head=facts, speech=MessageDraft(role, content))
 
 
 def move(
@@ -112,12 +112,12 @@ def move(
     """Put a message after another one; `after` None puts it at the very beginning."""
     standing(pen, message, deleted=deleted)
     if message == after:
-        raise InvalidInput("a message cannot stand after itself")
+        raise InvalidInput("a message cannot be moved after itself")
     return pen.write(Kind.MOVED, target=message, head={"position": _place(pen, after).hex(), **(head or {})})
 
 
 def _place(pen: Pen, after: Ref | None) -> bytes:
-    """A free position right after a message."""
+    """Return a free position right after a message."""
     low = keeping_place(pen, after).position if after is not None else b""
     following = pen.view.page(1, after=low or None, gone=True)
     seq = pen.state.head + 1
@@ -125,7 +125,7 @@ def _place(pen: Pen, after: Ref | None) -> bytes:
 
 
 def keeping_place(pen: Pen, message: Ref) -> Entry:
-    """The entry of a message in whatever state: what is deleted or forgotten still stands between its neighbours."""
+    """Return the entry of a message in whatever state: what is deleted or forgotten still is between its neighbours."""
     entry = pen.entry(message)
     if entry is None:
         raise _unknown(pen, message)
@@ -133,7 +133,7 @@ def keeping_place(pen: Pen, message: Ref) -> Entry:
 
 
 def one_before(pen: Pen, message: Ref) -> Ref | None:
-    """The message that stands right before another one; None where that is the first."""
+    """Return the message that stands right before another one; None if that is the first."""
     entry = keeping_place(pen, message)
     rows = pen.view.page(1, before=entry.position, newest_first=True, gone=True)
     return rows[0][0].message if rows else None
@@ -148,24 +148,24 @@ def edit(
     head: Mapping[str, Json] | None = None,
     deleted: bool = False,
 ) -> Event | None:
-    """Give a message new words; None where they are the old ones. `seen` names the revision that the editor saw.
+    """Give a message new words; None if they are the old ones. `seen` names the revision that the editor saw.
 
     Author and metadata stay as they are unless the new content says otherwise.
     """
     entry = standing(pen, message, deleted=deleted)
     unchanged_since(entry, seen)
-    spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
+    spoken = pen.tx.read_spoken([entry.revision]).get(entry.revision)
     now = None if spoken is None or spoken.body is None else original(spoken.body)
-    wanted = signed(content, now, metadata=True)
+    wanted = inherit_author(content, now, metadata=True)
     if wanted == now:
         return None
     facts: dict[str, Json] = {"base": str(entry.revision), "alternative": entry.alternative, **(head or {})}
     if spoken is not None:
         facts["said"] = spoken.said
-    return pen.write(Kind.EDITED, target=message, head=facts, speech=Speech(entry.role, wanted))
+    return pen.write(Kind.EDITED, target=message, head=facts, speech=MessageDraft(entry.role, wanted))
 
 
-def signed(content: Content, now: Content | None, *, metadata: bool) -> Content:
+def inherit_author(content: Content, now: Content | None, *, metadata: bool) -> Content:
     """New words are still by the same author, and an edit keeps what the source knew, unless they say otherwise."""
     if now is None:
         return content
@@ -195,13 +195,13 @@ def regenerate(
     entry = standing(pen, message, deleted=deleted)
     unchanged_since(entry, seen)
     if sign:
-        content = signed(content, _words_of(pen, entry), metadata=False)
+        content = inherit_author(content, _words_of(pen, entry), metadata=False)
     facts: dict[str, Json] = {"base": str(entry.revision), "alternative": entry.alternatives, **(head or {})}
     if not live:
         facts["aside"] = True
     if said is not None:
         facts["said"] = said
-    return pen.write(Kind.REGENERATED, target=message, head=facts, speech=Speech(entry.role, content))
+    return pen.write(Kind.REGENERATED, target=message, head=facts, speech=MessageDraft(entry.role, content))
 
 
 def choose(
@@ -237,21 +237,14 @@ def choose(
 
 
 def revisions(pen: Pen, message: Ref) -> list[Event]:
-    """Every revision of a message that this thread can see, oldest first; forgotten ones are gone."""
+    """Return every revision of a message that this thread can see, oldest first; forgotten ones are gone."""
     return visible_revisions(pen.tx.events_about(message), reach(pen.tx, pen.state))
-
-
-def visible_revisions(events: Sequence[Event], lineage: Sequence[tuple[str, int]]) -> list[Event]:
-    """Of all events about a message, those that created revisions and belong to a lineage."""
-    reach = dict(lineage)
-    found = [e for e in events if e.kind in SPEAKING and not e.forgotten and e.seq <= reach.get(e.thread, -1)]
-    return sorted(found, key=lambda e: e.seq)
 
 
 def set_flag(
     pen: Pen, kind: Kind, message: Ref, *, head: Mapping[str, Json] | None = None, deleted: bool = False
 ) -> Event | None:
-    """Delete, restore, hide, unhide, pin, unpin; None where it already is so."""
+    """Delete, restore, hide, unhide, pin, unpin; None if it already is so."""
     flag, on = _FLAGS[kind]
     entry = standing(pen, message, deleted=deleted or kind in (Kind.RESTORED, Kind.DELETED))
     if bool(entry.flags & flag) is on:
@@ -261,7 +254,7 @@ def set_flag(
 
 def rename(pen: Pen, title: str) -> Event | None:
     """Give the thread a title."""
-    replace(pen.state.about, title=title)  # refuses what is no title
+    replace(pen.state.about, title=title)  # refuses what is not a title
     if title == pen.state.about.title:
         return None
     return pen.write(Kind.RENAMED, body={"about": {"title": title}})
@@ -310,7 +303,7 @@ def code_change(
 
 
 def unchanged_since(entry: Entry, seen: Ref | None) -> None:
-    """Refuse a change by somebody who looked at an older revision."""
+    """Refuse a change that is based on an older revision."""
     if seen is not None and seen != entry.revision:
         raise Conflict(
             f"message {entry.message.short} was changed since: its live revision is {entry.revision.short}, "
@@ -321,6 +314,6 @@ def unchanged_since(entry: Entry, seen: Ref | None) -> None:
 
 
 def _words_of(pen: Pen, entry: Entry) -> Content | None:
-    """The live words of a message; None once forgotten."""
-    spoken = pen.tx.spoken([entry.revision]).get(entry.revision)
+    """Return the live words of a message; None once forgotten."""
+    spoken = pen.tx.read_spoken([entry.revision]).get(entry.revision)
     return None if spoken is None or spoken.body is None else original(spoken.body)

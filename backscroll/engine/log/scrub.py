@@ -6,28 +6,39 @@ and takes the note away. Killed anywhere in between, the next opening finishes i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from backscroll.engine.thread import Thread
+from backscroll.engine.core.thread_scope import ThreadScope
+from backscroll.engine.log import erasure
+from backscroll.engine.log.erasure import ForgetReport
 from backscroll.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 
-def scrub(engine: Engine, threads: Iterable[str], actor: str) -> list[str]:
-    """Finish an erasure that has just been committed; gives what cannot be reached."""
+def scrub(engine: EngineScope, threads: Iterable[str], actor: str) -> list[str]:
+    """Finish an erasure that has just been committed; return what cannot be reached."""
     clear_memory(engine)
     for name in dict.fromkeys(threads):
-        engine.changed(Thread(engine, name, actor))
+        engine.notify_change(ThreadScope(engine, name, actor))
     return engine.store.scrub()
 
 
-def clear_memory(engine: Engine) -> None:
+def forget_acts(engine: EngineScope, thread: str, seqs: Sequence[int], actor: str) -> ForgetReport:
+    """Erase the words of what was done beside the conversation, by the numbers of its events; then scrub."""
+    thread = engine.resolve(thread)
+    done = engine.store.write(lambda tx: erasure.forget_acts(tx, engine.means, thread, seqs, actor))
+    return replace(done, unreachable=tuple(scrub(engine, [thread, *done.threads], actor)))
+
+
+def clear_memory(engine: EngineScope) -> None:
     """Drop whatever this process remembers of words."""
-    from backscroll.derive.essence import reading as essentials_reading
+    from backscroll.derive.essence import reader as essentials_reading
     from backscroll.derive.summaries import gist, summary
     from backscroll.graph import fold
 
@@ -38,8 +49,8 @@ def clear_memory(engine: Engine) -> None:
     fold.let_go()
 
 
-def finish_forgetting(engine: Engine, *, wait: bool = False) -> bool:
-    """Do what a forget that was cut off did not come to; False where it is still due, as `doctor` and `verify` say.
+def finish_forgetting(engine: EngineScope, *, wait: bool = False) -> bool:
+    """Do what a forget that was cut off did not come to; False if it is still due, as `doctor` and `verify` say.
 
     `wait`: for others who use the store. An opening does not: it leaves the rest to the next one.
     """

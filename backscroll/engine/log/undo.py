@@ -1,6 +1,6 @@
 """Undo and redo: the inverse of a stroke, field by field, written as an event of its own.
 
-Only what the stroke changed is set back, and only where it still is as the stroke left it: what somebody else did to the same
+Only what the stroke changed is set back, and only where it still is as the stroke left it: what another process did to the same
 message meanwhile is never overwritten.
 """
 
@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.prompts.sheet.compaction import same_compaction
-from backscroll.engine.prompts.sheet.sheet import compaction_standing, standing_of
+from backscroll.engine.inputs.compaction import same_compaction
+from backscroll.engine.inputs.inputs import compaction_standing, standing_of
 from backscroll.errors import Conflict, NotFound
-from backscroll.record.about import TELLING, About, fold_about
 from backscroll.record.history import DELETED, FORGOTTEN, Entry, pack
+from backscroll.record.thread_info import TELLING, ThreadDescription, fold_about
 from backscroll.record.undo import to_redo, to_undo
 from backscroll.vocab.event import DELIBERATE, Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -27,7 +27,7 @@ _PAGE = 50
 
 def undo(pen: Pen) -> Event:
     """Take back the actor's last deliberate stroke in this thread."""
-    stroke = to_undo(e for e in _newest_first(pen) if not _void(pen, e) and not _gone(pen, e))
+    stroke = to_undo(e for e in _newest_first(pen) if not _void(pen, e) and not _is_undone(pen, e))
     if not stroke:
         raise NotFound(
             f"nothing to undo for {pen.actor}",
@@ -38,7 +38,7 @@ def undo(pen: Pen) -> Event:
 
 
 def undo_compaction(pen: Pen) -> Event:
-    """Take back the compaction in force, whoever made it."""
+    """Take back the compaction in force, made by the user or automatically."""
     standing = standing_of(pen.view)
     found = compaction_standing(pen.view, standing)
     if found is None:
@@ -50,15 +50,15 @@ def undo_compaction(pen: Pen) -> Event:
 
 
 def _with_what_rests_on(pen: Pen, event: Event) -> list[Event]:
-    """An operation; of a compaction also those that went on with it since, which would keep it in force."""
+    """Return an operation; of a compaction also those that went on with it since, which would keep it in force."""
     if event.kind is not Kind.COMPACTED:
         return [event]
     family = same_compaction(pen.view, standing_of(pen.view), event)
     return [event, *(other for other in family if other.seq > event.seq)]
 
 
-def _gone(pen: Pen, event: Event) -> bool:
-    """True for a compaction that was taken back already: of these, and of nothing else, by somebody else too."""
+def _is_undone(pen: Pen, event: Event) -> bool:
+    """Return True for a compaction that was taken back already: of these, and of nothing else, by another process too."""
     return event.kind is Kind.COMPACTED and event.seq not in standing_of(pen.view).compactions
 
 
@@ -71,7 +71,7 @@ def redo(pen: Pen) -> Event:
 
 
 def _newest_first(pen: Pen) -> Iterator[Event]:
-    """The actor's operations from the newest back, read no further than somebody asks."""
+    """Yield the actor's operations from the newest back, read no further than the user asks."""
     before: int | None = None
     while page := pen.tx.undoable(pen.state.id, pen.actor, before, _PAGE):
         yield from page
@@ -79,8 +79,8 @@ def _newest_first(pen: Pen) -> Iterator[Event]:
 
 
 def _void(pen: Pen, event: Event) -> bool:
-    """True where all that an operation was about is forgotten: there is nothing left to take back or do again."""
-    touched = _touched([event])
+    """Return True if all that an operation was about is forgotten: there is nothing left to take back or do again."""
+    touched = _list_touched([event])
     if not touched:
         return event.forgotten
     entries = [pen.entry(message) for message in touched]
@@ -91,12 +91,12 @@ def _invert(pen: Pen, kind: Kind, stroke: Sequence[Event]) -> Event:
     first, last = stroke[0].seq, stroke[-1].seq
     before, after = View(pen.tx, pen.state, first - 1), View(pen.tx, pen.state, last)
     entries: list[Json] = []
-    for message in _touched(stroke):
+    for message in _list_touched(stroke):
         now = pen.entry(message)
         if now is None or now.flags & FORGOTTEN:
             continue
         then = _set_back(before.entry(message), after.entry(message), now)
-        if then.revision != now.revision and pen.tx.spoken([then.revision])[then.revision].body is None:
+        if then.revision != now.revision and pen.tx.read_spoken([then.revision])[then.revision].body is None:
             raise Conflict(
                 "what this would bring back was forgotten", hint="its words cannot be brought back"
             )
@@ -106,7 +106,7 @@ def _invert(pen: Pen, kind: Kind, stroke: Sequence[Event]) -> Event:
     return pen.write(kind, head=head, body=None if about is None else {"about": about})
 
 
-def _touched(stroke: Sequence[Event]) -> list[Ref]:
+def _list_touched(stroke: Sequence[Event]) -> list[Ref]:
     out: dict[Ref, None] = {}
     for event in stroke:
         if event.message is not None:
@@ -141,13 +141,13 @@ def _conflict(now: Entry) -> Conflict:
 
 
 def _about_before(pen: Pen, stroke: Sequence[Event]) -> dict[str, Json] | None:
-    """What of title, tags and kin the stroke changed, as it was before."""
+    """Return what of title, tags and kin the stroke changed, as it was before."""
     if not any(e.body is not None and e.kind in TELLING for e in stroke):
         return None
     log = pen.tx.events(pen.state.id, 1, stroke[-1].seq)
-    before = fold_about(About(), [e for e in log if e.seq < stroke[0].seq]).fields()
-    after, now = fold_about(About(), log).fields(), pen.state.about.fields()
+    before = fold_about(ThreadDescription(), [e for e in log if e.seq < stroke[0].seq]).fields()
+    after, now = fold_about(ThreadDescription(), log).fields(), pen.state.about.fields()
     changed = [key for key in before if before[key] != after[key]]
     if any(now[key] != after[key] for key in changed):
-        raise Conflict("the thread was renamed or described anew since", hint="change it by hand")
+        raise Conflict("the thread was renamed or described again since", hint="change it by hand")
     return {key: before[key] for key in changed} or None

@@ -14,11 +14,11 @@ from backscroll.engine.core.lineage import View, kin_of
 from backscroll.engine.core.pen import index_entry
 from backscroll.engine.log.verification_rows import lost_words, wrong_in_row
 from backscroll.errors import BackscrollError
-from backscroll.record.about import About, after
 from backscroll.record.chain import flaws, genesis
 from backscroll.record.content import blobs_in, blobs_of, digest, original
-from backscroll.record.history import FORGOTTEN, Entry, Span, changes, replay
+from backscroll.record.history import FORGOTTEN, Entry, EntrySpan, changes, replay
 from backscroll.record.ports import Reader, ThreadState
+from backscroll.record.thread_info import ThreadDescription, after
 from backscroll.vocab.event import SPEAKING, Event
 from backscroll.vocab.ids import Ref
 
@@ -29,7 +29,7 @@ _EVERY = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class StoreFlaw:
     """One thing that is wrong, and where."""
 
     thread: str
@@ -38,26 +38,26 @@ class Flaw:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VerificationReport:
     """The outcome of a verification."""
 
     threads: int
     events: int
-    flaws: list[Flaw]
+    flaws: list[StoreFlaw]
     scrub_due: bool = False  # words were forgotten, and old pages still hold them: nothing is wrong, something is unfinished
 
     @property
     def ok(self) -> bool:
-        """True where nothing is wrong."""
+        """True if nothing is wrong."""
         return not self.flaws
 
 
 def verify_store(
     reader: Reader, wanted: str | None, progress: Callable[[int, int], None] | None = None
-) -> Verdict:
+) -> VerificationReport:
     """Check one thread, or everything."""
-    found: list[Flaw] = []
-    found += [Flaw("", None, f"the database says: {what}") for what in reader.integrity()]
+    found: list[StoreFlaw] = []
+    found += [StoreFlaw("", None, f"the database says: {what}") for what in reader.integrity()]
     names = [wanted] if wanted else _all_threads(reader, found)
     events = 0
     for number, name in enumerate(names):
@@ -66,12 +66,12 @@ def verify_store(
             if state is not None:
                 events += _verify_thread(reader, state, found)
         except DAMAGE as error:
-            found.append(Flaw(name, None, f"cannot be read: {_say(error)}"))
+            found.append(StoreFlaw(name, None, f"cannot be read: {_say(error)}"))
         if progress is not None:
             progress(number + 1, len(names))
     if not wanted:
         found += _verify_blobs(reader)
-    return Verdict(len(names), events, found, _scrub_due(reader))
+    return VerificationReport(len(names), events, found, _scrub_due(reader))
 
 
 def _scrub_due(reader: Reader) -> bool:
@@ -85,25 +85,25 @@ def _say(error: BaseException) -> str:
     return error.message if isinstance(error, BackscrollError) else f"{type(error).__name__}: {error}"
 
 
-def _all_threads(reader: Reader, found: list[Flaw]) -> list[str]:
-    """The ids of all threads: a row that cannot be read must not hide the others."""
+def _all_threads(reader: Reader, found: list[StoreFlaw]) -> list[str]:
+    """Return the ids of all threads: a row that cannot be read must not hide the others."""
     try:
         return reader.threads_like("", _EVERY)
     except DAMAGE as error:
-        found.append(Flaw("", None, f"the list of threads cannot be read: {_say(error)}"))
+        found.append(StoreFlaw("", None, f"the list of threads cannot be read: {_say(error)}"))
         return []
 
 
-def _verify_thread(reader: Reader, state: ThreadState, found: list[Flaw]) -> int:
+def _verify_thread(reader: Reader, state: ThreadState, found: list[StoreFlaw]) -> int:
     previous = genesis(state.id)
     if state.parent is not None:
         if _in_circle(reader, state):
-            found.append(Flaw(state.id, None, "the line of its forks runs in a circle"))
+            found.append(StoreFlaw(state.id, None, "the line of its forks runs in a circle"))
             return 0
         link = reader.event(Ref(state.parent, state.fork_seq)) or _inherited_event(reader, state)
         if link is None:
             found.append(
-                Flaw(
+                StoreFlaw(
                     state.id,
                     None,
                     f"the event it forked from is missing: {state.parent[:8]}.{state.fork_seq}",
@@ -116,16 +116,18 @@ def _verify_thread(reader: Reader, state: ThreadState, found: list[Flaw]) -> int
         return 0
     if (state.head, state.hash) != ((log[-1].seq, log[-1].hash) if log else (state.fork_seq, previous)):
         found.append(
-            Flaw(state.id, None, f"its row says the log ends at {state.head}, the log itself at {len(log)}")
+            StoreFlaw(
+                state.id, None, f"its row says the log ends at {state.head}, the log itself at {len(log)}"
+            )
         )
-    found += [Flaw(state.id, None, what) for what in wrong_in_row(reader, state, log)]
+    found += [StoreFlaw(state.id, None, what) for what in wrong_in_row(reader, state, log)]
     _check_about(state, log, found)
     _check_entries(reader, state, log, found)
     _check_words(reader, state, found)
     views = [View(reader, kin) for kin in kin_of(reader, state.root)]
     for event in lost_words(log, views):
         what = "its words are gone, and nothing says that they were forgotten"
-        found.append(Flaw(state.id, event.id, what))
+        found.append(StoreFlaw(state.id, event.id, what))
     return len(log)
 
 
@@ -143,7 +145,7 @@ def _in_circle(reader: Reader, state: ThreadState) -> bool:
 
 
 def _inherited_event(reader: Reader, state: ThreadState) -> Event | None:
-    """The event at the fork, where the parent itself inherited it."""
+    """Return the event at the fork, where the parent itself inherited it."""
     parent = reader.thread(state.parent or "")
     while parent is not None and parent.parent is not None and state.fork_seq <= parent.fork_seq:
         event = reader.event(Ref(parent.parent, state.fork_seq))
@@ -154,7 +156,7 @@ def _inherited_event(reader: Reader, state: ThreadState) -> Event | None:
 
 
 def _check_chain(
-    reader: Reader, state: ThreadState, previous: bytes, found: list[Flaw]
+    reader: Reader, state: ThreadState, previous: bytes, found: list[StoreFlaw]
 ) -> list[Event] | None:
     out: list[Event] = []
     seq = state.fork_seq
@@ -165,17 +167,19 @@ def _check_chain(
         for event in page or ():
             if event.seq != seq + 1:
                 found.append(
-                    Flaw(state.id, Ref(state.id, seq + 1), f"the log has a gap: {event.seq} follows {seq}")
+                    StoreFlaw(
+                        state.id, Ref(state.id, seq + 1), f"the log has a gap: {event.seq} follows {seq}"
+                    )
                 )
-            found += [Flaw(state.id, event.id, what) for what in flaws(event, previous)]
+            found += [StoreFlaw(state.id, event.id, what) for what in flaws(event, previous)]
             previous, seq = event.hash, event.seq
             out.append(event)
         if page is None or len(page) < _PAGE:
             return None if unreadable else out
 
 
-def _events(reader: Reader, thread: str, first: int, found: list[Flaw]) -> list[Event] | None:
-    """A page of the log; where it cannot be read, every event that is the reason is named."""
+def _events(reader: Reader, thread: str, first: int, found: list[StoreFlaw]) -> list[Event] | None:
+    """Return a page of the log; where it cannot be read, every event that is the reason is named."""
     try:
         return reader.events(thread, first, limit=_PAGE)
     except DAMAGE:
@@ -184,30 +188,32 @@ def _events(reader: Reader, thread: str, first: int, found: list[Flaw]) -> list[
             try:
                 reader.event(Ref(thread, seq))
             except DAMAGE as error:
-                found.append(Flaw(thread, Ref(thread, seq), f"the event cannot be read: {_say(error)}"))
+                found.append(StoreFlaw(thread, Ref(thread, seq), f"the event cannot be read: {_say(error)}"))
         return None
 
 
-def _check_about(state: ThreadState, log: list[Event], found: list[Flaw]) -> None:
-    about = About()
+def _check_about(state: ThreadState, log: list[Event], found: list[StoreFlaw]) -> None:
+    about = ThreadDescription()
     for event in log:
         try:
             about = after(about, event)
         except DAMAGE as error:
             found.append(
-                Flaw(state.id, event.id, f"what it says about the thread cannot be read: {_say(error)}")
+                StoreFlaw(state.id, event.id, f"what it says about the thread cannot be read: {_say(error)}")
             )
             return
     if about.to_json() != state.about.to_json():
-        found.append(Flaw(state.id, None, "title, project, tags or metadata differ from what the log says"))
+        found.append(
+            StoreFlaw(state.id, None, "title, project, tags or metadata differ from what the log says")
+        )
 
 
-def _check_entries(reader: Reader, state: ThreadState, log: list[Event], found: list[Flaw]) -> None:
+def _check_entries(reader: Reader, state: ThreadState, log: list[Event], found: list[StoreFlaw]) -> None:
     shared = View(reader, state, state.fork_seq) if state.parent is not None else None
     try:
         wanted = {_name(s): s for s in replay(log, shared.entry if shared else _nothing)}
     except DAMAGE as error:
-        found.append(Flaw(state.id, _culprit(log, shared), f"the log cannot be folded: {_say(error)}"))
+        found.append(StoreFlaw(state.id, _culprit(log, shared), f"the log cannot be folded: {_say(error)}"))
         return
     held = {_name(s): s for s in reader.spans(state.id)}
     for name in sorted(wanted.keys() | held.keys()):
@@ -222,20 +228,20 @@ def _check_entries(reader: Reader, state: ThreadState, log: list[Event], found: 
             )
         else:
             continue
-        found.append(Flaw(state.id, message, what))
+        found.append(StoreFlaw(state.id, message, what))
     view = View(reader, state)
     counts = (view.count(), view.count(role="user"))
     if counts != (state.messages, state.turns):
         row = f"its row counts {state.messages} messages and {state.turns} turns"
-        found.append(Flaw(state.id, None, f"{row}, the history {counts[0]} and {counts[1]}"))
+        found.append(StoreFlaw(state.id, None, f"{row}, the history {counts[0]} and {counts[1]}"))
 
 
 def _nothing(message: Ref) -> Entry | None:
-    """What a thread that is no fork inherits."""
+    """Return what a thread that is no fork inherits."""
 
 
 def _culprit(log: list[Event], shared: View | None) -> Ref | None:
-    """The first event that cannot be folded."""
+    """Return the first event that cannot be folded."""
     known: dict[Ref, Entry] = {}
     for event in log:
         try:
@@ -246,19 +252,19 @@ def _culprit(log: list[Event], shared: View | None) -> Ref | None:
     return None
 
 
-def _name(span: Span) -> tuple[Ref, int]:
+def _name(span: EntrySpan) -> tuple[Ref, int]:
     return span.entry.message, span.entry.since
 
 
-def _unlike(wanted: Span, held: Span) -> str:
+def _unlike(wanted: EntrySpan, held: EntrySpan) -> str:
     names = [f for f in Entry.__slots__ if getattr(wanted.entry, f) != getattr(held.entry, f)]
     if wanted.until != held.until:
         names.append("until")
     return ", ".join(names)
 
 
-def _check_words(reader: Reader, state: ThreadState, found: list[Flaw]) -> None:
-    """Every body still reads, hashes to its content hash, and is in the index exactly while somebody shows it."""
+def _check_words(reader: Reader, state: ThreadState, found: list[StoreFlaw]) -> None:
+    """Every body still reads, hashes to its content hash, and is in the index exactly while a thread shows it."""
     views = [View(reader, kin) for kin in kin_of(reader, state.root)]
     seq = state.fork_seq
     while page := reader.events(state.id, seq + 1, limit=_PAGE):
@@ -269,57 +275,57 @@ def _check_words(reader: Reader, state: ThreadState, found: list[Flaw]) -> None:
 
 
 def _check_speech(
-    reader: Reader, state: ThreadState, event: Event, views: list[View], found: list[Flaw]
+    reader: Reader, state: ThreadState, event: Event, views: list[View], found: list[StoreFlaw]
 ) -> None:
     message = event.message or event.id
     entries = [e for view in views if (e := view.entry(message)) is not None]
     shown = any(e.live and e.revision == event.id for e in entries)
-    held = reader.indexed(event.id)
+    held = reader.read_index_tokens(event.id)
     if event.body is None:
         if shown:
-            found.append(Flaw(state.id, event.id, "the words were erased but the message still stands"))
+            found.append(StoreFlaw(state.id, event.id, "the text was erased but the message is still there"))
         if held is not None:
-            found.append(Flaw(state.id, event.id, "forgotten words are still in the index"))
+            found.append(StoreFlaw(state.id, event.id, "forgotten words are still in the index"))
         return
     home = next((v.entry(message) for v in views if v.state.id == state.id), None)
     if home is not None and home.flags & FORGOTTEN:
-        found.append(Flaw(state.id, event.id, "the message was forgotten but its words are still there"))
+        found.append(StoreFlaw(state.id, event.id, "the message was forgotten but its words are still there"))
     try:
         content = original(event.body)
         role = entries[0].role if entries else str(event.head.get("role", ""))
         right = digest(role, content)
         words = index_entry(content)
     except DAMAGE as error:
-        found.append(Flaw(state.id, event.id, f"the words cannot be read: {_say(error)}"))
+        found.append(StoreFlaw(state.id, event.id, f"the words cannot be read: {_say(error)}"))
         return
     found += [
-        Flaw(state.id, event.id, "the store does not know that it refers to stored bytes")
+        StoreFlaw(state.id, event.id, "the store does not know that it refers to stored bytes")
         for blob in dict.fromkeys(blobs_of(content))
         if event.id not in reader.blob_users(blob) and reader.blob(blob) is not None
     ]
-    spoken = reader.spoken([event.id])[event.id]
+    spoken = reader.read_spoken([event.id])[event.id]
     if spoken.digest != right:
-        found.append(Flaw(state.id, event.id, "the content hash does not fit the words"))
+        found.append(StoreFlaw(state.id, event.id, "the content hash does not fit the words"))
     if shown and (held or "") != words:
-        found.append(Flaw(state.id, event.id, "the index does not hold its words"))
+        found.append(StoreFlaw(state.id, event.id, "the index does not hold its words"))
     if not shown and held is not None:
-        found.append(Flaw(state.id, event.id, "the index still holds words that no history shows"))
+        found.append(StoreFlaw(state.id, event.id, "the index still holds words that no history shows"))
 
 
-def _verify_blobs(reader: Reader) -> list[Flaw]:
-    out: list[Flaw] = []
+def _verify_blobs(reader: Reader) -> list[StoreFlaw]:
+    out: list[StoreFlaw] = []
     for name in reader.blobs():
         data = reader.blob(name)
         if data is None or hashlib.sha256(data).hexdigest() != name:
             users = reader.blob_users(name)
             where = (
-                replace(Flaw("", None, ""), thread=users[0].thread, event=users[0])
+                replace(StoreFlaw("", None, ""), thread=users[0].thread, event=users[0])
                 if users
-                else Flaw("", None, "")
+                else StoreFlaw("", None, "")
             )
             out.append(replace(where, what=f"the stored bytes {name[:12]} do not fit their hash"))
         out += [
-            Flaw(ref.thread, ref, "the store says that it refers to stored bytes, and it does not")
+            StoreFlaw(ref.thread, ref, "the store says that it refers to stored bytes, and it does not")
             for ref in reader.blob_users(name)
             if not _refers(reader, ref, name)
         ]

@@ -1,4 +1,4 @@
-"""Verification of what stands beside a log: the row of its thread, and words that are gone without a word about it.
+"""Verification of what is beside a log: the row of its thread, and words that are gone without a word about it.
 
 Owns: comparing every column of a thread's row with what its log says, and asking of each event without its words whether the
 log says that they were forgotten. Refuses: hashes and histories (`engine/log/verification`), and columns that only the database
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backscroll.engine.core.lineage import ERASED, View
-from backscroll.record.about import last_change
 from backscroll.record.history import FORGOTTEN
 from backscroll.record.ports import Reader, ThreadState
+from backscroll.record.thread_info import last_change
 from backscroll.vocab.event import Event, Kind
 
 
 def wrong_in_row(reader: Reader, state: ThreadState, log: Sequence[Event]) -> list[str]:
-    """What the row of a thread says that its log does not."""
+    """Return what the row of a thread says that its log does not."""
     out: list[str] = []
     parent = None if state.parent is None else reader.thread(state.parent)
     if state.root != (state.id if parent is None else parent.root):
@@ -67,10 +67,10 @@ def lost_words(log: Sequence[Event], views: Sequence[View]) -> list[Event]:
         for view in views
         for e in view.reader.others(view.state.id, view.state.fork_seq + 1)
     )
-    return [event for event in missing if not _explained(event, views, forgot=forgot)]
+    return [event for event in missing if not _is_explained(event, views, forgot=forgot)]
 
 
-def _explained(event: Event, views: Sequence[View], *, forgot: bool) -> bool:
+def _is_explained(event: Event, views: Sequence[View], *, forgot: bool) -> bool:
     message = event.message
     if message is None:
         return forgot

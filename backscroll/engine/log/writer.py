@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.log import operations
-from backscroll.record.history import HIDDEN, PINNED
-from backscroll.record.reconcile.operations import (
+from backscroll.reconcile.operations import (
     AddAlternative,
     Append,
     Choose,
@@ -20,13 +19,14 @@ from backscroll.record.reconcile.operations import (
     Hide,
     Insert,
     Move,
-    New,
+    NewRef,
     Operation,
     Place,
     Regenerate,
     Restore,
     Unhide,
 )
+from backscroll.record.history import HIDDEN, PINNED
 from backscroll.vocab.event import Kind
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
@@ -62,7 +62,7 @@ def add_message(
     at_end: bool = True,
     head: Mapping[str, Json] | None = None,
 ) -> Ref:
-    """A foreign message with all its alternatives, at the end or after another; gives its name."""
+    """Add a foreign message with all its alternatives, at the end or after another; return its id."""
     facts: dict[str, Json] = dict(head or {})
     if message.source_id is not None:
         facts["src"] = message.source_id
@@ -81,7 +81,7 @@ def add_message(
 
 
 def carry_out(pen: Pen, plan: Iterable[Operation]) -> tuple[Counter[str], dict[int, Ref]]:
-    """Do what a plan says; gives how much of what was done, and the names of the messages it added."""
+    """Do what a plan says; return how much of what was done, and the names of the messages it added."""
     counts: Counter[str] = Counter()
     added: dict[int, Ref] = {}
     group = {"group": pen.state.head + 1}
@@ -117,4 +117,4 @@ def _carry(pen: Pen, step: Operation, added: dict[int, Ref], group: Mapping[str,
 
 
 def _place(place: Place, added: Mapping[int, Ref]) -> Ref | None:
-    return added[place.number] if isinstance(place, New) else place
+    return added[place.number] if isinstance(place, NewRef) else place

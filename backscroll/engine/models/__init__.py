@@ -1,5 +1,5 @@
-"""Models at work in the background: reading turns, writing gists, what it costs, which models there are.
+"""Calls of models about a conversation: asking, keeping what was answered, which models wrote what.
 
-`understanding` decides what is due, `recipes` asks, `costs` keeps the ledger, `background` is the thread that works off the hot path. Rules serve until an
+`recipes` asks, `extraction` has turns read, `artefacts` and `usage` say what there is. What is due is decided in `engine/background`. Rules serve until an
 answer is there.
 """

@@ -1,19 +1,16 @@
-"""What models made, as it is kept: their words for what rules made, and why they could not make it.
-
-Before: `engine/models/used`, the store's artefacts. After: `engine/models/recipes` makes them; whoever shows them reads them here.
-"""
+"""What models made, as it is kept: their words for what rules made, and why they could not make it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from backscroll.derive.models.request import Plan
+from backscroll.derive.models.request import RecipePlan
 from backscroll.derive.recipe import Recipe
 from backscroll.derive.summaries.gist import Gist
-from backscroll.engine.models.used import models_used
+from backscroll.engine.models.usage import models_used
 from backscroll.record.chain import words_from_bytes
-from backscroll.record.derived import Made
+from backscroll.record.derived import Artefact
 from backscroll.record.ports import Reader
 from backscroll.vocab.ids import Ref
 
@@ -22,7 +19,7 @@ FAILURE = Recipe("model:failure", 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Better:
+class ModelText:
     """The words of a model for a rule-made artefact."""
 
     text: str
@@ -33,8 +30,8 @@ class Better:
 
 def better(
     reader: Reader, recipe: Callable[[str], Recipe], rule_keys: Iterable[bytes]
-) -> dict[bytes, Better]:
-    """What models wrote for rule-made artefacts, by the keys of those; the newest model that wrote something wins.
+) -> dict[bytes, ModelText]:
+    """Return what models wrote for rule-made artefacts, by the keys of those; the newest model that wrote something wins.
 
     Costs one read, whatever the number of keys, and makes no call.
     """
@@ -43,8 +40,8 @@ def better(
     if not wanted or not models:
         return {}
     keys = {recipe(model).key([rule.hex()]): rule for model in reversed(models) for rule in wanted}
-    found = reader.made(list(keys))
-    out: dict[bytes, Better] = {}
+    found = reader.read_artefacts(list(keys))
+    out: dict[bytes, ModelText] = {}
     for key, rule in keys.items():  # later models are newer ones and overwrite
         if key in found:
             out[rule] = better_of(found[key])
@@ -52,7 +49,7 @@ def better(
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ArtefactFailure:
     """Why a model could not make an artefact the first time it was tried."""
 
     why: str
@@ -60,17 +57,17 @@ class Failure:
     passing: bool  # the service, not the answer, was at fault
 
 
-def failure_of(reader: Reader, planned: Plan[Gist]) -> Failure | None:
-    """What went wrong with an artefact; None where it was never tried, or was made in the end."""
+def failure_of(reader: Reader, planned: RecipePlan[Gist]) -> ArtefactFailure | None:
+    """Return what went wrong with an artefact; None if it was never tried, or was made in the end."""
     key = FAILURE.key([planned.key.hex()])
-    found = reader.made([key, planned.key])
+    found = reader.read_artefacts([key, planned.key])
     if key not in found or planned.key in found:
         return None
     body = words_from_bytes(found[key].body)
-    return Failure(body["why"], body["model"], body["passing"])
+    return ArtefactFailure(body["why"], body["model"], body["passing"])
 
 
-def better_of(made: Made) -> Better:
-    """What a model made."""
+def better_of(made: Artefact) -> ModelText:
+    """Return what a model made."""
     body = words_from_bytes(made.body)
-    return Better(body["text"], body["model"], made.sources, made.at)
+    return ModelText(body["text"], body["model"], made.sources, made.at)

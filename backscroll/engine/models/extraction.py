@@ -2,8 +2,8 @@
 
 Owns one turn at a time: what was read or answered before is never paid for again, one reader per thread in all processes, failures
 kept with their reason and the number of tries, rules where the model cannot. Which turns are due is settled elsewhere
-(`engine/knowledge/analysis`). Choosing another model makes nothing due; a reply whose turn changed meanwhile stays under its key and is
-simply not current. Before: `derive/models/assertions`, `engine/models/recipes`. After: `engine/knowledge/analysis`, `engine/models/overview`.
+(`engine/knowledge/analysis`). Choosing another model makes nothing due; a reply whose turn changed meanwhile stays under its key
+and is simply not current.
 """
 
 from __future__ import annotations
@@ -13,21 +13,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from backscroll.derive.extract.assertions import rule_key
-from backscroll.derive.models.assertions import VERSION, AssertionPlan, Claimed, plan, recipe
+from backscroll.derive.models.assertions import VERSION, AssertionPlan, AssertionResult, plan, recipe
 from backscroll.derive.models.assertions_fold import asked_again, fold, from_text, reading_from_text, to_text
 from backscroll.derive.models.turn import NOTHING, TurnReading
 from backscroll.derive.recipe import Recipe
-from backscroll.engine.core.lease import Lease, leased
-from backscroll.engine.models.artefacts import Better, better
-from backscroll.engine.models.costs import expected_cost
-from backscroll.engine.models.recipes import By, Craft, Modelling
-from backscroll.engine.models.writing import Estimate
+from backscroll.engine.budget.costs import Estimate, expected_cost
+from backscroll.engine.core.lease import Lease, find_lease
+from backscroll.engine.models.artefacts import ModelText, better
+from backscroll.engine.models.recipes import By, RecipeMethods, RecipeRunner
 from backscroll.formats.sources.json_text import dumps
 from backscroll.llm.clients.retries import Patience
-from backscroll.llm.providers import chosen
+from backscroll.llm.providers import choose_provider
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.record.chain import words_from_bytes
-from backscroll.record.derived import Made
+from backscroll.record.derived import Artefact
 from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.ids import Ref
@@ -35,7 +34,7 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _WORK = "extracting"  # the lease
 _FAILURE = Recipe("assertions:failure", 1)
@@ -43,12 +42,12 @@ _MOST = 12  # failures of one turn that are kept, the first ones
 _LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came later was imported
 _PAUSE = 300 * 1_000_000  # microseconds before a service that failed is asked again; doubled each time
 _LONGEST = 86_400 * 1_000_000
-BUSY = "somebody else is having this thread read just now"
+BUSY = "another process is having a model read this thread"
 _Claims: TypeAlias = tuple[Assertion, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class TurnExtraction:
     """What a turn says, who read it, and why a model did not."""
 
     assertions: _Claims
@@ -58,12 +57,12 @@ class Extracted:
     passing: bool = False  # the service, not the answer, was at fault: later it may work
     tries: int = 0  # calls that failed for this turn so far, earlier times included
     dropped: int = 0  # statements of the model that could not be used
-    busy: bool = False  # somebody else is at it: nothing was tried
+    busy: bool = False  # another process is at it: nothing was tried
     reading: TurnReading = NOTHING  # what else the model read in the turn
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ModelReading:
     """What a model read in a turn, as it is kept."""
 
     text: str
@@ -72,11 +71,11 @@ class Read:
     at: str
 
     def claims(self, revisions: Sequence[Ref]) -> _Claims:
-        """The assertions, for a turn whose messages stand in these revisions (all of the turn, in order)."""
-        return self.claimed(revisions).assertions
+        """Return the assertions, for a turn whose messages are in these revisions (all of the turn, in order)."""
+        return self.parse_claims(revisions).assertions
 
-    def claimed(self, revisions: Sequence[Ref]) -> Claimed:
-        """Everything the model read in the turn, for the same revisions."""
+    def parse_claims(self, revisions: Sequence[Ref]) -> AssertionResult:
+        """Return everything the model read in the turn, for the same revisions."""
         return from_text(self.text, revisions)
 
     @property
@@ -86,7 +85,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ReadingFailure:
     """Why a model could not read a turn: the last reason, and how often it was tried."""
 
     why: str
@@ -101,21 +100,21 @@ class Failed:
 
 
 def extracting_for(
-    engine: Engine, *, patience: Patience | None = None, background: bool = False
-) -> Modelling | None:
-    """Who reads turns for this engine; None where rules do (setting `extractor`, or no provider is configured)."""
-    provider = chosen(engine.settings.provider) if engine.settings.extractor == "auto" else None
+    engine: EngineScope, *, patience: Patience | None = None, background: bool = False
+) -> RecipeRunner | None:
+    """Who reads turns for this engine; None if rules do (setting `extractor`, or no provider is configured)."""
+    provider = choose_provider(engine.settings.provider) if engine.settings.extractor == "auto" else None
     if provider is None or not provider.reader:
         return None
     tries = engine.settings.sliding_window_call_retries + 1
-    return Modelling(engine, provider, patience=patience or Patience(tries=tries), background=background)
+    return RecipeRunner(engine, provider, patience=patience or Patience(tries=tries), background=background)
 
 
 # -- one turn ----------------------------------------------------------------------------------------------------
 
 
 def extract_turn(
-    working: Modelling,
+    working: RecipeRunner,
     thread: str,
     messages: Sequence[Message],
     *,
@@ -124,8 +123,8 @@ def extract_turn(
     world: str = "",
     language: str = "",
     refresh: bool = False,
-) -> Extracted:
-    """What a turn (all of its messages, in order) says, read by a model; `stand_in`, made by rules, where that fails.
+) -> TurnExtraction:
+    """Return what a turn (all of its messages, in order) says, read by a model; `stand_in`, made by rules, where that fails.
 
     With `refresh` what an earlier model read is not used. A turn in which too little was said costs nothing.
     """
@@ -139,98 +138,98 @@ def extract_turn(
         language=language,
     )
     if planned is None:
-        return Extracted(stand_in)
+        return TurnExtraction(stand_in)
     known = {} if refresh else _read(working.engine, [planned.rule_key])
     if planned.rule_key in known:
         read = known[planned.rule_key]
         claimed = from_text(read.text, [m.revision for m in messages])
-        return _extracted(claimed, "kept", read.model)
-    if why := working.refused(planned.ask):
-        return Extracted(stand_in, why=why, passing=True)  # no failure of this turn: it is read tomorrow
+        return _make_extracted(claimed, "kept", read.model)
+    if why := working.explain_refusal(planned.ask):
+        return TurnExtraction(stand_in, why=why, passing=True)  # no failure of this turn: it is read tomorrow
     with Lease(working.engine, thread, _WORK, str(messages[0].id)) as lease:
-        if not lease.renewed():
-            return Extracted(stand_in, why=BUSY, passing=True, busy=True)
+        if not lease.renew():
+            return TurnExtraction(stand_in, why=BUSY, passing=True, busy=True)
         before = working.calls
-        outcome = working.crafted(planned, thread, _CRAFT, turn=turn, refresh=refresh)
+        outcome = working.craft_artefact(planned, thread, _CRAFT, turn=turn, refresh=refresh)
         claimed = outcome.value
         if outcome.by != "rules":
-            return _extracted(claimed, outcome.by, outcome.model)
+            return _make_extracted(claimed, outcome.by, outcome.model)
         tries = _note(working, planned, thread, outcome.why, outcome.passing, working.calls - before)
-    return Extracted(stand_in, "rules", "", outcome.why, outcome.passing, tries)
+    return TurnExtraction(stand_in, "rules", "", outcome.why, outcome.passing, tries)
 
 
-def _extracted(claimed: Claimed, by: By, model: str) -> Extracted:
-    return Extracted(claimed.assertions, by, model, dropped=claimed.dropped, reading=claimed.reading)
+def _make_extracted(claimed: AssertionResult, by: By, model: str) -> TurnExtraction:
+    return TurnExtraction(claimed.assertions, by, model, dropped=claimed.dropped, reading=claimed.reading)
 
 
-def _restored(planned: AssertionPlan, kept: Better) -> Claimed:
+def _parse_kept(planned: AssertionPlan, kept: ModelText) -> AssertionResult:
     return from_text(kept.text, [m.revision for m in planned.messages])
 
 
-_CRAFT: Craft[AssertionPlan, Claimed] = Craft(
+_CRAFT: RecipeMethods[AssertionPlan, AssertionResult] = RecipeMethods(
     lambda planned, text, whole, last: fold(planned, text, whole=whole, last=last),
     asked_again,
-    _restored,
+    _parse_kept,
     lambda planned, claimed: to_text(claimed, planned.messages),
     "extraction",
 )
 
 
-def _read(engine: Engine, keys: Sequence[bytes]) -> dict[bytes, Read]:
+def _read(engine: EngineScope, keys: Sequence[bytes]) -> dict[bytes, ModelReading]:
     return engine.store.read(lambda reader: found_by_models(reader, keys))
 
 
 def reading_now(reader: Reader, thread: str, now: str) -> str | None:
-    """The first message of the turn that somebody has a model read just now, by its name; None where nobody does."""
-    return leased(reader, thread, _WORK, microseconds(now))
+    """Return the first message of the turn that a model is reading now, by its name; None if there is none."""
+    return find_lease(reader, thread, _WORK, microseconds(now))
 
 
 # -- what there is -----------------------------------------------------------------------------------------------
 
 
-def found_by_models(reader: Reader, keys: Iterable[bytes]) -> dict[bytes, Read]:
-    """What models read in turns, by the keys of those.
+def found_by_models(reader: Reader, keys: Iterable[bytes]) -> dict[bytes, ModelReading]:
+    """Return what models read in turns, by the keys of those.
 
     One read for each version of the prompt, whatever the number of keys; the newest version, then the newest model, wins.
     """
-    wanted, found = list(dict.fromkeys(keys)), dict[bytes, Better]()
+    wanted, found = list(dict.fromkeys(keys)), dict[bytes, ModelText]()
     for version in range(VERSION, 0, -1):
         found |= better(
             reader, lambda model, v=version: recipe(model, v), [k for k in wanted if k not in found]
         )
-    return {key: Read(b.text, b.model, b.sources, b.at) for key, b in found.items()}
+    return {key: ModelReading(b.text, b.model, b.sources, b.at) for key, b in found.items()}
 
 
-def failed_extractions(reader: Reader, keys: Iterable[bytes]) -> dict[bytes, Failed]:
-    """Why models could not read turns, by the same keys; without those that were read in the end."""
+def failed_extractions(reader: Reader, keys: Iterable[bytes]) -> dict[bytes, ReadingFailure]:
+    """Return why models could not read turns, by the same keys; without those that were read in the end."""
     wanted = list(dict.fromkeys(keys))
     first = {_failure_key(key, 1): key for key in wanted}
-    began = {first[k]: made for k, made in reader.made(list(first)).items()}
+    began = {first[k]: made for k, made in reader.read_artefacts(list(first)).items()}
     began = {key: made for key, made in began.items() if key not in found_by_models(reader, began)}
     later = {_failure_key(key, n): key for key in began for n in range(2, _MOST + 1)}
-    more = reader.made(list(later)) if later else {}
+    more = reader.read_artefacts(list(later)) if later else {}
     rows = {key: [made] for key, made in began.items()}
     for name, key in later.items():  # in the order of the tries
         if name in more:
             rows[key].append(more[name])
-    return {key: _failed(made) for key, made in rows.items()}
+    return {key: _make_failed(made) for key, made in rows.items()}
 
 
 def _failure_key(key: bytes, time: int) -> bytes:
     return _FAILURE.key([key.hex(), str(time)])
 
 
-def _failed(made: Sequence[Made]) -> Failed:
+def _make_failed(made: Sequence[Artefact]) -> ReadingFailure:
     told = [words_from_bytes(m.body) for m in made]
     last = told[-1]
     tries = sum(int(t["calls"]) for t in told)
-    return Failed(last["why"], last["model"], bool(last["passing"]), tries, len(made), made[-1].at)
+    return ReadingFailure(last["why"], last["model"], bool(last["passing"]), tries, len(made), made[-1].at)
 
 
 def _note(
-    working: Modelling, planned: AssertionPlan, thread: str, why: str, passing: bool, calls: int
+    working: RecipeRunner, planned: AssertionPlan, thread: str, why: str, passing: bool, calls: int
 ) -> int:
-    """Keep why it failed, beside the earlier times; gives how many calls failed for this turn by now."""
+    """Keep why it failed, beside the earlier times; return how many calls failed for this turn by now."""
     engine, key = working.engine, planned.rule_key
     row = {"why": why, "model": working.model, "passing": passing, "calls": calls}
     body = dumps(row).encode("utf-8", "surrogatepass")
@@ -241,14 +240,14 @@ def _note(
         times = 0 if before is None else before.times
         if times < _MOST and not same:  # an old answer that was looked at again is no new try
             name = _failure_key(key, times + 1)
-            tx.make([Made(name, _FAILURE.name, thread, body, planned.sources, engine.means.now())])
+            tx.make([Artefact(name, _FAILURE.name, thread, body, planned.sources, engine.means.now())])
         return calls + (0 if before is None else before.tries)
 
     return engine.store.write(work)
 
 
-def worth_trying(failed: Failed, model: str, now: str) -> bool:
-    """Whether a turn that failed should be read again by itself: not after useless answers, else after growing pauses.
+def worth_trying(failed: ReadingFailure, model: str, now: str) -> bool:
+    """Return whether a turn that failed should be read again by itself: not after useless answers, else after growing pauses.
 
     Another model than the one that failed is always worth it. A person may ask for it at any time.
     """
@@ -264,18 +263,18 @@ def worth_trying(failed: Failed, model: str, now: str) -> bool:
 
 
 def is_imported(reader: Reader, message: Ref) -> bool:
-    """True for a message that was logged long after it was said: a model reads it only after somebody saw the price."""
+    """Return True for a message that was logged long after it was said: a model reads it only after the user saw the price."""
     event = reader.event(message)
-    spoken = reader.spoken([message]).get(message)
+    spoken = reader.read_spoken([message]).get(message)
     if event is None or spoken is None:
         return True
     return microseconds(event.at) - microseconds(spoken.said) > _LIVE
 
 
 def estimate_extraction(
-    working: Modelling, turns: Iterable[tuple[Sequence[Message], _Claims, str]]
+    working: RecipeRunner, turns: Iterable[tuple[Sequence[Message], _Claims, str]]
 ) -> Estimate:
-    """What having these turns read would cost: for each its messages, what rules found, its world. Calls nobody.
+    """Return what having these turns read would cost: for each its messages, what rules found, its world; calls no model.
 
     Turns that a model has read, and those in which too little was said, cost nothing.
     """

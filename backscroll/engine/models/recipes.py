@@ -1,10 +1,9 @@
 """Asking a model on behalf of a recipe: between the plan and the fold, the call.
 
 Owns the order: what was made or answered before is used and never paid for again; limits on money are kept; every call is on the
-ledger, failed and repeated ones included; an answer that cannot be used is asked for once more with the reason; then the
-rule-made artefact stands, and why is kept. Nothing waits for this: it runs in background work or where somebody asks for it.
-Choosing another model makes nothing due: what an earlier one made stays. Before: `derive/model_*`, `llm/providers`. After:
-`engine/models/writing`, `engine/models/overview`.
+ledger, failed and repeated ones included; an answer that cannot be used is asked for once more with the reason; then the rule-made
+artefact is, and why is kept. Nothing waits for this: it runs in background work or where the user asks for it. Choosing another
+model makes nothing due: what an earlier one made stays.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from weakref import WeakSet
 
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.models.fold import fold
-from backscroll.derive.models.request import Ask, G, Plan, again
+from backscroll.derive.models.request import G, RecipePlan, RecipeRequest, again
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.summaries.gist import Gist
-from backscroll.engine.models.artefacts import FAILURE, Better, better, better_of
-from backscroll.engine.models.costs import (
+from backscroll.engine.budget.answer_limit import output_limit
+from backscroll.engine.budget.costs import (
     FAILED,
     check_allowance,
     check_limits,
@@ -29,8 +28,8 @@ from backscroll.engine.models.costs import (
     record_asked,
     record_call,
 )
-from backscroll.engine.models.used import MODELS, models_used
-from backscroll.engine.prompts.answer_limit import output_limit
+from backscroll.engine.models.artefacts import FAILURE, ModelText, better, better_of
+from backscroll.engine.models.usage import MODELS, models_used
 from backscroll.errors import (
     BackscrollError,
     BudgetExceeded,
@@ -44,21 +43,21 @@ from backscroll.llm.clients.client import Client, Request
 from backscroll.llm.clients.client import Reply as Answer
 from backscroll.llm.clients.retries import Patience, with_retries
 from backscroll.llm.prices.windows import thinks
-from backscroll.llm.providers import Provider, chosen, client_for
+from backscroll.llm.providers import Provider, choose_provider, client_for
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.record.chain import words_from_bytes
-from backscroll.record.derived import Charge, Made, Reply
+from backscroll.record.derived import Artefact, Charge, RecipeReply
 from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 T = TypeVar("T")
-P = TypeVar("P", bound=Plan[Any])
+P = TypeVar("P", bound=RecipePlan[Any])
 #: Where an artefact came from: made before, a reply in the journal, a call just now, or rules because nothing else worked.
 By: TypeAlias = Literal["kept", "journal", "model", "rules"]
-_AT_WORK: WeakSet[Modelling] = WeakSet()
+_AT_WORK: WeakSet[RecipeRunner] = WeakSet()
 _CUT = ("length", "endless")  # how answers end that are not whole
 _THINKING = 8192  # tokens for models that think before they answer
 #: What a model, its service or our own limits may say; the rule-made artefact stands then.
@@ -66,7 +65,7 @@ EXPECTED = (ModelError, InvalidInput, MissingExtra, BudgetExceeded)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
+class RecipeOutcome(Generic[T]):
     """An artefact, where it came from, and why a model did not make it."""
 
     value: T
@@ -77,22 +76,22 @@ class Outcome(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Craft(Generic[P, T]):
+class RecipeMethods(Generic[P, T]):
     """How artefacts of one kind come out of answers, and out of what was kept of them."""
 
     fold: Callable[[P, str, bool, bool], T]  # answer, whether it is whole, whether it is the last try
-    again: Callable[[P, str, str], Ask]  # answer, what was wrong with it
-    restored: Callable[[P, Better], T]
+    again: Callable[[P, str, str], RecipeRequest]  # answer, what was wrong with it
+    restored: Callable[[P, ModelText], T]
     kept: Callable[[P, T], str]  # what is kept
     purpose: str  # on the ledger
 
 
-def modelling_for(engine: Engine, *, background: bool = False) -> Modelling | None:
-    """Who writes gists and summaries for this engine; None where no provider is configured for it. `background`: not requested by the user."""
-    provider = chosen(engine.settings.provider)
+def modelling_for(engine: EngineScope, *, background: bool = False) -> RecipeRunner | None:
+    """Who writes gists and summaries for this engine; None if no provider is configured for it. `background`: not requested by the user."""
+    provider = choose_provider(engine.settings.provider)
     if provider is None or not provider.writer:
         return None
-    return Modelling(engine, provider, background=background)
+    return RecipeRunner(engine, provider, background=background)
 
 
 def abort_calls(owner: int | None) -> None:
@@ -102,12 +101,12 @@ def abort_calls(owner: int | None) -> None:
             working.abort()
 
 
-class Modelling:
+class RecipeRunner:
     """One provider at work for one engine; use it in a `with`, or close it."""
 
     def __init__(
         self,
-        engine: Engine,
+        engine: EngineScope,
         provider: Provider,
         *,
         client: Client | None = None,
@@ -127,7 +126,7 @@ class Modelling:
         self._client = client
         self._patience = patience or Patience(tries=provider.tries)
 
-    def __enter__(self) -> Modelling:
+    def __enter__(self) -> RecipeRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -148,20 +147,22 @@ class Modelling:
     # -- one artefact ----------------------------------------------------------------------------------------
 
     def make(
-        self, planned: Plan[G], thread: str, *, turn: int | None = None, refresh: bool = False
-    ) -> Outcome[G]:
-        """The gist or summary of a plan; by rules where the model cannot. `refresh`: not what an earlier model made."""
-        craft: Craft[Plan[G], G] = Craft(
+        self, planned: RecipePlan[G], thread: str, *, turn: int | None = None, refresh: bool = False
+    ) -> RecipeOutcome[G]:
+        """Return the gist or summary of a plan; by rules where the model cannot. `refresh`: not what an earlier model made."""
+        craft: RecipeMethods[RecipePlan[G], G] = RecipeMethods(
             lambda plan, text, whole, _last: fold(plan, text, self.count, whole=whole),
             again,
             lambda plan, kept: replace(plan.stand_in, text=kept.text, sources=kept.sources),
             lambda _plan, value: value.text,
             "summary",
         )
-        return self.crafted(planned, thread, craft, turn=turn, refresh=refresh)
+        return self.craft_artefact(planned, thread, craft, turn=turn, refresh=refresh)
 
-    def adopt(self, planned: Plan[Gist], thread: str, words: str, model: str) -> Outcome[Gist] | None:
-        """The gist of a plan in words that a model gave in another answer; None where they cannot be used. Costs no call."""
+    def adopt(
+        self, planned: RecipePlan[Gist], thread: str, words: str, model: str
+    ) -> RecipeOutcome[Gist] | None:
+        """Return the gist of a plan in words that a model gave in another answer; None if they cannot be used. Costs no call."""
         how = replace(planned.recipe, model=model)
         planned = replace(planned, recipe=how, key=how.key([planned.rule_key.hex()]))
         try:
@@ -169,15 +170,21 @@ class Modelling:
         except FormatError:
             return None
         kept = self.engine.store.write(lambda tx: self._keep(tx, planned, thread, value.text))
-        return Outcome(value, "journal", model=model) if kept else None
+        return RecipeOutcome(value, "journal", model=model) if kept else None
 
-    def crafted(
-        self, planned: P, thread: str, craft: Craft[P, T], *, turn: int | None = None, refresh: bool = False
-    ) -> Outcome[T]:
-        """The artefact of a plan of any kind; what rules made of it where the model cannot."""
-        kept = self._kept(planned, refresh=refresh)
+    def craft_artefact(
+        self,
+        planned: P,
+        thread: str,
+        craft: RecipeMethods[P, T],
+        *,
+        turn: int | None = None,
+        refresh: bool = False,
+    ) -> RecipeOutcome[T]:
+        """Return the artefact of a plan of any kind; what rules made of it where the model cannot."""
+        kept = self._find_kept(planned, refresh=refresh)
         if kept is not None:
-            return Outcome(craft.restored(planned, kept), "kept", model=kept.model)
+            return RecipeOutcome(craft.restored(planned, kept), "kept", model=kept.model)
         # `journal`: the same plan, under the key of the reply.
         planned, journal = (planned, planned) if refresh else self._as_answered(planned, thread)
         by: By = "journal"
@@ -196,18 +203,18 @@ class Modelling:
         except EXPECTED as error:
             passing = not isinstance(error, FormatError)
             self._fail(planned, thread, error, passing=passing)
-            return Outcome(planned.stand_in, "rules", error.message, passing)
+            return RecipeOutcome(planned.stand_in, "rules", error.message, passing)
         if not self.engine.store.write(
             lambda tx: self._keep(tx, planned, thread, craft.kept(planned, value))
         ):
-            return Outcome(planned.stand_in, "rules", "what it speaks of was forgotten meanwhile")
-        return Outcome(value, by, model=planned.recipe.model)
+            return RecipeOutcome(planned.stand_in, "rules", "what it refers to was forgotten since")
+        return RecipeOutcome(value, by, model=planned.recipe.model)
 
-    def _kept(self, planned: Plan[object], *, refresh: bool) -> Better | None:
-        """What this model, or (unless `refresh`) an earlier one, made of the same inputs."""
+    def _find_kept(self, planned: RecipePlan[object], *, refresh: bool) -> ModelText | None:
+        """Return what this model, or (unless `refresh`) an earlier one, made of the same inputs."""
 
-        def look(reader: Reader) -> Better | None:
-            mine = reader.made([planned.key]).get(planned.key)
+        def look(reader: Reader) -> ModelText | None:
+            mine = reader.read_artefacts([planned.key]).get(planned.key)
             if mine is not None or refresh:
                 return None if mine is None else better_of(mine)
             others = better(reader, lambda model: replace(planned.recipe, model=model), [planned.rule_key])
@@ -216,7 +223,7 @@ class Modelling:
         return self.engine.store.read(look)
 
     def _as_answered(self, planned: P, thread: str) -> tuple[P, P]:
-        """The plan as an earlier model, or an earlier version of the prompt, was asked, where its reply is in the journal; and the
+        """Return the plan as an earlier model, or an earlier version of the prompt, was asked, where its reply is in the journal; and the
         same under the key of that reply, which may rest on what an earlier version of the rules called the same words.
 
         A journal that came with an imported log holds replies of models that this store has never heard of.
@@ -243,14 +250,14 @@ class Modelling:
         versions = range(recipe.version, 0, -1)
         return [replace(recipe, model=m, version=v) for v in versions for m in models]
 
-    def _keep(self, tx: Writer, planned: Plan[object], thread: str, text: str) -> bool:
+    def _keep(self, tx: Writer, planned: RecipePlan[object], thread: str, text: str) -> bool:
         """Keep an artefact, unless words that it rests on were forgotten while the model was at work."""
-        if _forgotten(tx, planned.sources):
+        if _is_forgotten(tx, planned.sources):
             return False
         now = self.engine.means.now()
         writer = planned.recipe.model
         body = dumps({"text": text, "model": writer}).encode("utf-8", "surrogatepass")
-        tx.make([Made(planned.key, planned.recipe.name, thread, body, planned.sources, now)])
+        tx.make([Artefact(planned.key, planned.recipe.name, thread, body, planned.sources, now)])
         used = models_used(tx, planned.recipe.name)
         others = [model for model in used if model != writer]
         # The model in use goes first; one whose old reply was folded just now does not.
@@ -259,15 +266,17 @@ class Modelling:
             tx.set_meta(f"{MODELS}{planned.recipe.name}", dumps(newest))
         return True
 
-    def _fail(self, planned: Plan[object], thread: str, error: BackscrollError, *, passing: bool) -> None:
+    def _fail(
+        self, planned: RecipePlan[object], thread: str, error: BackscrollError, *, passing: bool
+    ) -> None:
         """Keep the reason, under the revisions whose words it may quote; what a service said about itself is left out."""
         why = error.message if not passing else type(error).__name__
         body = dumps({"why": why, "model": self.model, "passing": passing}).encode("utf-8", "surrogatepass")
         key = FAILURE.key([planned.key.hex()])
-        made = Made(key, FAILURE.name, thread, body, planned.sources, self.engine.means.now())
+        made = Artefact(key, FAILURE.name, thread, body, planned.sources, self.engine.means.now())
 
         def work(tx: Writer) -> None:
-            if not _forgotten(tx, planned.sources):
+            if not _is_forgotten(tx, planned.sources):
                 tx.make([made])
 
         self.engine.store.write(work)
@@ -275,9 +284,15 @@ class Modelling:
     # -- one call --------------------------------------------------------------------------------------------
 
     def _answer(
-        self, planned: Plan[object], key: bytes, asked: Ask, thread: str, turn: int | None, purpose: str
+        self,
+        planned: RecipePlan[object],
+        key: bytes,
+        asked: RecipeRequest,
+        thread: str,
+        turn: int | None,
+        purpose: str,
     ) -> tuple[str, bool, bool]:
-        """Words, whether they are whole, and whether they had to be paid for."""
+        """Return words, whether they are whole, and whether they had to be paid for."""
         known = self.engine.store.read(lambda reader: reader.reply(key))
         if known is not None:
             body = words_from_bytes(known.body)
@@ -287,15 +302,15 @@ class Modelling:
             body = {"text": answer.text, "finish": answer.finish, "model": answer.model}
             told = dumps(body).encode("utf-8", "surrogatepass")
             now, name = self.engine.means.now(), planned.recipe.name
-            if not _forgotten(tx, planned.sources):
-                tx.keep_reply(Reply(key, name, thread, self.model, told, planned.sources, now))
+            if not _is_forgotten(tx, planned.sources):
+                tx.keep_reply(RecipeReply(key, name, thread, self.model, told, planned.sources, now))
 
         answer = self._call(asked, thread, turn, purpose, journal)
         return answer.text, answer.finish not in _CUT, True
 
     def _call(
         self,
-        asked: Ask,
+        asked: RecipeRequest,
         thread: str,
         turn: int | None,
         purpose: str,
@@ -303,9 +318,9 @@ class Modelling:
     ) -> Answer:
         """One call with its retries, all of them on the ledger; the answer is kept in the moment in which it is charged."""
         counted, most, owed = self._price(asked)
-        check_limits(self.engine, thread, owed).enforced()
+        check_limits(self.engine, thread, owed).enforce()
         self._check_allowance(owed)
-        client = self._opened()
+        client = self._open_client()
         request = Request(
             asked.messages,
             system=asked.system,
@@ -318,7 +333,7 @@ class Modelling:
 
         def attempt() -> Answer:
             nonlocal out
-            # On the ledger before it goes out: a program that dies meanwhile has asked all the same.
+            # On the ledger before it goes out: a program that dies meanwhile has asked anyway.
             out = record_asked(
                 self.engine,
                 model=self.model,
@@ -330,12 +345,12 @@ class Modelling:
             )
             return client.complete(request)
 
-        def failed(_error: ModelError, _attempt: int) -> None:
+        def charge_failure(_error: ModelError, _attempt: int) -> None:
             self.calls += 1
             self._charge(None, FAILED, thread, turn, out)
 
         try:
-            answer = with_retries(attempt, self._patience, failed)
+            answer = with_retries(attempt, self._patience, charge_failure)
         except InvalidInput:  # refused as it is; the retries know only errors of models
             self.calls += 1
             self._charge(None, FAILED, thread, turn, out)
@@ -367,15 +382,15 @@ class Modelling:
             settles=settles,
         )
 
-    def refused(self, asked: Ask) -> str:
-        """Why the daily allowance refuses this call; empty where it does not, or the user requested it."""
+    def explain_refusal(self, asked: RecipeRequest) -> str:
+        """Return why the daily allowance refuses this call; empty if it does not, or the user requested it."""
         try:
             self._check_allowance(self._price(asked)[2])
         except BudgetExceeded as error:
             return error.message
         return ""
 
-    def _price(self, asked: Ask) -> tuple[int, int, float | None]:
+    def _price(self, asked: RecipeRequest) -> tuple[int, int, float | None]:
         """Input tokens, output tokens at most, and the most that the call can cost (None: price unknown)."""
         counted, most = self._tokens(asked), self.longest(asked)
         owed = expected_cost(self.engine, self.model, input=counted, output=most, provider=self.provider.name)
@@ -385,21 +400,21 @@ class Modelling:
         if self.background:
             check_allowance(self.engine, owed)
 
-    def longest(self, asked: Ask) -> int:
-        """Tokens that an answer may have: what the text needs, and what a model thinks before, as far as it can answer so much."""
+    def longest(self, asked: RecipeRequest) -> int:
+        """Return tokens that an answer may have: what the text needs, and what a model thinks before, as far as it can answer so much."""
         thought = _THINKING if thinks(self.model) else 0
         return min(asked.max_tokens + thought, output_limit(self.engine, self.model))
 
-    def _tokens(self, asked: Ask) -> int:
+    def _tokens(self, asked: RecipeRequest) -> int:
         tokenizer = tokenizer_for(self.model)
         return sum(tokenizer.count(t) for t in (asked.system, *(m["content"] for m in asked.messages)))
 
-    def _opened(self) -> Client:
+    def _open_client(self) -> Client:
         if self._client is None:
             self._client = client_for(self.provider)
         return self._client
 
 
-def _forgotten(reader: Reader, sources: Sequence[Ref]) -> bool:
-    found = reader.spoken(sources)
+def _is_forgotten(reader: Reader, sources: Sequence[Ref]) -> bool:
+    found = reader.read_spoken(sources)
     return any(source not in found or found[source].body is None for source in sources)

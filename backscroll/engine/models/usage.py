@@ -1,7 +1,4 @@
-"""Which models wrote artefacts in a store: for whoever only asks whether there are any, without loading what calls models.
-
-Before: the stores' meta. After: `engine/models/recipes` keeps it, `engine/knowledge/graph_holder` and `engine/prompts/tree/reading` ask.
-"""
+"""Which models wrote artefacts in a store: for the caller that only asks whether there are any, without loading what calls models."""
 
 from __future__ import annotations
 
@@ -20,6 +17,6 @@ GIST, SUMMARY, ASSERTIONS = "gist:model", "summary:model", "assertions:model"
 
 
 def models_used(reader: Reader, name: str) -> list[str]:
-    """Which models made artefacts of a kind in this store, newest first."""
+    """Return which models made artefacts of a kind in this store, newest first."""
     raw: Json = words_from_bytes((reader.meta(f"{MODELS}{name}") or "[]").encode())
     return [str(model) for model in raw]

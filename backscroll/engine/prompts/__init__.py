@@ -1,5 +1,5 @@
-"""The way of a prompt, from what is asked to what is sent: `builder` walks it step by step.
+"""Building a prompt, from the request to what is sent: `builder` lists the steps.
 
-`request` checks what is asked, `sheet` reads, `composer` puts together what is shown already, `insertions` finds what is new to say, `compaction` condenses, `placement` and
-`prefixes` write down what was sent. Everything is decided in the pure room `assemble`.
+`request` checks the arguments, `inputs` reads the thread, `composer` puts together what is already shown, `insertions` adds what is new,
+`compaction` condenses, `placement` and `prefixes` record what was sent. Decisions are made in the pure room `assemble`.
 """

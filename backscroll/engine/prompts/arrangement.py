@@ -1,7 +1,6 @@
 """Arrangement: where summaries of the far past and placed texts stand between the messages that a prompt shows.
 
-The order must not depend on what comes later: a prompt is the one before and something at its end. Pure. Before: `engine/prompts/placement`.
-After: `engine/prompts/composer`.
+The order must not depend on what comes later: a prompt is the one before and something at its end. Pure.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def arrange(
     stood_in: Callable[[PlacedKey, Block, Sequence[Block]], Iterable[Block]],
     told: Callable[[PlacedKey], Iterable[Block]],
 ) -> list[Block]:
-    """The history with what is told beside it, in front of the first message that the last of the `cuts` left as it was.
+    """Return the history with what is reported beside it, in front of the first message that the last of the `cuts` left as it was.
 
     Where none of those can be shown, what is said next comes behind all of it. `unseen` is what was placed behind messages that the history
     does not show one by one, in order; `stood_in` gives what was sent in place of what had not come yet.

@@ -1,8 +1,8 @@
 """Coverage: what became of every live message in one prompt: shown by itself, spoken for by a summary, or neither.
 
-The three numbers add up to the live messages of the thread, exactly. Messages of the window are looked at one by one; what stands
+The three numbers add up to the live messages of the thread, exactly. Messages of the window are looked at one by one; what is
 before it is counted by the store (no message is read for it), so the cost follows the budget and not the history. Refuses: deciding
-what a prompt shows. Before: `engine/prompts/composer`. After: `engine/prompts/builder` puts the numbers on the receipt.
+what a prompt shows.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from backscroll.derive.summaries.tree import just_before
 from backscroll.engine.core.history import History
 from backscroll.engine.core.lineage import View
-from backscroll.engine.prompts.sheet.changes import ARRIVALS
-from backscroll.engine.prompts.sheet.sheet import CropMark
+from backscroll.engine.inputs.changes import ARRIVALS
+from backscroll.engine.inputs.inputs import CropMark
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -40,7 +40,7 @@ class Coverage:
 
 
 def coverage_of(composer: Composer, blocks: Sequence[Block]) -> Coverage:
-    """What became of the live messages of a thread in these blocks."""
+    """Return what became of the live messages of a thread in these blocks."""
     history = History(composer.thread.store, composer.thread.id, composer.sheet.head)
     return history.reading(lambda view: _Account(composer, blocks, view).coverage())
 
@@ -69,16 +69,16 @@ class _Account:
         self.stand_ins = (named & crop_events) | (self.lines & crop_events)
         far = _texts(blocks, Section.SUMMARIES)
         told = [f for f in composer.far_of(composer.frozen) if f.text and f.handle in far]
-        self.ranges = _merged((f.first, f.last) for f in told)
+        self.ranges = _merge_stretches((f.first, f.last) for f in told)
 
     def coverage(self) -> Coverage:
-        """The three numbers."""
+        """Return the three numbers."""
         messages, edge = self.sheet.messages, self.sheet.edge
         unseen = sum(not self._spoken_for(m) for m in self.sheet.window if _is_real(m))
         if edge is not None:
             unseen += sum(self._seen_nowhere(gap) for gap in self._gaps(edge))
-        unseen += self._hidden(edge)
-        unseen += sum(self._cropped(c, None) for c in self.crops if c.event not in self.stand_ins)
+        unseen += self._count_hidden(edge)
+        unseen += sum(self._count_cropped(c, None) for c in self.crops if c.event not in self.stand_ins)
         shown = len(self.shown)
         return Coverage(shown, messages - shown - unseen, unseen)
 
@@ -107,17 +107,17 @@ class _Account:
         count = self.memo[key]
         if not count:
             return 0
-        count -= sum(self._cropped(crop, gap, shown=True) for crop in self.crops)
+        count -= sum(self._count_cropped(crop, gap, shown=True) for crop in self.crops)
         inside = [ref for ref, place in self._apart().items() if low < place <= high]
         return count - sum(not any(c.holds(ref) for c in self.crops) for ref in inside)
 
     def _apart(self) -> dict[Ref, bytes]:
-        """Messages that are shown although they stand before the window, and where: a few."""
+        """Return messages that are shown although they come before the window, and where: a few."""
         window = {m.id for m in self.sheet.window}
         entries = (self.view.entry(ref) for ref in self.shown - window)
         return {entry.message: entry.position for entry in entries if entry is not None}
 
-    def _hidden(self, edge: bytes | None) -> int:
+    def _count_hidden(self, edge: bytes | None) -> int:
         """Live messages that are hidden; before the window only a rare event can change how many."""
         fresh = self.view.count(after=edge, hidden=True)
         if edge is None:
@@ -127,15 +127,15 @@ class _Account:
             self.memo[key] = self.view.count(upto=edge, hidden=True)
         return fresh + self.memo[key]
 
-    def _cropped(self, crop: CropMark, gap: Stretch | None, *, shown: bool = False) -> int:
+    def _count_cropped(self, crop: CropMark, gap: Stretch | None, *, shown: bool = False) -> int:
         """Visible messages that a crop holds, in a stretch or anywhere; `shown`: with those that are pinned nonetheless."""
         key = ("crop", self.sheet.thread, crop.event, gap, self.sheet.standing.rare)
         if key not in self.memo:
-            self.memo[key] = self._held(crop, gap)
+            self.memo[key] = self._count_held(crop, gap)
         pinned = 0 if shown else sum(crop.holds(ref) for ref in self.shown)
         return self.memo[key] - pinned
 
-    def _held(self, crop: CropMark, gap: Stretch | None) -> int:
+    def _count_held(self, crop: CropMark, gap: Stretch | None) -> int:
         # Where nothing came to stand between others since, its places hold nothing else.
         if not any(e.kind in ARRIVALS for e in self.view.others(crop.written)):
             places = [
@@ -161,19 +161,19 @@ def _is_real(message: Message) -> bool:
 
 
 def _texts(blocks: Sequence[Block], *sections: Section) -> str:
-    """The condensed texts of some sections: what is in no message's own words."""
+    """Return the condensed texts of some sections: what is in no message's own words."""
     chosen = (b for b in blocks if b.message is None and b.section in sections)
     return "\n".join(p.text for b in chosen for p in b.parts if isinstance(p, Text))
 
 
 def _within(gap: Stretch | None, low: bytes, high: bytes) -> Stretch | None:
-    """What two stretches share."""
+    """Return what two stretches share."""
     if gap is not None:
         low, high = max(low, gap[0]), min(high, gap[1])
     return (low, high) if low < high else None
 
 
-def _merged(ranges: Iterable[Stretch]) -> list[Stretch]:
+def _merge_stretches(ranges: Iterable[Stretch]) -> list[Stretch]:
     """Stretches in order, both ends included, those that touch as one."""
     out: list[Stretch] = []
     for first, last in sorted(ranges):
@@ -185,8 +185,8 @@ def _merged(ranges: Iterable[Stretch]) -> list[Stretch]:
 
 
 def pending_in(composer: Composer) -> int:
-    """Messages before the window that a background worker has not summed up yet."""
-    from backscroll.engine.prompts.tree.tree import waiting_for_tree
+    """Return messages before the window that a background worker has not summed up yet."""
+    from backscroll.engine.tree.tree import waiting_for_tree
 
     edge, shown = composer.edge, len(composer.sheet.window)
     return composer.thread.reading(lambda view: waiting_for_tree(view, edge, shown)) if edge else 0

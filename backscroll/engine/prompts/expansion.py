@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.prompts.compaction.crops import crops_of
+from backscroll.engine.crops.crops import crops_of
 from backscroll.errors import Forgotten, NotFound
 from backscroll.record.content import original
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
-from backscroll.record.ports import Spoken
+from backscroll.record.ports import RevisionBody
 from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import Handle, parse_handle
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 _PAGE = 256
 
 
-def expand(thread: Thread, handle: str, *, learn: bool = True) -> list[Message]:
-    """The live messages behind a handle, in order and in full.
+def expand(thread: ThreadScope, handle: str, *, learn: bool = True) -> list[Message]:
+    """Return the live messages behind a handle, in order and in full.
 
     A handle of a crop (its first to its last message) leaves out what is not cropped in between only where it was never
-    part of it: whoever expands a range gets every live message whose number lies in it. Hidden messages stay hidden: what a
+    part of it: expanding a range returns every live message whose number lies in it. Hidden messages stay hidden: what a
     handle opens goes to a model.
     """
     wanted = parse_handle(handle)
@@ -37,15 +37,15 @@ def expand(thread: Thread, handle: str, *, learn: bool = True) -> list[Message]:
             raise NotFound(
                 f"{handle} names a message of another user", hint="open it from a thread of that user"
             )
-    found = owner.reading(lambda view: _found(view, wanted))
+    found = owner.reading(lambda view: _find_messages(view, wanted))
     if learn:
-        from backscroll.engine.prompts.compaction.lessons import note_all
+        from backscroll.engine.inputs.lessons import note_all
 
         note_all(thread.engine, owner.id, found)
     return found
 
 
-def _found(view: View, wanted: Handle) -> list[Message]:
+def _find_messages(view: View, wanted: Handle) -> list[Message]:
     if wanted.first == wanted.last:
         event = view.event(wanted.first)
         if event is None or event.kind is not Kind.CROPPED:
@@ -54,17 +54,17 @@ def _found(view: View, wanted: Handle) -> list[Message]:
             (m for m in crops_of(view) if m.event == event.id), None
         )  # a receipt names a crop by its event
         runs = [(int(a), int(b)) for a, b in event.head["runs"]] if mark is None else mark.runs
-        return _numbered(view, wanted, runs)
+        return _read_runs(view, wanted, runs)
     crop = next((m for m in crops_of(view) if m.handle == str(wanted)), None)
-    return _range(view, wanted) if crop is None else _numbered(view, wanted, crop.runs)
+    return _range(view, wanted) if crop is None else _read_runs(view, wanted, crop.runs)
 
 
-def _numbered(view: View, wanted: Handle, runs: Sequence[tuple[int, int]]) -> list[Message]:
-    """The messages of a crop, wherever they stand by now."""
+def _read_runs(view: View, wanted: Handle, runs: Sequence[tuple[int, int]]) -> list[Message]:
+    """Return the messages of a crop, wherever they stand by now."""
     numbers = [seq for first, last in runs for seq in range(first, last + 1)]
     entries = [e for seq in numbers if (e := _entry(view, seq)) is not None and e.message.seq == seq]
     ordered = sorted((e for e in entries if e.live and not e.flags & HIDDEN), key=lambda e: e.position)
-    spoken = view.reader.spoken([e.revision for e in ordered])
+    spoken = view.reader.read_spoken([e.revision for e in ordered])
     out = [_whole(e, spoken[e.revision]) for e in ordered if spoken[e.revision].body is not None]
     if not out:
         raise NotFound(f"nothing is behind the handle {wanted}", hint="`backscroll show` lists what there is")
@@ -101,7 +101,7 @@ def _one(view: View, wanted: Handle) -> Message:
     entry = _entry(view, wanted.first)
     if entry is None:
         raise NotFound(f"nothing is behind the handle {wanted}", hint="`backscroll show` lists what there is")
-    spoken = view.reader.spoken([entry.revision])[entry.revision]
+    spoken = view.reader.read_spoken([entry.revision])[entry.revision]
     if spoken.body is None or entry.flags & FORGOTTEN:
         raise Forgotten(f"what is behind {wanted} was forgotten", hint="its words cannot be brought back")
     if not entry.live:
@@ -117,6 +117,6 @@ def _one(view: View, wanted: Handle) -> Message:
     return _whole(entry, spoken)
 
 
-def _whole(entry: Entry, spoken: Spoken) -> Message:
-    """The message to the letter: a handle leads to the original."""
+def _whole(entry: Entry, spoken: RevisionBody) -> Message:
+    """Return the message to the letter: a handle leads to the original."""
     return message_of(entry, spoken, None if spoken.body is None else original(spoken.body))

@@ -1,8 +1,8 @@
 """Tools with which a model looks up what its prompt does not show: `expand_history` opens a handle, `recall_history` searches.
 
-Owns their definitions in the form of each wire, and the answers. A program adds the definitions to its own tools and gives the calls of these names to `answer`;
-where a tool that expands is offered, prompts name handles. What a model does wrong is told in the answer, never raised. Refuses: calling a model
-(the loop is the program's). Before: `engine/prompts/expansion`, `engine/search/recall`. After: `engine/thread`, `act/tools`.
+Owns their definitions in the form of each wire, and the answers. A program adds the definitions to its own tools and gives the
+calls of these names to `answer`; where a tool that expands is offered, prompts name handles. What a model does wrong is reported in the
+answer, never raised. Refuses: calling a model (the loop is the program's).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from backscroll.engine.prompts.expansion import expand
+from backscroll.engine.search.recall import recall
 from backscroll.errors import BackscrollError, InvalidInput, StoreError
 from backscroll.formats.sources.json_text import object_in
 from backscroll.vocab.handle import Handle, thread_of
@@ -19,7 +21,7 @@ from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, To
 from backscroll.vocab.prompt import Wire, checked_wire
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 PAGE: Final = (
     24_000  # characters of one part: what is asked for must not push everything else out of the prompt
@@ -59,7 +61,7 @@ _ABOUT: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = {
 class HistoryTools:
     """The tools of one thread, in the form of one wire. Iterating gives the definitions."""
 
-    def __init__(self, thread: Thread, wire: str) -> None:
+    def __init__(self, thread: ThreadScope, wire: str) -> None:
         self.thread = thread
         self.wire: Wire = checked_wire(wire)
 
@@ -68,11 +70,11 @@ class HistoryTools:
             yield _definition(self.wire, name, about, schema)
 
     def __contains__(self, name: object) -> bool:
-        """True for the name of one of these tools."""
+        """Return True for the name of one of these tools."""
         return name in _ABOUT
 
     def answer(self, name: str, arguments: Any) -> str:
-        """The result of a call, as text; `arguments` as the wire gives them, parsed or not. Mistakes of the model are told to it."""
+        """Return the result of a call, as text; `arguments` as the wire gives them, parsed or not. Mistakes of the model are reported to it."""
         if name not in _ABOUT:
             raise InvalidInput(
                 f"{name!r} is not a tool of the history", hint=f"these are: {', '.join(_ABOUT)}"
@@ -80,17 +82,17 @@ class HistoryTools:
         try:
             given = _arguments(arguments)
             if name == RECALL:
-                return self._recalled(str(given.get("query") or ""))
-            return expanded(self.thread, str(given.get("handle") or ""), given.get("part"))[0]
+                return self._recall_text(str(given.get("query") or ""))
+            return expand_handle(self.thread, str(given.get("handle") or ""), given.get("part"))[0]
         except StoreError:
             raise
         except BackscrollError as error:
             return f"error: {error.message}"
 
-    def _recalled(self, query: str) -> str:
+    def _recall_text(self, query: str) -> str:
         if not query.strip():
             raise InvalidInput("there is nothing to look for", hint="give a query")
-        found = self.thread.recall(query, _QUOTES)
+        found = recall(self.thread, query, _QUOTES)
         return (
             found.text
             if found.items
@@ -118,10 +120,10 @@ def _arguments(given: Any) -> Mapping[str, Json]:
     return cast("Mapping[str, Json]", found)
 
 
-def expanded(thread: Thread, handle: str, part: Json = None) -> tuple[str, int, int, int]:
+def expand_handle(thread: ThreadScope, handle: str, part: Json = None) -> tuple[str, int, int, int]:
     """One part of the originals behind a handle, which part it is, of how many, and how many characters there are."""
     other = thread_of(handle, thread.id)
-    whole = "\n\n".join(told(message, other) for message in thread.expand(handle))
+    whole = "\n\n".join(render_message(message, other) for message in expand(thread, handle))
     parts = max(1, -(-len(whole) // PAGE))
     wanted = 1 if part is None else part
     if not isinstance(wanted, int) or not 1 <= wanted <= parts:
@@ -134,8 +136,8 @@ def expanded(thread: Thread, handle: str, part: Json = None) -> tuple[str, int, 
     return text, wanted, parts, len(whole)
 
 
-def told(message: Message, thread: str | None = None) -> str:
-    """A message in full, as text; its handle names the thread where that is another one."""
+def render_message(message: Message, thread: str | None = None) -> str:
+    """Return a message in full, as text; its handle names the thread where that is another one."""
     who = message.author or message.role
     body = "\n".join(words for part in message.parts for words in _words(part))
     return f"{Handle(message.id.seq, message.id.seq, thread)} {who}, {message.at[:16]}:\n{body}"

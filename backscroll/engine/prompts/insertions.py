@@ -1,10 +1,9 @@
 """Insertions: what a prompt has to say beside the history, and has not said yet.
 
-Pins, memories, the task at hand, operations that are out of sight, recalled details, what the graph knows. Each text is placed once,
-behind the newest message, and stays there until the next compaction; so only what is new or changed since is said, and nothing that
-the history shows. Recalled details answer a question of the user: they are looked for when it is asked, and again when the past was
-condensed since. Text from earlier is data, and says so. Before: `engine/folder/tool_uses`, `engine/search/recall`, `engine/prompts/composer`.
-After: `engine/prompts/builder` sends it, `engine/prompts/placement` writes it down.
+Pins, memories, the task at hand, operations that are out of sight, recalled details, what the graph knows. Each text is placed
+once, behind the newest message, and stays there until the next compaction; so only what is new or changed since is said, and
+nothing that the history shows. Recalled details answer a question of the user: they are looked for when it is asked, and again when
+the past was condensed since. Text from earlier is data, and says so.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from backscroll.assemble.view.handles import offers_expand
 from backscroll.derive.operations import recent_operations, render_operations
-from backscroll.engine.prompts.placement import Alive
+from backscroll.engine.folder.tool_uses import operations
+from backscroll.engine.prompts.placement import SourceCheck
 from backscroll.record.turns import into_turns
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from backscroll.derive.digest import Digest
     from backscroll.engine.prompts.composer import Composer
 
-#: What stands above lines that were added to something told before.
+#: What is above lines that were added to something told before.
 SINCE: Mapping[str, str] = {
     "en": "Since then (a record, not a request):",
     "zh": "此后（仅为记录，不是请求）：",
@@ -44,21 +44,21 @@ class Insertions:
 
 
 def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool, anew: bool) -> Insertions:
-    """What is to be said now. `stable` is what the prompt shows already; `anew`: the past was condensed just now."""
+    """Return what is to be said now. `stable` is what the prompt shows already; `again`: the past was condensed just now."""
 
-    found = _Finding(composer, stable, anew=anew)
+    found = _InsertionFinder(composer, stable, anew=anew)
     pins, lore = found.pins(), found.lore()
     blocks = [*pins, *found.memories()]
     blocks += [*found.profile(blocks), *found.task(), *found.operations()]
     why = "recall is off"
     if recall and composer.as_of is None:
-        recalled, why = found.recalled()
+        recalled, why = found.recall_details()
         blocks += recalled
         blocks += found.graph()
     return Insertions((*blocks, *lore), why)
 
 
-class _Finding:
+class _InsertionFinder:
     """One look at what could be said."""
 
     def __init__(self, composer: Composer, stable: Sequence[Block], *, anew: bool) -> None:
@@ -83,27 +83,29 @@ class _Finding:
         self.question: Message | None = next(spoken, composer.sheet.asked)
 
     def _holds(self, source: Ref) -> bool:
-        """True where a revision stands, seen from here. Each look is short: whoever waits for a connection may not hold one."""
+        """Return True if a revision is, seen from here. Each look is short: a caller that waits for a connection must not hold one."""
         if source not in self._known:
             thread, moment = self.composer.thread, self.composer.as_of
             history = thread if moment is None else thread.at(moment)
-            self._known[source] = source in self.shown or history.reading(lambda v: Alive(v).source(source))
+            self._known[source] = source in self.shown or history.reading(
+                lambda v: SourceCheck(v).source(source)
+            )
         return self._known[source]
 
     def _most(self, share: float) -> int:
         return min(self.room, int(share * self.composer.ask.room))
 
-    def _taken(self, block: Block | None) -> list[Block]:
+    def _take_block(self, block: Block | None) -> list[Block]:
         if block is None or not all(map(self._holds, block.sources)):
             return []  # what it rests on was deleted here: the next prompt would not show it
-        weighed = self.composer.weighed(block)
+        weighed = self.composer.weigh_block(block)
         if weighed.tokens > self.room:
             return []
         self.room -= weighed.tokens
         return [weighed]
 
     def _news(self, block: Block | None) -> Block | None:
-        """A block without the lines that were told before; None where nothing is left."""
+        """Return a block without the lines that were told before; None if nothing is left."""
         if block is None:
             return None
         told = self.told[block.section]
@@ -118,7 +120,7 @@ class _Finding:
     # -- what does not depend on a question --------------------------------------------------------------------
 
     def pins(self) -> list[Block]:
-        """Messages that were pinned after they were condensed: they are shown, whatever the room."""
+        """Return messages that were pinned after they were condensed: they are shown, whatever the room."""
         found = self.composer.pinned_since(self.stable)
         self.room -= sum(block.tokens for block in found)
         return found
@@ -128,13 +130,13 @@ class _Finding:
         composer = self.composer
         if composer.as_of is not None or not composer.books.entries:
             return []
-        from backscroll.engine.knowledge.lore.placing import look_at_lore
+        from backscroll.engine.prompts.sections.lore import look_at_lore
 
         look = look_at_lore(composer, composer.books, self.stable, self.room, anew=self.anew)
-        return [taken for block in look.blocks for taken in self._taken(block)]
+        return [taken for block in look.blocks for taken in self._take_block(block)]
 
     def memories(self) -> list[Block]:
-        """What is remembered from earlier work, and not to be read in this prompt."""
+        """Return what is remembered from earlier work, and not to be read in this prompt."""
         composer = self.composer
         if composer.as_of is not None:
             return []
@@ -152,44 +154,44 @@ class _Finding:
             now=self.anew,
             language=composer.frames,
         )
-        return self._taken(self._titled(block, told))
+        return self._take_block(self._change_title(block, told))
 
     def profile(self, said: Sequence[Block]) -> list[Block]:
-        """What other conversations of the user, or of the project, tell; `said` stands before it."""
+        """Return what other conversations of the user, or of the project, tell; `said` comes before it."""
         room = self._most(self.settings.share_profile)
         if room <= 0:
             return []
-        from backscroll.engine.knowledge.people.block import profile_block
+        from backscroll.engine.prompts.sections.profile import profile_block
 
         told = self.told[Section.PROFILE]
         new = {line for block in said for line in block.text.split("\n")}
         everything = told | self.told[Section.MEMORY] | new
         block = profile_block(self.composer, room, self.question, self.shown, everything)
-        return self._taken(self._titled(block, told))
+        return self._take_block(self._change_title(block, told))
 
-    def _titled(self, block: Block | None, told: Collection[str]) -> Block | None:
-        """The same with another title, where something of the kind was told before."""
+    def _change_title(self, block: Block | None, told: Collection[str]) -> Block | None:
+        """Return the same with another title, where something of the kind was reported before."""
         if block is None or not told:
             return block
         title = SINCE["zh" if self.composer.frames.startswith("zh") else "en"]
         return replace(block, parts=(Text("\n".join([title, *block.text.split("\n")[1:]])),))
 
     def task(self) -> list[Block]:
-        """Where the task at hand stands."""
-        from backscroll.engine.work.task_block import ended_line, task_block
+        """Return where the task at hand is."""
+        from backscroll.engine.prompts.sections.tasks import ended_line, task_block
 
         room = self._most(self.settings.share_task)
         block = task_block(self.composer, room, self.shown)
         if block is None and self.told[Section.TASK]:
             block = ended_line(self.composer, self.told[Section.TASK])
-        return self._taken(self._news(block))
+        return self._take_block(self._news(block))
 
     def operations(self) -> list[Block]:
-        """What tools did lately and a condensed history does not show; told once, when it is condensed."""
+        """Return what tools did lately and a condensed history does not show; told once, when it is condensed."""
         composer = self.composer
         if composer.frozen is None or not self.anew or self.settings.operations_inline:
             return []
-        crops, shown = composer.sheet.crops, _shown(composer)
+        crops, shown = composer.sheet.crops, _find_shown(composer)
         digests = [
             d
             for d in _lately(composer)
@@ -198,19 +200,22 @@ class _Finding:
         room = self._most(self.settings.share_operations)
         while digests:
             block = _operations(digests, composer.frames, handles=offers_expand(composer.ask.tools))
-            if composer.weighed(block).tokens <= room:
-                return self._taken(block)
+            if composer.weigh_block(block).tokens <= room:
+                return self._take_block(block)
             digests = digests[max(1, len(digests) // 4) :]
         return []
 
     # -- what answers a question -------------------------------------------------------------------------------
 
-    def recalled(self) -> tuple[list[Block], str]:
+    def recall_details(self) -> tuple[list[Block], str]:
         """Details that the question asks for; looked for once, and again when the past was condensed soon after."""
         question, composer = self.question, self.composer
         if question is None or not question.text.strip():
             return [], "there is nothing to look for"
-        again = self.anew and self.composer.replies_to(question) <= _ANSWERED
+        replies = [
+            m for m in composer.sheet.window if m.role == "assistant" and m.position > question.position
+        ]
+        again = self.anew and len(replies) <= _ANSWERED
         if not again and (self.newest is not question or self._was_recalled(question)):
             return [], "it was looked for when the question was asked"
         room = self._most(self.settings.share_recalled)
@@ -234,13 +239,13 @@ class _Finding:
             found.sources,
             reason="the newest message asks for it",
         )
-        taken = self._taken(block)
+        taken = self._take_block(block)
         if not taken:
             return [], "there is no room for recalled details"
         return taken, f"{len(found.items)} details recalled"
 
     def _was_recalled(self, question: Message) -> bool:
-        """True where details already stand behind the question."""
+        """Return True if details already are behind the question."""
         after = False
         for block in self.stable:
             after = after or block.message == question.id
@@ -249,17 +254,17 @@ class _Finding:
         return False
 
     def graph(self) -> list[Block]:
-        """What is known about what is being talked about."""
-        from backscroll.engine.knowledge.graph_block import graph_block
+        """Return what is known about what is being talked about."""
+        from backscroll.engine.prompts.sections.graph import graph_block
 
         if not self.anew and self.newest is not self.question:
             return []
         block = graph_block(self.composer, self._most(self.settings.share_graph), self.shown)
-        return self._taken(self._news(block))
+        return self._take_block(self._news(block))
 
 
 def _new_lines(lines: Iterable[str], told: Collection[str]) -> Iterator[str]:
-    """Lines that were not told, each list under its own heading."""
+    """Yield lines that were not told, each list under its own heading."""
     heading = ""
     for line in lines:
         listed = line.startswith("- ") or line.partition(". ")[0].isdecimal()
@@ -279,8 +284,8 @@ def _new_lines(lines: Iterable[str], told: Collection[str]) -> Iterator[str]:
 # -- operations ------------------------------------------------------------------------------------------------------
 
 
-def _shown(composer: Composer) -> set[Ref]:
-    """Messages that a condensed history shows at any resolution."""
+def _find_shown(composer: Composer) -> set[Ref]:
+    """Return messages that a condensed history shows at any resolution."""
     if composer.frozen is None:
         return set()
     levels: Mapping[Ref, Level] = composer.frozen.compaction.levels
@@ -289,9 +294,9 @@ def _shown(composer: Composer) -> set[Ref]:
 
 
 def _lately(composer: Composer) -> list[Digest]:
-    """The operations of the last rounds; of an earlier moment, those that its window shows."""
+    """Return the operations of the last rounds; of an earlier moment, those that its window shows."""
     if composer.as_of is None:
-        return composer.thread.operations()
+        return operations(composer.thread)
     settings = composer.thread.engine.settings
     turns = list(into_turns(composer.thread.id, composer.sheet.window))
     return recent_operations(turns, rounds=settings.operations_rounds, max_summaries=settings.max_summaries)

@@ -1,7 +1,4 @@
-"""Rows of the log as the messages of a prompt, with their tokens as they are shown; what was read or counted once is remembered.
-
-Before: `engine/prompts/counts`, `assemble/view/excerpt`. After: `engine/prompts/sheet/rows` reads with it, `engine/prompts/composer` weighs with it.
-"""
+"""Rows of the log as the messages of a prompt, with their tokens as they are shown; what was read or counted once is remembered."""
 
 from __future__ import annotations
 
@@ -9,28 +6,28 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.view.excerpt import is_giant, shown_parts
+from backscroll.engine.budget.request import PromptRequest
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.prompts.request import Ask
-from backscroll.engine.prompts.sheet.rows import Row, Telling
+from backscroll.engine.inputs.rows import Row, Telling
 from backscroll.record.content import decode
 from backscroll.record.history import Entry
-from backscroll.record.ports import Spoken
+from backscroll.record.ports import RevisionBody
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _CONTENTS, _LARGE = 2000, 8192  # contents that are remembered, and bytes up to which one is
 _LOGGED = 64  # replies of which it is remembered when they were logged
 
 
-def told_by(engine: Engine, ask: Ask) -> Telling:
+def told_by(engine: EngineScope, ask: PromptRequest) -> Telling:
     """Rows as messages with their tokens; words that were read before are not taken apart again."""
     shelf = engine.memo.shelf("contents", _CONTENTS)
 
-    def content(entry: Entry, spoken: Spoken) -> Content:
+    def content(entry: Entry, spoken: RevisionBody) -> Content:
         found: Content | None = shelf.get(entry.revision)
         if found is None:
             assert spoken.body is not None
@@ -39,17 +36,17 @@ def told_by(engine: Engine, ask: Ask) -> Telling:
                 shelf[entry.revision] = found
         return found
 
-    def told(rows: Sequence[Row]) -> list[tuple[Message, int]]:
+    def measure_messages(rows: Sequence[Row]) -> list[tuple[Message, int]]:
         messages = [message_of(entry, spoken, content(entry, spoken)) for entry, spoken in rows]
         sizes = shown_sizes(engine, messages, ask)
         return [(m, sizes[m.revision]) for m in messages]
 
-    return told
+    return measure_messages
 
 
-def shown_sizes(engine: Engine, messages: Sequence[Message], ask: Ask) -> dict[Ref, int]:
-    """Tokens of messages as a prompt shows them in full: of giant results that is an excerpt, and the rest is not even counted."""
-    from backscroll.engine.prompts.counts import counts_for, kept_bytes
+def shown_sizes(engine: EngineScope, messages: Sequence[Message], ask: PromptRequest) -> dict[Ref, int]:
+    """Return tokens of messages as a prompt shows them in full: of giant results that is an excerpt, and the rest is not even counted."""
+    from backscroll.engine.budget.counts import counts_for, kept_bytes
     from backscroll.llm.tokens.overhead import message_tokens
 
     giants = [m for m in messages if is_giant(m, ask.shown)]
@@ -71,8 +68,8 @@ def shown_sizes(engine: Engine, messages: Sequence[Message], ask: Ask) -> dict[R
     return out
 
 
-def last_reply(engine: Engine, now: View, window: Sequence[Message]) -> str:
-    """When the newest reply was logged; empty where the window has none.
+def last_reply(engine: EngineScope, now: View, window: Sequence[Message]) -> str:
+    """When the newest reply was logged; empty if the window has none.
 
     That was about the last time that the provider saw this conversation, and the log knows it: what is kept beside the log, such
     as receipts, does not come along with a copy.

@@ -1,9 +1,9 @@
-"""Placements: text that Backscroll put into prompts, where it stands, and its words as they were sent.
+"""Placements: text that Backscroll put into prompts, where it is, and its words as they were sent.
 
 A placement is an event of the log. It names the message behind which its texts stand and every message that they rest on, so a copy
 of the log gives the same prompt, byte for byte. Words that rest on messages of other conversations are kept apart, with what is
 derived from those: they do not travel with this log, and forgetting them there erases them here. A text whose sources were deleted,
-hidden or changed is not shown. Refuses: choosing what is said (`engine/prompts/insertions`). After: `engine/prompts/composer` shows it.
+hidden or changed is not shown. Refuses: choosing what is said (`engine/prompts/insertions`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from backscroll.engine.core.audience import heads_near, may_see
 from backscroll.engine.core.lineage import View, ancestors
-from backscroll.engine.knowledge.people.scope import heads_near, may_see
-from backscroll.engine.prompts.prefixes import PrefixMark
-from backscroll.engine.prompts.sheet.changes import touched_by
+from backscroll.engine.inputs.changes import touched_by
+from backscroll.engine.prompts.prefix_marks import PrefixMark
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import to_bytes, words_from_bytes
-from backscroll.record.derived import Made
+from backscroll.record.derived import Artefact
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.vocab.event import SPEAKING, Event, Kind
@@ -48,7 +48,7 @@ class PlacedText:
     tells: tuple[str, ...] = ()  # the memories whose words it says
 
     def block(self) -> Block:
-        """As it stands in a prompt; not weighed yet."""
+        """As it is in a prompt; not weighed yet."""
         parts = (Text(self.text or ""),)
         return Block(
             "user",
@@ -75,7 +75,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
+class PlacementRecord:
     """What one prompt added behind the newest message, to be written down."""
 
     newest: Message
@@ -87,7 +87,7 @@ class Placing:
 
 
 def placement_of(event: Event) -> Placement:
-    """The placement that an event wrote down."""
+    """Return the placement that an event wrote down."""
     assert event.body is not None
     body = cast("Mapping[str, Json]", words_from_bytes(event.body))
     try:
@@ -116,8 +116,8 @@ def _text_of(raw: Mapping[str, Json]) -> PlacedText:
     )
 
 
-def place(pen: Pen, placing: Placing, under: int, shown: int | None = None) -> Event:
-    """Write down that texts stand behind a message, as long as the compaction `under` is in force (0: none).
+def place(pen: Pen, placing: PlacementRecord, under: int, shown: int | None = None) -> Event:
+    """Write down that texts are behind a message, as long as the compaction `under` is in force (0: none).
 
     `shown` is the event of a compaction that was written with it.
     """
@@ -125,7 +125,7 @@ def place(pen: Pen, placing: Placing, under: int, shown: int | None = None) -> E
     tx, state = pen.tx, pen.state
     family = family_of(tx, state)
     texts: list[Json] = []
-    apart: list[Made] = []
+    apart: list[Artefact] = []
     named: dict[str, None] = {}
     for number, block in enumerate(blocks):
         raw: dict[str, Json] = {
@@ -143,7 +143,7 @@ def place(pen: Pen, placing: Placing, under: int, shown: int | None = None) -> E
             key = _key(state.id, state.head + 1, number)
             raw["kept"] = key.hex()
             words = to_bytes({"text": block.text})
-            apart.append(Made(key, RECIPE, state.id, words, strange, pen.means.now()))
+            apart.append(Artefact(key, RECIPE, state.id, words, strange, pen.means.now()))
         else:
             raw["text"] = block.text
         texts.append(raw)
@@ -171,7 +171,7 @@ def place(pen: Pen, placing: Placing, under: int, shown: int | None = None) -> E
 
 
 def family_of(reader: Reader, state: ThreadState) -> frozenset[str]:
-    """A thread and those that it is forked from."""
+    """Return a thread and those that it is forked from."""
     return frozenset({state.id, *(parent.id for _, parent in ancestors(reader, state))})
 
 
@@ -180,14 +180,14 @@ def _key(thread: str, seq: int, number: int) -> bytes:
 
 
 def _messages(reader: Reader, revisions: Iterable[Ref]) -> Iterable[str]:
-    """The messages of revisions; what is no message (an act beside the conversation) by its own name."""
+    """Yield the messages of revisions; what is not a message (an act beside the conversation) by its own name."""
     for revision in revisions:
         event = reader.event(revision)
         yield str(revision if event is None or event.message is None else event.message)
 
 
-class _Look(NamedTuple):
-    """What was found the last time somebody looked."""
+class _PlacementCache(NamedTuple):
+    """What was found the last time the user looked."""
 
     upto: int  # the newest event then
     placed: tuple[Placement, ...]
@@ -201,19 +201,19 @@ def standing_placements(
     rare: int,
     elsewhere: MutableMapping[Any, Any] | None = None,
 ) -> list[Placement]:
-    """The placements under a compaction (0: under none) that a prompt may show, with their words; `events`: all that place something.
+    """Return the placements under a compaction (0: under none) that a prompt may show, with their words; `events`: all that place something.
 
-    Whether the message behind which they stand is still shown with the same words is for whoever shows it to say. `memo` has what
-    was read before, `elsewhere` what stands in other threads: only a rare event of this thread (`rare`: the newest) changes which of its own messages stand. Others can
+    Whether the message behind which they stand is still shown with the same words is for the caller that shows it to say. `memo` has what
+    was read before, `elsewhere` what is in other threads: only a rare event of this thread (`rare`: the newest) changes which of its own messages stand. Others can
     change or be forgotten without a trace here, so texts that rest on them are looked at each time.
     """
     key = (view.state.id, under, rare)
-    known = cast("_Look | None", memo.get(key))
+    known = cast("_PlacementCache | None", memo.get(key))
     if known is None or known.upto > view.as_of:
-        known = _Look(under, ())
-    # A fork shares messages with others: what stands there may stand otherwise here.
+        known = _PlacementCache(under, ())
+    # A fork shares messages with others: what is there may stand otherwise here.
     heads = heads_near(view.reader, view.state) if elsewhere is not None and view.state.parent is None else {}
-    alive = Alive(view, heads, elsewhere)
+    alive = SourceCheck(view, heads, elsewhere)
     placed = list(known.placed)
     for event in events:
         if event.seq <= known.upto:
@@ -224,7 +224,7 @@ def standing_placements(
         texts = tuple(t for t in found.texts if all(map(alive.source, _own(view, t))))
         if texts or found.waits or found.goes_on:
             placed.append(replace(found, texts=texts))
-    memo[key] = _Look(view.as_of, tuple(placed))
+    memo[key] = _PlacementCache(view.as_of, tuple(placed))
     out: list[Placement] = []
     for found in placed:
         if all(t.text is not None and len(_own(view, t)) == len(t.sources) for t in found.texts):
@@ -238,7 +238,7 @@ def standing_placements(
 
 
 def _own(view: View, text: PlacedText) -> list[Ref]:
-    """The sources of a text that stand in the thread's own log."""
+    """Return the sources of a text that are in the thread's own log."""
     return [source for source in text.sources if source.thread == view.state.id]
 
 
@@ -246,7 +246,7 @@ def _with_words(reader: Reader, text: PlacedText) -> PlacedText:
     if text.text is not None or not text.kept:
         return text
     key = bytes.fromhex(text.kept)
-    made = reader.made([key]).get(key)
+    made = reader.read_artefacts([key]).get(key)
     if made is None:
         return text
     return replace(text, text=str(cast("Mapping[str, Json]", words_from_bytes(made.body))["text"]))
@@ -256,10 +256,10 @@ def _shows(entry: Entry, revision: Ref) -> bool:
     return entry.live and not entry.flags & HIDDEN and entry.revision == revision
 
 
-class Alive:
+class SourceCheck:
     """Says whether revisions still stand as they stood: in this history, or else in the one they are from.
 
-    What stands in a thread of another user does not stand here.
+    What is in a thread of another user does not stand here.
     """
 
     def __init__(
@@ -273,11 +273,11 @@ class Alive:
         self._known: dict[Ref, bool] = {}
 
     def all(self, sources: Iterable[Ref]) -> bool:
-        """True where every one of them stands."""
+        """Return True if every one of them is."""
         return all(self.source(source) for source in sources)
 
     def source(self, source: Ref) -> bool:
-        """True where a revision (or an act beside the conversation) still holds."""
+        """Return True if a revision (or an act beside the conversation) still holds."""
         if source not in self._known:
             head = self._heads.get(source.thread)
             if head is None or source.thread == self._view.state.id:
@@ -303,7 +303,7 @@ class Alive:
         return entry is not None and _shows(entry, source)
 
     def _speaks_true(self, step: Event) -> bool:
-        """False where a message that the words of a step speak of does not stand any more as it stood then."""
+        """Return False if a message that the words of a step speak of does not stand any more as it stood then."""
         runs = cast("Sequence[Sequence[int]]", step.head.get("runs", ()))
         view = self._view if self._view.event(step.seq) == step else self._other(step.thread)
         if not runs or view is None:

@@ -1,75 +1,42 @@
 """Prefixes: what earlier prompts began with, and so which thinking can still be sent back.
 
-Services bind the thinking of a reply to everything that stood before it: tools, system text, messages. Owns noticing that a prompt does not
-go on from the one before, from which place on, and the mark that says so in the log (part of a placement), so that a copy of the log leaves out the same
-thinking. Thinking that stands before that place stays; what was made earlier and stands behind it is left out for good, because
-thinking may not come back into the middle. A reply that was made before any mark answered a prompt that is not ours. Before: `assemble/receipt`,
-`engine/prompts/placement`. After: `engine/prompts/builder`.
+Services bind the thinking of a reply to everything that stood before it: tools, system text, messages. Owns noticing that a prompt
+does not go on from the one before, from which place on, and the mark that says so in the log (part of a placement), so that a copy
+of the log leaves out the same thinking. Thinking that comes before that place stays; what was made earlier and is behind it is
+left out for good, because thinking may not come back into the middle. A reply that was made before any mark answered a prompt that
+is not ours.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from backscroll.assemble.receipt import Item, Receipt, same_prefix
+from backscroll.assemble.receipt import Receipt, ReceiptItem, same_prefix
 from backscroll.assemble.view.continuation import CONTINUED, STOOD_IN
+from backscroll.engine.prompts.prefix_marks import PrefixMark
 from backscroll.formats.sources.json_text import dumps
-from backscroll.vocab.event import Event, Kind
+from backscroll.record.content import blobs_of
+from backscroll.vocab.event import Kind
 from backscroll.vocab.handle import handle_of
-from backscroll.vocab.ids import Ref, parse_ref
-from backscroll.vocab.message import Message
-from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, ToolCall, ToolResult
+from backscroll.vocab.message import Content, Message
+from backscroll.vocab.part import Json, Opaque, Part, Reasoning, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block
 
 if TYPE_CHECKING:
+    from backscroll.engine.budget.request import PromptRequest
     from backscroll.engine.prompts.composer import Composer
-    from backscroll.engine.prompts.request import Ask
 
-#: The cause on the receipt where a prompt goes on from the one before, and thinking is left out all the same.
+#: The cause on the receipt where a prompt goes on from the one before, and thinking is left out anyway.
 DOUBTED = "doubted"
 #: The wire on which thinking is bound to what stood before it.
 BINDING = "anthropic"
 
 
-@dataclass(frozen=True, slots=True)
-class PrefixMark:
-    """From an event on, prompts began in another way than before it."""
-
-    event: int  # 0: not written yet
-    head: str  # digest of what stands before the messages
-    shown: int  # the event of the compaction that was in force; 0: none
-    since: bytes  # the place before which nothing changed
-    doubted: bool = False  # the prompt before was not answered yet: the next reply may belong to either
-    bound: frozenset[Ref] = (
-        frozenset()
-    )  # replies before that place whose thinking still counts: marks before a compaction are not read
-
-    def to_json(self) -> dict[str, Json]:
-        """As it stands in the head of the event."""
-        more: dict[str, Json] = {"doubted": True} if self.doubted else {}
-        if self.bound:
-            more["bound"] = [str(ref) for ref in sorted(self.bound)]
-        return {"head": self.head, "shown": self.shown, "since": self.since.hex(), **more}
-
-
-def marks_in(events: Iterable[Event]) -> tuple[PrefixMark, ...]:
-    """The marks that some placements hold, oldest first."""
-    out: list[PrefixMark] = []
-    for event in events:
-        raw = cast("Mapping[str, Json] | None", event.head.get("prefix"))
-        if raw is not None:
-            since = bytes.fromhex(raw["since"])
-            doubted = raw.get("doubted") is True
-            bound = frozenset(parse_ref(str(ref)) for ref in cast("list[Json]", raw.get("bound", [])))
-            out.append(PrefixMark(event.seq, str(raw["head"]), int(raw["shown"]), since, doubted, bound))
-    return tuple(out)
-
-
-def offered_digest(ask: Ask, form: str) -> str:
-    """A digest of what stands before all messages and is no message: the tools, and the form of what we add."""
+def offered_digest(ask: PromptRequest, form: str) -> str:
+    """Return a digest of what comes before all messages and is not a message: the tools, and the form of what we add."""
     tools = [{key: value for key, value in tool.items() if key != "cache_control"} for tool in ask.tools]
     return _digest([tools, form, ask.handles])
 
@@ -79,22 +46,17 @@ def _digest(value: Json) -> str:
 
 
 def with_absent(
-    blocks: Sequence[Block], items: Sequence[Item], blobs: Callable[[str], bytes | None]
-) -> tuple[Item, ...]:
-    """The items with other marks where bytes of an attachment are forgotten: its name is sent in their place, until they are sent again."""
-    out: list[Item] = []
+    blocks: Sequence[Block], items: Sequence[ReceiptItem], blobs: Callable[[str], bytes | None]
+) -> tuple[ReceiptItem, ...]:
+    """Return the items with other marks where bytes of an attachment are forgotten: its name is sent in their place, until they are sent again."""
+    out: list[ReceiptItem] = []
     for block, item in zip(blocks, items, strict=True):
-        gone = [blob for blob in _attached(block) if blobs(blob) is None]
+        gone = [blob for blob in blobs_of(Content(block.parts)) if blobs(blob) is None]
         out.append(replace(item, mark=_digest([item.mark, gone]), absent=True) if gone else item)
     return tuple(out)
 
 
-def _attached(block: Block) -> list[str]:
-    inner = (p for part in block.parts for p in (part.content if isinstance(part, ToolResult) else (part,)))
-    return [part.blob for part in inner if isinstance(part, Media) and part.blob]
-
-
-def _head(blocks: Sequence[Block], items: Sequence[Item], offered: str) -> str:
+def _head(blocks: Sequence[Block], items: Sequence[ReceiptItem], offered: str) -> str:
     system: list[str] = []
     for block in blocks:
         if block.role != "system":
@@ -105,10 +67,10 @@ def _head(blocks: Sequence[Block], items: Sequence[Item], offered: str) -> str:
     return _digest([offered, system, absent] if absent else [offered, system])
 
 
-def parted_at(blocks: Sequence[Block], items: Sequence[Item], last: Receipt) -> int | None:
-    """The first block that does not stand where the prompt before ended or had another; None where this one goes on from it.
+def parted_at(blocks: Sequence[Block], items: Sequence[ReceiptItem], last: Receipt) -> int | None:
+    """Return the first block that does not stand where the prompt before ended or had another; None if this one goes on from it.
 
-    Nothing may come between what was sent and the reply to it, but for what the prompt before added without counting it as a block.
+    Nothing may come between what was sent and the reply to it, except for what the prompt before added without counting it as a block.
     """
     same = same_prefix([i.mark for i in items], [i.mark for i in last.items])
     if same < len(last.items):
@@ -119,10 +81,10 @@ def parted_at(blocks: Sequence[Block], items: Sequence[Item], last: Receipt) -> 
 
 
 def doubted_from(blocks: Sequence[Block], last: Receipt) -> int | None:
-    """The first block from which thinking that came since the prompt before may have been made under something else; None: all is sure.
+    """Return the first block from which thinking that came since the prompt before may have been made under something else; None: all is sure.
 
-    A prompt has one reply, and it stands right behind what was sent. Words that somebody said meanwhile were not before the model when it
-    thought, nor was the reply to another request; where two requests waited at once, nobody knows which of them was answered.
+    A prompt has one reply, and it stands right behind what was sent. Words that the user said meanwhile were not before the model when it
+    thought, nor was the reply to another request; where two requests waited at once, it is unknown which of them was answered.
     """
     new = [
         n for n, block in enumerate(blocks) if block.message is not None and block.message.seq > last.event
@@ -138,7 +100,7 @@ def doubted_from(blocks: Sequence[Block], last: Receipt) -> int | None:
 
 
 def unsure_from(window: Iterable[Message], mark: PrefixMark, asked: Mapping[int, bool]) -> bytes | None:
-    """The same where the prompts are not known, as in a fork: by what the log says since the newest mark. None: all is sure.
+    """Return the same where the prompts are not known, as in a fork: by what the log says since the newest mark. None: all is sure.
 
     `asked`: the events that prompts wrote, and whether thinking can be bound to them. One that adds nothing leaves no trace, so a reply is sure only where there was but one moment to
     ask for it: right before it, as such an event says, or behind one message, or behind the last result of the calls before it.
@@ -167,8 +129,8 @@ def unsure_from(window: Iterable[Message], mark: PrefixMark, asked: Mapping[int,
     return None
 
 
-def is_doubted(blocks: Sequence[Block], items: Sequence[Item], last: Receipt | None) -> bool:
-    """True where the prompt before was not answered yet, and is another one: the next reply may belong to either."""
+def is_doubted(blocks: Sequence[Block], items: Sequence[ReceiptItem], last: Receipt | None) -> bool:
+    """Return True if the prompt before was not answered yet, and is another one: the next reply may belong to either."""
     if last is None:
         return False
     if any(b.role == "assistant" and b.message is not None and b.message.seq > last.event for b in blocks):
@@ -179,14 +141,14 @@ def is_doubted(blocks: Sequence[Block], items: Sequence[Item], last: Receipt | N
 def why_broken(
     composer: Composer,
     blocks: Sequence[Block],
-    items: Sequence[Item],
+    items: Sequence[ReceiptItem],
     last: Receipt | None,
     offered: str,
     *,
     compacted: bool,
     cut: bool,
 ) -> dict[str, Json]:
-    """Why a prompt does not go on from the one before, and what is written anew for it; empty where it does."""
+    """Return why a prompt does not go on from the one before, and what is rewritten for it; empty if it does."""
     ask, changes = composer.ask, composer.sheet.changes
     if last is None:
         # Forgetting erases receipts too: what was sent before is not known any more.
@@ -221,8 +183,8 @@ def why_broken(
     return {"cause": _what_went(items[same : same + 1], last.items[same:]), **facts}
 
 
-def _what_went(now: Sequence[Item], then: Sequence[Item]) -> str:
-    """Why a prompt parts from the one before, where no event of the thread says it: by what stands there now and stood there then."""
+def _what_went(now: Sequence[ReceiptItem], then: Sequence[ReceiptItem]) -> str:
+    """Return why a prompt parts from the one before, where no event of the thread says it: by what is there now and stood there then."""
     if any(i.reason == "far past" for i in then[:1]):
         return "summaries"  # another process had made less, or more, of them
     if any(one.absent != other.absent for one, other in zip(now, then, strict=False)):
@@ -232,14 +194,14 @@ def _what_went(now: Sequence[Item], then: Sequence[Item]) -> str:
 
 
 def with_lost(broken: dict[str, Json], lost: int) -> dict[str, Json]:
-    """The same with how many replies lose their thinking; a prompt that goes on can lose some too, where nobody knows what they answered."""
+    """Return the same with how many replies lose their thinking; a prompt that goes on can lose some too, where it is unknown what they answered."""
     if not lost:
         return broken
     return {**(broken or {"cause": DOUBTED, "tokens": 0}), "thinking": lost}
 
 
-def goes_on_from(ask: Ask, last: Receipt, offered: str) -> bool:
-    """True where a service could have the beginning of a prompt in its cache from the one before."""
+def goes_on_from(ask: PromptRequest, last: Receipt, offered: str) -> bool:
+    """Return True if a service could have the beginning of a prompt in its cache from the one before."""
     return (last.wire, last.model) == (ask.wire, ask.model) and last.offered in ("", offered)
 
 
@@ -250,7 +212,7 @@ class Prefix:
         self,
         composer: Composer,
         blocks: Sequence[Block],
-        items: Sequence[Item],
+        items: Sequence[ReceiptItem],
         last: Receipt | None,
         offered: str,
         *,
@@ -277,7 +239,7 @@ class Prefix:
                 behind = (places[b.message] for b in blocks[at:] if b.message and b.message in places)
                 self.since = next(behind, end)
         else:  # what was sent is not known here: by what the log says was done since
-            # What the budget cut is not written down: where something is cut now, nobody can tell whether it was then.
+            # What the budget cut is not written down: where something is cut now, it is unknown whether it was then.
             sure = same and not composer.has_lapsed() and not any(block.reason == "cut" for block in blocks)
             unsure = unsure_from(self._window, known, composer.asked)
             places = changed if unsure is None else [*changed, unsure]
@@ -295,18 +257,18 @@ class Prefix:
             self.mark = PrefixMark(0, head, shown, begun, self.doubted, frozenset(kept))
 
     def _edited_from(self, composer: Composer) -> bytes | None:
-        """The first reply that somebody edited since the newest mark: nobody can tell whether its thinking is the model's still."""
+        """Return the first reply that the user edited since the newest mark: it is unknown whether its thinking is the model's still."""
         known = self._marks[-1].event if self._marks else 0
         edits = {c.event for c in composer.sheet.changes if c.kind is Kind.EDITED and c.event > known}
         found = (m.position for m in self._window if m.revision.seq in edits and _thinks(m.parts))
         return next(found, None) if edits else None
 
     def binds(self, message: Message) -> bool:
-        """True where all that stood before a reply when it was made stands there still: else its thinking is worth nothing."""
+        """Return True if all that stood before a reply when it was made is there still: else its thinking is worth nothing."""
         return not self._is_cut_off(message) and self._was_bound(message)
 
-    def lost(self, model: str) -> int:
-        """How many replies of a model lose their thinking with this prompt."""
+    def count_lost_reasoning(self, model: str) -> int:
+        """Return how many replies of a model lose their thinking with this prompt."""
         thought = (m for m in self._window if m.content.metadata.get("model") == model and _thinks(m.parts))
         return sum(self._is_cut_off(m) and self._was_bound(m) for m in thought)
 

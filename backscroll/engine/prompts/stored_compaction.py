@@ -1,7 +1,6 @@
-"""A compaction as it was written down: at which resolution the past is shown, and what stands beside it.
+"""A compaction as it was written down: at which resolution the past is shown, and what is beside it.
 
-Owns the sealed body of the event, in and out. Before: `assemble/compaction/compaction`. After: `engine/prompts/compaction/compaction` writes it,
-`engine/prompts/composer` shows it.
+Owns the sealed body of the event, in and out.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from backscroll.assemble.compaction.compaction import Compaction
-from backscroll.engine.prompts.sheet.compaction import edge_of_compaction
+from backscroll.engine.inputs.compaction import edge_of_compaction
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import words_from_bytes
 from backscroll.vocab.event import Event
@@ -19,12 +18,12 @@ from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """Something that no compaction may lose: its words, and the revision they stand in."""
+class ProtectedText:
+    """Something that no compaction may lose: its words, and the revision they are in."""
 
     kind: str
     text: str
@@ -35,14 +34,14 @@ _FROZEN = 16  # compactions in memory: of each thread the newest is asked for
 
 
 @dataclass(frozen=True, slots=True)
-class Frozen:
-    """A compaction as it was written down, with what stands beside it."""
+class StoredCompaction:
+    """A compaction as it was written down, with what is beside it."""
 
     compaction: Compaction
     far: tuple[tuple[int, Ref], ...] = ()  # nodes of the tree that speak for what is before the window
-    bound: tuple[Bound, ...] = ()
+    bound: tuple[ProtectedText, ...] = ()
     event: int | None = None  # None: not written yet
-    at: str = ""  # when the far past was told; what a model summed up later is not shown
+    at: str = ""  # when the far past was reported; what a model summed up later is not shown
     after: bytes | None = None  # position up to which only summaries speak
     under: int | None = None  # texts placed under this compaction (0: none) are shown; None: under this one
 
@@ -52,7 +51,7 @@ class Frozen:
         return self.event if self.under is None else self.under
 
     def to_json(self) -> dict[str, Json]:
-        """The sealed body of the event."""
+        """Return the sealed body of the event."""
         body: dict[str, Json] = {
             "compaction": self.compaction.to_json(),
             "told": self.at,
@@ -61,8 +60,8 @@ class Frozen:
         }
         return body if self.under is None else {**body, "under": self.under}
 
-    def without(self, dead: Collection[Ref]) -> Frozen:
-        """The same without the words of some revisions."""
+    def without(self, dead: Collection[Ref]) -> StoredCompaction:
+        """Return the same without the words of some revisions."""
         notes = tuple(n for n in self.compaction.notes if n.source not in dead)
         indexed = tuple(m for m in self.compaction.indexed if m.source not in dead)
         bound = tuple(b for b in self.bound if b.source not in dead)
@@ -73,19 +72,19 @@ class Frozen:
         return (*(n.source for n in self.compaction.notes), *(b.source for b in self.bound))
 
     def sources(self) -> tuple[Ref, ...]:
-        """Revisions of which words stand in the body."""
+        """Revisions of which words are in the body."""
         return (*self.shown_sources(), *(m.source for m in self.compaction.indexed))
 
 
-def frozen_of(event: Event) -> Frozen:
-    """The compaction that an event wrote down."""
+def frozen_of(event: Event) -> StoredCompaction:
+    """Return the compaction that an event wrote down."""
     assert event.body is not None
     body = cast("Mapping[str, Json]", words_from_bytes(event.body))
     try:
-        return Frozen(
+        return StoredCompaction(
             Compaction.from_json(body["compaction"]),
             tuple((int(level), _opening(name)) for level, name in body["far"]),
-            tuple(Bound(str(k), str(t), parse_ref(s)) for k, t, s in body["bound"]),
+            tuple(ProtectedText(str(k), str(t), parse_ref(s)) for k, t, s in body["bound"]),
             event.seq,
             str(body.get("told") or event.at),
             edge_of_compaction(event),
@@ -97,17 +96,17 @@ def frozen_of(event: Event) -> Frozen:
         ) from error
 
 
-def known_frozen(engine: Engine, event: Event) -> Frozen:
-    """The same, taken apart once: every prompt until the next compaction begins with it."""
+def known_frozen(engine: EngineScope, event: Event) -> StoredCompaction:
+    """Return the same, taken apart once: every prompt until the next compaction begins with it."""
     shelf = engine.memo.shelf("frozen", _FROZEN)
     key = (event.id, event.body)  # with its words, which may be forgotten
-    found: Frozen | None = shelf.get(key)
+    found: StoredCompaction | None = shelf.get(key)
     if found is None:
         found = shelf[key] = frozen_of(event)
     return found
 
 
 def _opening(name: str) -> Ref:
-    """The opening of a node; sequence 0 is the very beginning, which no message has."""
+    """Return the opening of a node; sequence 0 is the very beginning, which no message has."""
     thread, _, seq = name.rpartition(".")
     return Ref(thread, int(seq))

@@ -1,28 +1,28 @@
-"""The lorebooks of a thread as people use them: add one, drop one, see what is in prompts and why.
-
-Before: `engine/knowledge/lore/placing`, `engine/knowledge/lore/telling`. After: `surfaces/cli`, users of the library.
-"""
+"""The lorebooks of a thread as people use them: add one, drop one, see what is in prompts and why."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from backscroll.engine.budget.request import check_request
 from backscroll.engine.core.checks import in_valid_text
-from backscroll.engine.core.doors import doors
+from backscroll.engine.core.signatures import doors
+from backscroll.engine.knowledge.graph import ThreadGraph
 from backscroll.engine.knowledge.lore.books import TELLS
-from backscroll.engine.knowledge.lore.placing import look_at_lore, reason_of
-from backscroll.engine.prompts.request import asked
-from backscroll.recall.lore.matching import why_unusable
+from backscroll.engine.prompts.builder import receipts
+from backscroll.engine.prompts.composition import read_composer
+from backscroll.engine.prompts.sections.lore import look_at_lore, reason_of
+from backscroll.recall.lore.keys import why_unusable
 from backscroll.vocab.prompt import Section
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
     from backscroll.graph.reading.view import WorldEntry
-    from backscroll.recall.lore.waking import LoreLine
+    from backscroll.recall.lore.activation import LoreLine
 
 
-_USUAL = 128_000  # tokens of a prompt where nobody has asked for one yet
+_USUAL = 128_000  # tokens of a prompt before the first one is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class LoreState:
     book: str
     keys: tuple[str, ...]
     text: str
-    state: str  # shown, next, budget, chance, group, asleep, off, card (it stands in the system message)
+    state: str  # shown, next, budget, chance, group, asleep, off, card (it is in the system message)
     why: str = ""  # what woke it, or what is wrong with its keys
     tokens: int = 0
 
@@ -42,29 +42,27 @@ class LoreState:
 class ThreadLore:
     """The lorebooks of one thread."""
 
-    def __init__(self, thread: Thread) -> None:
+    def __init__(self, thread: ThreadScope) -> None:
         self.thread = thread
 
     def add(self, name: str, data: str | bytes) -> list[WorldEntry]:
         """Add a lorebook or a character card: its text, or the bytes of a PNG or CHARX. The same name replaces it."""
-        return self.thread.graph.tell_world(name, data)
+        return ThreadGraph(self.thread).tell_world(name, data)
 
     @in_valid_text
     def drop(self, name: str) -> None:
         """Take a book away; what it placed is gone from the next prompt."""
-        self.thread.graph.drop_world(name)
+        ThreadGraph(self.thread).drop_world(name)
 
     def entries(self, budget: int | None = None, *, model: str | None = None) -> list[LoreState]:
-        """Every entry of the books in force, in their order, with what the next prompt would do with it.
+        """Return every entry of the books in force, in their order, with what the next prompt would do with it.
 
         Without a budget and a model, as the last prompt had it.
         """
-        from backscroll.engine.prompts.builder import composed, receipts
-
         thread, settings = self.thread, self.thread.engine.settings
         if not (budget or model or settings.budget or settings.model):
             budget = next((receipt.budget for receipt in receipts(thread, 1)), _USUAL)
-        composer = composed(thread, asked(thread.engine, budget, model=model))
+        composer = read_composer(thread, check_request(thread.engine, budget, model=model))
         books = composer.books
         if not books.entries:
             return []
@@ -94,7 +92,7 @@ class ThreadLore:
 
 
 def _wrong(line: LoreLine) -> str:
-    """What is wrong with the keys of an entry."""
+    """Return what is wrong with the keys of an entry."""
     rule = line.rule
     found = [(key, why_unusable(key, patterns=rule.patterns)) for key in (*rule.keys, *rule.secondary)]
     return "; ".join(f"{key}: {wrong}" for key, wrong in found if wrong)

@@ -1,4 +1,4 @@
-"""Finding things again: recall for a question, search for words, the vectors behind both.
+"""Search: recall for questions, full-text search for words, and the vectors behind both.
 
-`recall` is the door for questions, `words` for the search box. Scoring is pure and lives in `recall`.
+`recall` answers questions, `words` serves the search box. Scoring is pure and lives in the room `recall`.
 """

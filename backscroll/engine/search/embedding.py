@@ -17,7 +17,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
     from backscroll.record.ports import Reader, Writer
 
 _TOGETHER = 256  # events that are read and written at once
@@ -29,8 +29,8 @@ def recipe_of(encoder: str) -> str:
     return f"vectors:{encoder}"
 
 
-def embed_pending(engine: Engine, thread: str, limit: int = 1000) -> int:
-    """Make the vectors that a thread's own log still lacks, of at most so many events; gives how many events were seen."""
+def embed_pending(engine: EngineScope, thread: str, limit: int = 1000) -> int:
+    """Make the vectors that a thread's own log still lacks, of at most so many events; return how many events were seen."""
     encoder = encoder_for(engine)
     if encoder is None:
         return 0
@@ -56,7 +56,7 @@ def embed_pending(engine: Engine, thread: str, limit: int = 1000) -> int:
 
         def keep(tx: Writer, rows: list[tuple[Ref, bytes]] = rows, last: int = last) -> None:
             # What was forgotten meanwhile gets no vector: words can be guessed from vectors.
-            there = tx.spoken([ref for ref, _ in rows])
+            there = tx.read_spoken([ref for ref, _ in rows])
             tx.set_vectors(
                 encoder.name, [row for row in rows if row[0] in there and there[row[0]].body is not None]
             )
@@ -67,8 +67,8 @@ def embed_pending(engine: Engine, thread: str, limit: int = 1000) -> int:
     return done
 
 
-def embed_some(engine: Engine, threads: tuple[str, ...], limit: int = 256) -> int:
-    """Catch up a little before a recall; a store that cannot be written to is no reason not to recall."""
+def embed_some(engine: EngineScope, threads: tuple[str, ...], limit: int = 256) -> int:
+    """Catch up a little before a recall; best effort: a read-only store must not break recall."""
     done = 0
     for thread in threads:
         if done >= limit:
@@ -81,7 +81,7 @@ def embed_some(engine: Engine, threads: tuple[str, ...], limit: int = 256) -> in
 
 
 def _text(event: Event) -> str:
-    """The words that an event brought; empty where it brought none, or they are forgotten."""
+    """Return the words that an event brought; empty if it brought none, or they are forgotten."""
     if event.kind not in SPEAKING or event.body is None:
         return ""
     content = decode(event.body)

@@ -1,9 +1,8 @@
 """Recall: what of the past answers a question, the best value for the tokens.
 
 Owns the scopes, the decision to recall by itself, and what is handed out. Most prompts recall nothing, so whatever weighs texts is
-imported where it is needed. The texts come from `engine/search/recall_pool`, the score and the choice
-from the pure room `recall`. Hidden, deleted, superseded and forgotten words never appear; cropped ones may. After:
-`engine/tail` puts it into prompts, the surfaces show it.
+imported where it is needed. The texts come from `engine/search/recall_pool`, the score and the choice from the pure room `recall`.
+Hidden, deleted, superseded and forgotten words never appear; cropped ones may.
 """
 
 from __future__ import annotations
@@ -14,26 +13,31 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from backscroll.derive.summaries.tree import PROGRESS
-from backscroll.engine.knowledge.people.scope import wanted_from
-from backscroll.engine.search.recall_choice import SMALLEST, Choice, Cut, Recalled, RecalledItem, Weighed
+from backscroll.engine.core.audience import checked_scope, wanted_from
+from backscroll.engine.search.recall_choice import (
+    SMALLEST,
+    Choice,
+    RecallItem,
+    RecallResult,
+    RecallThresholds,
+    ScoredTexts,
+)
 from backscroll.errors import InvalidInput, NotFound, StoreError
-from backscroll.recall.question.understanding import Asked, needs_past, understand
-from backscroll.record.ports import Reader, ThreadState, Wanted
+from backscroll.recall.question.analysis import QuestionAnalysis, needs_past, understand
+from backscroll.record.ports import Reader, SearchFilter, ThreadState
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.values.unicode import valid_text
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.search.recall_pool import Pool
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
+    from backscroll.engine.search.recall_pool import RecallPool
 
-__all__ = ["Recalled", "RecalledItem"]
-SCOPES = ("thread", "user", "project", "all")
-#: What nobody asked to see: into a prompt comes only what is likely, because every token costs.
-_UNASKED = Cut(any=-2.8, best=-1.4, below=4.0)
-_POINTED = Cut(
+__all__ = ["RecallItem", "RecallResult"]
+#: What was not asked for: into a prompt comes only what is likely, because every token costs.
+_UNASKED = RecallThresholds(any=-2.8, best=-1.4, below=4.0)
+_POINTED = RecallThresholds(
     any=-3.4, best=-2.6, below=4.0
 )  # … a message that points to the past by itself asks for it, nearly
 _LESS = 0.5  # … by which something that the prompt does not show may be less likely than what it shows
@@ -46,15 +50,8 @@ _LATELY = 64  # messages among which the newest question is looked for
 _TELLING = 3  # items from which something is learned: those further down may be there by chance
 
 
-def checked_scope(scope: str) -> str:
-    """The scope, or a clear error."""
-    if scope not in SCOPES:
-        raise InvalidInput(f"unknown scope: {scope!r}", hint=f"use one of {', '.join(SCOPES)}")
-    return scope
-
-
-def _checked(query: str, budget: int, limit: int | None) -> str:
-    """The question in valid Unicode, or what is wrong with the request."""
+def _check_question(query: str, budget: int, limit: int | None) -> str:
+    """Return the question in valid Unicode, or what is wrong with the request."""
     if not query.strip():
         raise InvalidInput(
             "there is nothing to recall: the question is empty", hint="say what you are looking for"
@@ -69,17 +66,17 @@ def _checked(query: str, budget: int, limit: int | None) -> str:
 
 
 def recall(
-    thread: Thread,
+    thread: ThreadScope,
     query: str,
     budget: int = 2000,
     *,
     scope: str = "thread",
     limit: int | None = None,
     exclude: Collection[Ref] = (),
-) -> Recalled:
-    """What of the past answers a question, within `budget` tokens; `scope` is thread, user, project or all. `exclude` are revisions."""
+) -> RecallResult:
+    """Return what of the past answers a question, within `budget` tokens; `scope` is thread, user, project or all. `exclude` are revisions."""
     checked_scope(scope)
-    query = _checked(query, budget, limit)
+    query = _check_question(query, budget, limit)
     engine = thread.engine
     wanted = wanted_from(thread.info, scope)
     if wanted is not None:
@@ -89,18 +86,18 @@ def recall(
     asked = understand(query, _today(engine))
     pool, exact = _pool_of(engine, thread.id, asked, exclude=exclude)
     with pool.lock:
-        choice = Choice(pool, asked, _weighed(pool, asked), _counter(engine), thread.id)
-        found = choice.made(budget, limit, exact=exact, exclude=exclude)
+        choice = Choice(pool, asked, _weigh_pool(pool, asked), _counter(engine), thread.id)
+        found = choice.choose_items(budget, limit, exact=exact, exclude=exclude)
     _learn(thread, found)
     return found
 
 
-def _learn(thread: Thread, found: Recalled) -> None:
-    """What is asked for although it was condensed away fades later the next time; see `engine/prompts/compaction/lessons`."""
+def _learn(thread: ThreadScope, found: RecallResult) -> None:
+    """What is asked for although it was condensed away fades later the next time; see `engine/inputs/lessons`."""
     log = thread.store.read(lambda reader: reader.others(thread.id))
     if not found.items or not any(event.kind in _CONDENSING for event in log):
         return
-    from backscroll.engine.prompts.compaction.lessons import note_all
+    from backscroll.engine.inputs.lessons import note_all
 
     try:
         note_all(
@@ -110,11 +107,11 @@ def _learn(thread: Thread, found: Recalled) -> None:
             0.5,
         )
     except (StoreError, NotFound):
-        return  # cannot be written to, or gone since: nobody asked for this lesson
+        return  # cannot be written to, or gone since: was not asked for this lesson
 
 
 def recall_across(
-    engine: Engine,
+    engine: EngineScope,
     query: str,
     budget: int = 2000,
     *,
@@ -123,30 +120,30 @@ def recall_across(
     limit: int | None = None,
     home: str = "",
     exclude: Collection[Ref] = (),
-    wanted: Wanted | None = None,
-) -> Recalled:
-    """The same over all threads of a project, or of a user (or those that are `wanted`), or over all there are."""
-    query = _checked(query, budget, limit)
-    looked = wanted or Wanted(project=project, users=None if user is None else (user,))
+    wanted: SearchFilter | None = None,
+) -> RecallResult:
+    """Return the same over all threads of a project, or of a user (or those that are `wanted`), or over all there are."""
+    query = _check_question(query, budget, limit)
+    looked = wanted or SearchFilter(project=project, users=None if user is None else (user,))
     asked = understand(query, _today(engine))
     pool, exact = _pool_across(engine, asked, looked, home, exclude=exclude)
     with pool.lock:
-        choice = Choice(pool, asked, _weighed(pool, asked), _counter(engine), home)
-        return choice.made(budget, limit, exact=exact, exclude=exclude)
+        choice = Choice(pool, asked, _weigh_pool(pool, asked), _counter(engine), home)
+        return choice.choose_items(budget, limit, exact=exact, exclude=exclude)
 
 
 def _pool_across(
-    engine: Engine,
-    asked: Asked,
-    wanted: Wanted,
+    engine: EngineScope,
+    asked: QuestionAnalysis,
+    wanted: SearchFilter,
     home: str,
     question: Message | None = None,
     exclude: Collection[Ref] = (),
-) -> tuple[Pool, bool]:
-    """The texts of all threads that are wanted; the thread that asks stands last, because it grows."""
+) -> tuple[RecallPool, bool]:
+    """Return the texts of all threads that are wanted; the thread that asks stands last, because it grows."""
     from backscroll.engine.search.embedding import embed_some
-    from backscroll.engine.search.recall_gathering import gathered_pool, threads_wanted
     from backscroll.engine.search.recall_pool import whole_pool
+    from backscroll.engine.search.recall_source import gathered_pool, threads_wanted
 
     states = engine.store.read(lambda reader: threads_wanted(reader, wanted, _THREADS + 1))
     if len(states) <= _THREADS and not exclude:
@@ -164,15 +161,13 @@ def _pool_across(
 
 
 def recall_for_prompt(
-    thread: Thread,
+    thread: ThreadScope,
     newest: Message,
     budget: int,
     count: Callable[[str], int],
     exclude: Collection[Ref] = (),
-) -> Recalled | None:
+) -> RecallResult | None:
     """What the newest message asks for and the prompt does not show; None where nothing is needed or good enough."""
-    from backscroll.recall.question.about import holds_most
-
     engine, today = thread.engine, _today(thread.engine)
     asked = understand(newest.text, today)
     scope = checked_scope(engine.settings.recall_scope)
@@ -181,6 +176,8 @@ def recall_for_prompt(
         return None
     if scope == "thread" and len(thread) <= len(shown):
         return None  # all there is stands in the prompt
+    from backscroll.recall.question.relevance import holds_most  # loads numpy, which most prompts do not need
+
     wanted = wanted_from(thread.info, scope)
     if wanted is not None:
         pool, exact = _pool_across(engine, asked, wanted, thread.id, newest)
@@ -188,20 +185,22 @@ def recall_for_prompt(
         pool, exact = _pool_of(engine, thread.id, asked, newest)
     with pool.lock:
         need = needs_past(asked, _visible(pool, shown), today)
-        weighed = _weighed(pool, asked)
+        weighed = _weigh_pool(pool, asked)
         about = weighed.about or (need.sure and holds_most(pool.index, asked))
         if not about or not (need.sure or _is_worth_it(pool, asked, weighed, shown)):
             return None
         choice = Choice(pool, asked, replace(weighed, about=about), count, thread.id)
         cut = _POINTED if need.sure else _UNASKED
-        made = choice.made(budget, None, exact=exact, exclude=shown, cut=cut)
+        made = choice.choose_items(budget, None, exact=exact, exclude=shown, cut=cut)
     return made if made.items else None
 
 
-def _is_worth_it(pool: Pool, asked: Asked, weighed: Weighed, shown: Collection[Ref]) -> bool:
-    """Whether a plain question, in which nothing points to the past, gets details: what the prompt does not show has to be surely about it,
+def _is_worth_it(
+    pool: RecallPool, asked: QuestionAnalysis, weighed: ScoredTexts, shown: Collection[Ref]
+) -> bool:
+    """Return whether a plain question, in which nothing points to the past, gets details: what the prompt does not show has to be surely about it,
     and not less likely than all that it shows."""
-    from backscroll.recall.question.about import is_surely_about
+    from backscroll.recall.question.relevance import is_surely_about
 
     hidden, seen = -1, float("-inf")
     for place, number in enumerate(map(int, weighed.rows)):
@@ -218,8 +217,8 @@ def _is_worth_it(pool: Pool, asked: Asked, weighed: Weighed, shown: Collection[R
     return float(weighed.scores[hidden]) > seen - _LESS and is_surely_about(weighed.clues, hidden)
 
 
-def preload(thread: Thread) -> int:
-    """Make ready for what is likely to be asked next: index and vectors in memory, off the hot path; gives how many texts."""
+def preload(thread: ThreadScope) -> int:
+    """Make ready for what is likely to be asked next: index and vectors in memory, off the hot path; return how many texts."""
     from backscroll.engine.search.embedding import embed_some
 
     engine = thread.engine
@@ -228,12 +227,12 @@ def preload(thread: Thread) -> int:
     pool = _pool_ahead(thread, asked)
     with pool.lock:
         if len(pool.index):
-            _weighed(pool, asked)
+            _weigh_pool(pool, asked)
         return len(pool.index)
 
 
-def _pool_ahead(thread: Thread, asked: Asked) -> Pool:
-    """The texts that prompts look through: what stands before the newest question, to which only the next one adds."""
+def _pool_ahead(thread: ThreadScope, asked: QuestionAnalysis) -> RecallPool:
+    """Return the texts that prompts look through: what comes before the newest question, to which only the next one adds."""
     engine = thread.engine
     lately = thread.recent(_LATELY)
     asks = next((m for m in reversed(lately) if is_spoken_by_user(m)), lately[0] if lately else None)
@@ -246,19 +245,19 @@ def _pool_ahead(thread: Thread, asked: Asked) -> Pool:
     return _pool_of(engine, thread.id, asked)[0] if pool is None else pool
 
 
-def _likely(thread: Thread) -> str:
-    """What the next question may be about: the last things said, the files and errors in them."""
+def _likely(thread: ThreadScope) -> str:
+    """Return what the next question may be about: the last things said, the files and errors in them."""
     return "\n".join(message.text[-500:] for message in thread.legible.recent(4)) or "?"
 
 
 # -- from texts to what is handed out ----------------------------------------------------------------------------
 
 
-def _today(engine: Engine) -> date:
+def _today(engine: EngineScope) -> date:
     return datetime.fromisoformat(engine.means.now()).date()
 
 
-def _counter(engine: Engine) -> Callable[[str], int]:
+def _counter(engine: EngineScope) -> Callable[[str], int]:
     from backscroll.llm.tokens.tokens import tokenizer_for
 
     return tokenizer_for(engine.settings.model).count
@@ -272,17 +271,17 @@ def _state_of(reader: Reader, thread: str) -> ThreadState:
 
 
 def _pool_of(
-    engine: Engine,
+    engine: EngineScope,
     thread: str,
-    asked: Asked,
+    asked: QuestionAnalysis,
     question: Message | None = None,
     exclude: Collection[Ref] = (),
-) -> tuple[Pool, bool]:
-    """The texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
+) -> tuple[RecallPool, bool]:
+    """Return the texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
     store finds. A question must not be found as its own answer."""
     from backscroll.engine.search.embedding import embed_some
-    from backscroll.engine.search.recall_gathering import HASTY, WIDE, gathered_pool, lineage
     from backscroll.engine.search.recall_pool import EXACT, pool_without, whole_pool
+    from backscroll.engine.search.recall_source import HASTY, WIDE, gathered_pool, lineage
 
     def look(reader: Reader) -> ThreadState:
         return _state_of(reader, thread)
@@ -303,28 +302,28 @@ def _pool_of(
     revision = None if question is None else question.revision
     return engine.store.read(
         lambda reader: gathered_pool(
-            engine, reader, asked, Wanted(line), look(reader), revision, exclude, reach
+            engine, reader, asked, SearchFilter(line), look(reader), revision, exclude, reach
         )
     ), False
 
 
-def _is_unread(engine: Engine, state: ThreadState) -> bool:
-    """True for a thread that was imported or written elsewhere, and of which a background worker has still to read much."""
+def _is_unread(engine: EngineScope, state: ThreadState) -> bool:
+    """Return True for a thread that was imported or written elsewhere, and of which a background worker has still to read much."""
     if state.messages <= _UNREAD:
         return False
     return state.head - engine.store.read(lambda reader: reader.progress(state.id, PROGRESS)) > _UNREAD
 
 
-def _weighed(pool: Pool, asked: Asked) -> Weighed:
+def _weigh_pool(pool: RecallPool, asked: QuestionAnalysis) -> ScoredTexts:
     import numpy as np
 
     from backscroll.recall.clues import measure_best
     from backscroll.recall.fuse import fusion
-    from backscroll.recall.question.about import is_about, is_worded, texts_of_domains
+    from backscroll.recall.question.relevance import is_about, is_worded, texts_of_domains
     from backscroll.recall.text.passages import odds_of_results
 
     if not len(pool.index):
-        return Weighed(np.zeros(0, np.intp), np.zeros(0), {})
+        return ScoredTexts(np.zeros(0, np.intp), np.zeros(0), {})
     lifted = odds_of_results(pool.index, asked, pool.called)
     found = measure_best(pool.index, asked, lifted)
     scores = fusion(vectors=pool.index.encode is not None).score(found.clues)
@@ -335,11 +334,11 @@ def _weighed(pool: Pool, asked: Asked) -> Weighed:
     if lifted:
         least = np.asarray([lifted.get(number, -np.inf) for number in found.rows.tolist()])
         scores = np.maximum(scores, least)
-    return Weighed(found.rows, scores, found.clues, about)
+    return ScoredTexts(found.rows, scores, found.clues, about)
 
 
-def _visible(pool: Pool, shown: Collection[Ref]) -> set[str]:
-    """The terms of what the prompt shows anyway."""
+def _visible(pool: RecallPool, shown: Collection[Ref]) -> set[str]:
+    """Return the terms of what the prompt shows anyway."""
     out: set[str] = set()
     for place, text in zip(pool.places, pool.index.texts, strict=True):
         if place.revision in shown:

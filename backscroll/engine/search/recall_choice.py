@@ -1,8 +1,8 @@
 """What is handed out of scored texts: items and one text for a prompt, within a budget.
 
-Owns the shape of what recall returns, and what fits. The most likely text always stands first and may use all the room; the others follow by their value for the
-tokens, whole where they fit, long ones as excerpts. An explicit question fills its budget; what nobody asked to see
-(`Cut`) has to be good enough. Before: `engine/search/recall` brings scores, `recall/choose` the order, `recall/text/excerpt` the sentences.
+Owns the shape of what recall returns, and what fits. The most likely text always stands first and may use all the room; the others
+follow by their value for the tokens, whole where they fit, long ones as excerpts. An explicit question fills its budget; what
+was not asked for (`RecallThresholds`) has to be good enough.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-    from backscroll.engine.search.recall_pool import Pool
-    from backscroll.recall.question.understanding import Asked
+    from backscroll.engine.search.recall_pool import RecallPool
+    from backscroll.recall.question.analysis import QuestionAnalysis
 
 SMALLEST = 40  # tokens below which an excerpt says nothing
 _LEAST = 8  # tokens of a message with its frame: with less room nothing more fits
@@ -39,8 +39,8 @@ _NOTHING = {
 }
 
 
-class Cut(NamedTuple):
-    """Odds (logarithms) that a text needs where nobody asked to see it: any, the best, and how far below the best."""
+class RecallThresholds(NamedTuple):
+    """Odds (logarithms) that a text needs where it was not asked for: any, the best, and how far below the best."""
 
     any: float
     best: float
@@ -48,7 +48,7 @@ class Cut(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RecalledItem:
+class RecallItem:
     """One message, or the piece of it that answers."""
 
     message: Ref
@@ -66,20 +66,22 @@ class RecalledItem:
 
     @property
     def line(self) -> str:
-        """As it stands in a prompt by itself."""
+        """As it is in a prompt by itself."""
         return self.line_after("")
 
     def line_after(self, day: str) -> str:
         """As it stands below another one, of this day: what both have of the date is not told again."""
-        return _frame(self.handle, self.speaker, _dated(self.at[:10], day), whole=self.whole) + self.text
+        return (
+            _frame(self.handle, self.speaker, _format_date(self.at[:10], day), whole=self.whole) + self.text
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecallResult:
     """What was found, best first."""
 
     query: str
-    items: tuple[RecalledItem, ...]
+    items: tuple[RecallItem, ...]
     text: str  # ready for a prompt: in the order in which it was said, with handles; without items, that nothing is about it
     tokens: int  # of `text`
     looked_at: int = 0  # texts that were compared
@@ -91,47 +93,47 @@ class Recalled:
         return tuple(item.revision for item in self.items)
 
 
-def _dated(day: str, before: str) -> str:
+def _format_date(day: str, before: str) -> str:
     if day == before:
         return ""
     return f", {day[5:] if day[:4] == before[:4] else day}"
 
 
 def _frame(handle: str, speaker: str, dated: str, *, whole: bool) -> str:
-    """What stands before a text. Only what was cut needs its handle: it leads to the rest, and costs as much as a short message."""
+    """Return what comes before a text. Only what was cut needs its handle: it leads to the rest, and costs as much as a short message."""
     return f"{speaker}{dated}: " if whole else f"{handle} {speaker}{dated}: "
 
 
 def is_chinese(text: str) -> bool:
-    """True where a text holds Chinese characters."""
+    """Return True if a text holds Chinese characters."""
     return any("\u3400" <= c <= "\u9fff" for c in text)
 
 
 @dataclass(slots=True)
-class _Filling:
+class _RoomFiller:
     """What has been taken so far, and the room that is left."""
 
     room: int
-    items: list[tuple[int, RecalledItem]] = field(default_factory=list[tuple[int, RecalledItem]])
+    items: list[tuple[int, RecallItem]] = field(default_factory=list[tuple[int, RecallItem]])
     terms: list[frozenset[str]] = field(default_factory=list[frozenset[str]])
     texts: set[str] = field(default_factory=set[str])
     days: set[str] = field(default_factory=set[str])
 
-    def dated(self, day: str) -> str:
-        """How the date of one more is told: each day once, each year once."""
+    def format_next_date(self, day: str) -> str:
+        """Return how the date of one more is reported: each day once, each year once."""
         years = {known[:4]: known for known in self.days}
-        return _dated(day, day if day in self.days else years.get(day[:4], ""))
+        return _format_date(day, day if day in self.days else years.get(day[:4], ""))
 
     def repeats(self, words: frozenset[str], text: str) -> bool:
-        """True for what says the same as something taken."""
-        from backscroll.recall.choose import SAME, same
+        """Return True for what says the same as something taken."""
+        from backscroll.recall.selection import SAME, same
 
         least, most = SAME * len(words), len(words) / SAME
         return text in self.texts or any(
             least <= len(other) <= most and same(words, other) for other in self.terms
         )
 
-    def take(self, number: int, item: RecalledItem, words: frozenset[str], text: str) -> None:
+    def take(self, number: int, item: RecallItem, words: frozenset[str], text: str) -> None:
         """Take one more."""
         self.items.append((number, item))
         self.terms.append(words)
@@ -141,7 +143,7 @@ class _Filling:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class ScoredTexts:
     """Texts of a pool that may answer, with their odds (logarithms) and what speaks for them."""
 
     rows: NDArray[np.intp]  # their numbers
@@ -154,9 +156,9 @@ class Weighed:
 class Choice:
     """Scored texts, and what is needed to hand some of them out."""
 
-    pool: Pool
-    asked: Asked
-    weighed: Weighed
+    pool: RecallPool
+    asked: QuestionAnalysis
+    weighed: ScoredTexts
     count: Callable[[str], int]
     home: str  # the thread that asks; handles of others carry their thread
 
@@ -167,37 +169,37 @@ class Choice:
 
         return {*self.asked.words, *terms_for(notions_of(self.asked))}
 
-    def nothing(self, budget: int, *, exact: bool) -> Recalled:
+    def nothing(self, budget: int, *, exact: bool) -> RecallResult:
         """That nothing is about it, said in the language of the question as far as the budget goes."""
         text = _NOTHING[is_chinese(self.asked.text)] if len(self.pool.places) else ""
         cost = self.count(text) if text else 0
         if cost > budget:
             text, cost = "", 0
-        return Recalled(self.asked.text, (), text, cost, len(self.pool.places), exact)
+        return RecallResult(self.asked.text, (), text, cost, len(self.pool.places), exact)
 
-    def made(
+    def choose_items(
         self,
         budget: int,
         limit: int | None,
         *,
         exact: bool,
         exclude: Collection[Ref] = (),
-        cut: Cut | None = None,
-    ) -> Recalled:
-        """What fits: the most likely first, then in order of value, without near-duplicates, long texts as excerpts."""
+        cut: RecallThresholds | None = None,
+    ) -> RecallResult:
+        """Return what fits: the most likely first, then in order of value, without near-duplicates, long texts as excerpts."""
         if not self.weighed.about:
             return self.nothing(budget, exact=exact)
         head = _HEAD[is_chinese(self.asked.text)]
-        filling = _Filling(budget - self.count(f"{head}\n"))
+        filling = _RoomFiller(budget - self.count(f"{head}\n"))
         each = max(SMALLEST, filling.room // 3)
         order = self._order(exclude, cut)
         self._fill(filling, order, each, limit)
         items = filling.items
-        text = self._written(head, items)
+        text = self._render_items(head, items)
         while items and self.count(text) > budget:  # tokens of a whole may differ from those of its lines
             items = items[:-1]
-            text = self._written(head, items)
-        return Recalled(
+            text = self._render_items(head, items)
+        return RecallResult(
             self.asked.text,
             tuple(item for _, item in items),
             text,
@@ -206,7 +208,7 @@ class Choice:
             exact,
         )
 
-    def _fill(self, filling: _Filling, order: Sequence[int], each: int, limit: int | None) -> None:
+    def _fill(self, filling: _RoomFiller, order: Sequence[int], each: int, limit: int | None) -> None:
         """Take what fits. What is too long for what is left is passed over; the best of that ends the text, as an excerpt."""
         texts, rows = self.pool.index.texts, self.weighed.rows
         passed: list[int] = []
@@ -240,14 +242,14 @@ class Choice:
                 filling.take(int(rows[place]), item, frozenset(prepared.words), prepared.candidate.text)
 
     def _most_of_best(self, room: int, each: int) -> int:
-        """How much the most likely text may take: all, where it leads by far or little room is left; else it is cut, for the sake of the next."""
+        """Return how much the most likely text may take: all, where it leads by far or little room is left; else it is cut, for the sake of the next."""
         import numpy as np
 
         scores = self.weighed.scores
         lead = float("inf") if len(scores) < 2 else float(scores.max() - np.partition(scores, -2)[-2])
         return room if lead >= _LEAD or room < _TIGHT else max(each, _TIGHT // 2)
 
-    def _written(self, head: str, items: Sequence[tuple[int, RecalledItem]]) -> str:
+    def _render_items(self, head: str, items: Sequence[tuple[int, RecallItem]]) -> str:
         places = self.pool.places
         ordered = sorted(items, key=lambda pair: (microseconds(places[pair[0]].at), pair[0]))
         lines: list[str] = []
@@ -257,11 +259,11 @@ class Choice:
             day = item.at[:10]
         return "\n".join([head, *lines]) if lines else ""
 
-    def _order(self, exclude: Collection[Ref], cut: Cut | None) -> list[int]:
+    def _order(self, exclude: Collection[Ref], cut: RecallThresholds | None) -> list[int]:
         """Places in what was weighed: the most likely, then the others by their value for the tokens."""
         import numpy as np
 
-        from backscroll.recall.choose import in_order, spread
+        from backscroll.recall.selection import in_order, spread
 
         places, (rows, scores) = self.pool.places, (self.weighed.rows, self.weighed.scores)
         if exclude:
@@ -281,8 +283,8 @@ class Choice:
             scores = spread(scores, self.pool.index.shape.sessions[rows])
         return [best, *(n for n in in_order(scores, prices) if n != best and some[n])]
 
-    def _item(self, weighed: int, filling: _Filling, room: int, *, whole: bool) -> RecalledItem | None:
-        """A message within so many tokens: all of it, or (where `whole` is not asked for) an excerpt. None where it does not fit."""
+    def _item(self, weighed: int, filling: _RoomFiller, room: int, *, whole: bool) -> RecallItem | None:
+        """Return a message within so many tokens: all of it, or (where `whole` is not asked for) an excerpt. None if it does not fit."""
         from backscroll.recall.reasons import reason_of
         from backscroll.recall.text.excerpt import excerpt
 
@@ -292,7 +294,7 @@ class Choice:
         if whole and prepared.price > 2.5 * room + 20:  # far too long: not worth counting
             return None
         handle = handle_of(place.message, elsewhere=place.thread != self.home)
-        frame = _frame(handle, place.speaker, filling.dated(place.at[:10]), whole=whole)
+        frame = _frame(handle, place.speaker, filling.format_next_date(place.at[:10]), whole=whole)
         shown = text
         if not whole:
             left = room - self.count(frame) - 1
@@ -302,7 +304,7 @@ class Choice:
         if not shown or tokens > room:
             return None
         score = round(float(self.weighed.scores[weighed]), 3)
-        return RecalledItem(
+        return RecallItem(
             place.message,
             place.revision,
             place.thread,
@@ -318,7 +320,7 @@ class Choice:
         )
 
     def _near(self, sentences: Sequence[str]) -> Sequence[float]:
-        """How close sentences are to the question in meaning; 0 for all without an encoder."""
+        """Return how close sentences are to the question in meaning; 0 for all without an encoder."""
         encode = self.pool.index.encode
         if encode is None:
             return [0.0] * len(sentences)

@@ -1,9 +1,9 @@
 """From the store to an index that can be asked: threads that are held in memory as a whole.
 
-Owns what is done once per text, and the index of a thread or of several: a new message is added to what is held, any other change makes the index anew
-(texts that did not change are prepared already). Up to `EXACT` messages it is made when somebody asks; up to `LARGEST` it is made
-behind the questions, a stretch at a time, and until then `engine/search/recall_gathering` serves. Both give the same kind of index, so one weighing serves
-both. Before: `engine/core/history`. After: `engine/search/recall`.
+Owns what is done once per text, and the index of a thread or of several: a new message is added to what is held, any other change
+makes the index again (texts that did not change are prepared already). Up to `EXACT` messages it is made when the user asks; up to
+`LARGEST` it is made behind the questions, a stretch at a time, and until then `engine/search/recall_source` serves. Both give the
+same kind of index, so one weighing serves both.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
 from backscroll.llm.encoders.encoder import Encoder, encoder_of
-from backscroll.recall.index.candidate import Candidate, Prepared, prepare
-from backscroll.recall.index.growing import Growing
-from backscroll.recall.index.index import Index, vectors_of
+from backscroll.recall.index.arrays import GrowingArray
+from backscroll.recall.index.candidate import Candidate, PreparedCandidate, prepare
+from backscroll.recall.index.index import RecallIndex, vectors_of
 from backscroll.record.history import HIDDEN, Entry
-from backscroll.record.ports import Reader, Spoken, ThreadState
+from backscroll.record.ports import Reader, RevisionBody, ThreadState
 from backscroll.vocab.event import BESIDE, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 #: Messages up to which threads are looked through as a whole, whatever it takes; up to which, once their index is made.
 EXACT, LARGEST = 3_000, 20_000
@@ -62,7 +62,7 @@ _GROWS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessagePlace:
     """A message in the thread in which it was found."""
 
     thread: str
@@ -74,11 +74,11 @@ class Place:
 
 
 @dataclass(slots=True)
-class Pool:
+class RecallPool:
     """An index with the place of each of its texts."""
 
-    index: Index
-    places: list[Place] = field(default_factory=list[Place])
+    index: RecallIndex
+    places: list[MessagePlace] = field(default_factory=list[MessagePlace])
     called: dict[int, int | None] = field(
         default_factory=dict[int, "int | None"]
     )  # results -> who called for them
@@ -95,14 +95,14 @@ class Pool:
     session: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def add(self, rows: Iterable[tuple[str, Entry, Spoken]], engine: Engine) -> None:
+    def add(self, rows: Iterable[tuple[str, Entry, RevisionBody]], engine: EngineScope) -> None:
         """Take in messages in their order; those that say nothing are passed over."""
-        texts: list[Prepared] = []
+        texts: list[PreparedCandidate] = []
         sessions: list[Hashable] = []
         for thread, entry, spoken in rows:
             if not entry.live or spoken.body is None:
                 continue
-            known = _known(engine, entry, spoken)
+            known = _prepare_message(engine, entry, spoken)
             moment = known.moment
             if self.last is not None and moment is not None and abs(moment - self.last) > _SITTING:
                 self.session += 1
@@ -118,7 +118,7 @@ class Pool:
                 self.call = number if entry.role == "assistant" else None
             self.characters += len(known.text.candidate.text)
             self.places.append(
-                Place(thread, entry.message, entry.revision, entry.role, known.speaker, spoken.said)
+                MessagePlace(thread, entry.message, entry.revision, entry.role, known.speaker, spoken.said)
             )
         self.index.extend(texts, None if self.index.encode is None else _vectors(engine, texts), sessions)
 
@@ -129,7 +129,7 @@ class Pool:
 
 
 def spoken_text(message: Message) -> str:
-    """The words of a message by which it can answer: what was said, what tools were asked and what they gave back."""
+    """Return the words of a message by which it can answer: what was said, what tools were asked and what they gave back."""
     out: list[str] = []
     for part in message.parts:
         match part:
@@ -159,22 +159,22 @@ def _plain(value: Json) -> str:
 # -- what is done once per text ----------------------------------------------------------------------------------
 
 
-def encoder_for(engine: Engine) -> Encoder | None:
-    """The encoder that is set, if it can be had."""
+def encoder_for(engine: EngineScope) -> Encoder | None:
+    """Return the encoder that is set, if it can be had."""
     return encoder_of(engine.settings.encoder)
 
 
-class _Known(NamedTuple):
+class _RevisionFacts(NamedTuple):
     """What is known of a revision, whose words never change."""
 
     speaker: str
     moment: datetime | None
-    text: Prepared | None  # None where it says nothing
+    text: PreparedCandidate | None  # None where it says nothing
 
 
-def _known(engine: Engine, entry: Entry, spoken: Spoken) -> _Known:
+def _prepare_message(engine: EngineScope, entry: Entry, spoken: RevisionBody) -> _RevisionFacts:
     shelf = engine.memo.shelf("recall-texts", 12_000)
-    found = cast("_Known | None", shelf.get(entry.revision))
+    found = cast("_RevisionFacts | None", shelf.get(entry.revision))
     if found is not None:
         return found
     message = message_of(entry, spoken)
@@ -186,12 +186,12 @@ def _known(engine: Engine, entry: Entry, spoken: Spoken) -> _Known:
         prepared = prepare(
             Candidate(message.revision, text, message.author or "", message.role != "user", day)
         )
-    made = _Known(message.author or message.role, moment, prepared)
+    made = _RevisionFacts(message.author or message.role, moment, prepared)
     shelf[entry.revision] = made
     return made
 
 
-def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[np.float16]] | None:
+def _vectors(engine: EngineScope, texts: Sequence[PreparedCandidate]) -> list[NDArray[np.float16]] | None:
     """Vectors of texts and their pieces; in half precision, so that kept and fresh ones are the same, and held once."""
     encoder = encoder_for(engine)
     if encoder is None:
@@ -209,20 +209,20 @@ def _vectors(engine: Engine, texts: Sequence[Prepared]) -> list[NDArray[np.float
     return [out[name] for name in names]
 
 
-class _Words:
+class _WordVectors:
     """Vectors of words, in one matrix: vocabularies of conversations overlap."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
         self._lock = threading.Lock()
         self._places: dict[str, int] = {}
-        self._rows = Growing(np.float16, encoder.dim)
+        self._rows = GrowingArray(np.float16, encoder.dim)
 
     def encode(self, texts: Sequence[str]) -> NDArray[float32]:
         """One row for each text; those of words are remembered."""
         with self._lock:
             if len(self._places) > _VOCABULARY:
-                self._places, self._rows = {}, Growing(np.float16, self._encoder.dim)
+                self._places, self._rows = {}, GrowingArray(np.float16, self._encoder.dim)
             fresh = [text for text in dict.fromkeys(texts) if text not in self._places]
             words = [text for text in fresh if len(text) <= _WORD]
             others = [text for text in fresh if len(text) > _WORD]
@@ -240,37 +240,37 @@ class _Words:
         return out
 
 
-def _encode(engine: Engine) -> Any:
-    """An encoder that remembers words."""
+def _encode(engine: EngineScope) -> Any:
+    """Return an encoder that remembers words."""
     encoder = encoder_for(engine)
     if encoder is None:
         return None
     shelf = engine.memo.shelf("recall-words", 2)
-    held = cast("_Words | None", shelf.get(encoder.name))
+    held = cast("_WordVectors | None", shelf.get(encoder.name))
     if held is None:
-        held = shelf[encoder.name] = _Words(encoder)
+        held = shelf[encoder.name] = _WordVectors(encoder)
     return held.encode
 
 
-def new_pool(engine: Engine, *, vectors: bool = True) -> Pool:
-    """An empty pool; with `vectors` texts are compared by meaning too, where there is an encoder."""
-    return Pool(Index(_encode(engine) if vectors else None))
+def new_pool(engine: EngineScope, *, vectors: bool = True) -> RecallPool:
+    """Return an empty pool; with `vectors` texts are compared by meaning too, where there is an encoder."""
+    return RecallPool(RecallIndex(_encode(engine) if vectors else None))
 
 
 # -- whole threads -----------------------------------------------------------------------------------------------
 
 
 def whole_pool(
-    engine: Engine,
+    engine: EngineScope,
     reader: Reader,
     states: Sequence[ThreadState],
     before: bytes | None = None,
     *,
     behind: bool = False,
-) -> Pool | None:
-    """All texts of some threads, or (of one thread) what stands before a position; kept in memory and brought up to date.
+) -> RecallPool | None:
+    """Return all texts of some threads, or (of one thread) what comes before a position; kept in memory and brought up to date.
 
-    The last thread may grow; a change to any other makes the index anew. None where it is too large to be made while somebody waits: then a later
+    The last thread may grow; a change to any other makes the index again. None where it is too large to be made while a caller waits: then a later
     question finds it, once `behind` (a worker, or the question before) has made it.
     """
     many = sum(state.messages for state in states)
@@ -282,7 +282,7 @@ def whole_pool(
     )
     encoder = encoder_for(engine)
     name = (tuple(s.id for s in states), None if encoder is None else encoder.name, before is None)
-    pool = cast("Pool | None", shelf.get(name))
+    pool = cast("RecallPool | None", shelf.get(name))
     if pool is not None and not _holds(reader, states, pool, before):
         pool = None
     if pool is None:
@@ -297,8 +297,8 @@ def whole_pool(
         return pool if pool.whole else None
 
 
-def _holds(reader: Reader, states: Sequence[ThreadState], pool: Pool, before: bytes | None) -> bool:
-    """True where what is in a pool still stands, and only the end of its last thread may be missing."""
+def _holds(reader: Reader, states: Sequence[ThreadState], pool: RecallPool, before: bytes | None) -> bool:
+    """Return True if what is in a pool still is, and only the end of its last thread may be missing."""
     with pool.lock:
         last = states[-1]
         at_last = pool.thread == len(states) - 1
@@ -310,8 +310,10 @@ def _holds(reader: Reader, states: Sequence[ThreadState], pool: Pool, before: by
         return seen is None or seen == last.head or _only_grew(reader, last, seen)
 
 
-def pool_without(engine: Engine, reader: Reader, state: ThreadState, exclude: Collection[Ref]) -> Pool:
-    """A whole thread but for some revisions, made for one question: what is left is weighed as if they had never been there."""
+def pool_without(
+    engine: EngineScope, reader: Reader, state: ThreadState, exclude: Collection[Ref]
+) -> RecallPool:
+    """Return a whole thread except for some revisions, made for one question: what is left is weighed as if they had never been there."""
     pool, edge, view = new_pool(engine), None, View(reader, state)
     while rows := view.page(_PAGE, after=edge):
         pool.add([(state.id, *row) for row in rows if row[0].revision not in exclude], engine)
@@ -329,10 +331,10 @@ def _only_grew(reader: Reader, state: ThreadState, seen: int) -> bool:
 
 
 def _fill(
-    engine: Engine,
+    engine: EngineScope,
     reader: Reader,
     states: Sequence[ThreadState],
-    pool: Pool,
+    pool: RecallPool,
     before: bytes | None,
     most: int,
 ) -> None:
@@ -359,7 +361,7 @@ def _fill(
 
 
 def _belongs(entry: Entry, thread: str, scope: Mapping[str, View], seen: set[Ref]) -> bool:
-    """True for a message that is shown in this thread of several, and not in another one."""
+    """Return True for a message that is shown in this thread of several, and not in another one."""
     if len(scope) == 1:
         return True
     origin = entry.revision.thread

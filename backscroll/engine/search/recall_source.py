@@ -1,7 +1,7 @@
 """From the store to an index for one question: of a thread or a store that is too large to be held in memory.
 
-Owns which messages are looked at: what the store's index finds by words and by vectors, its neighbours, and some messages from all over for comparison.
-Both this and `engine/search/recall_pool` give the same kind of index, so one weighing serves both. After: `engine/search/recall`.
+Owns which messages are looked at: what the store's index finds by words and by vectors, its neighbours, and some messages from all
+over for comparison. Both this and `engine/search/recall_pool` give the same kind of index, so one weighing serves both.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from backscroll.engine.core.lineage import View, ancestors, kin_of
-from backscroll.engine.search.recall_pool import Pool, encoder_for, new_pool
+from backscroll.engine.search.recall_pool import RecallPool, encoder_for, new_pool
 from backscroll.errors import InvalidInput
-from backscroll.recall.question.query import Phrase, Query, Term, parse_query
-from backscroll.recall.question.understanding import Asked
+from backscroll.recall.question.analysis import QuestionAnalysis
+from backscroll.recall.question.query import Query, QueryPhrase, Term, parse_query
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.order import at_end
-from backscroll.record.ports import Reader, Spoken, ThreadState, Wanted
+from backscroll.record.ports import Reader, RevisionBody, SearchFilter, ThreadState
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import checked_role
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 
-class Reach(NamedTuple):
+class GatherLimits(NamedTuple):
     """How much of a long history is gathered for a question."""
 
     hits: int  # by words, and as many by vectors
@@ -36,23 +36,23 @@ class Reach(NamedTuple):
     vectors: bool = True  # whether texts are compared by meaning too
 
 
-WIDE = Reach(70, 20, 2, 8, 10)
+WIDE = GatherLimits(70, 20, 2, 8, 10)
 #: … of one that a background worker has still to read, for a prompt, which does not wait.
-HASTY = Reach(40, 10, 2, 8, 12, vectors=False)
+HASTY = GatherLimits(40, 10, 2, 8, 12, vectors=False)
 _MOST = 90  # hits that are looked at, of those by words and by vectors
 
 
 @dataclass(slots=True)
-class _Gathered:
+class _MessagePool:
     """Messages by thread and position, each once."""
 
-    rows: dict[str, dict[bytes, tuple[Entry, Spoken]]] = field(
-        default_factory=dict[str, "dict[bytes, tuple[Entry, Spoken]]"]
+    rows: dict[str, dict[bytes, tuple[Entry, RevisionBody]]] = field(
+        default_factory=dict[str, "dict[bytes, tuple[Entry, RevisionBody]]"]
     )
     views: dict[str, View] = field(default_factory=dict[str, View])
     seen: set[Ref] = field(default_factory=set[Ref])
 
-    def take(self, thread: str, entry: Entry, spoken: Spoken) -> None:
+    def take(self, thread: str, entry: Entry, spoken: RevisionBody) -> None:
         """Add a message, unless some thread gave the same words already."""
         if entry.live and spoken.body is not None and entry.revision not in self.seen:
             self.seen.add(entry.revision)
@@ -60,20 +60,20 @@ class _Gathered:
 
 
 def gathered_pool(
-    engine: Engine,
+    engine: EngineScope,
     reader: Reader,
-    asked: Asked,
-    wanted: Wanted,
+    asked: QuestionAnalysis,
+    wanted: SearchFilter,
     scope: ThreadState | None,
     question: Ref | None = None,
     exclude: Collection[Ref] = (),
-    reach: Reach = WIDE,
-) -> Pool:
-    """What the store finds for a question, with its neighbours and some messages for comparison; never the question itself.
+    reach: GatherLimits = WIDE,
+) -> RecallPool:
+    """Return what the store finds for a question, with its neighbours and some messages for comparison; never the question itself.
 
     With `scope` only what that thread shows; else each hit in the thread where it was said, or in a fork that shows it.
     """
-    found = _Gathered(seen={*exclude} if question is None else {question, *exclude})
+    found = _MessagePool(seen={*exclude} if question is None else {question, *exclude})
     hits = _hits(engine, reader, asked, wanted, reach)
     for number, (message, revision, role) in enumerate(hits):
         state = scope if scope is not None else _home(reader, message, revision, role, wanted)
@@ -83,7 +83,7 @@ def gathered_pool(
         entry = view.entry(message)
         if entry is None or not entry.live or entry.revision != revision or entry.flags & HIDDEN:
             continue
-        found.take(state.id, entry, reader.spoken([revision])[revision])
+        found.take(state.id, entry, reader.read_spoken([revision])[revision])
         if number < reach.neighbours:
             here = entry.position
             before = view.page(reach.beside, before=here, newest_first=True)
@@ -94,7 +94,7 @@ def gathered_pool(
 
 
 def _hits(
-    engine: Engine, reader: Reader, asked: Asked, wanted: Wanted, reach: Reach
+    engine: EngineScope, reader: Reader, asked: QuestionAnalysis, wanted: SearchFilter, reach: GatherLimits
 ) -> list[tuple[Ref, Ref, str]]:
     """Message, revision and role of what fits by letter, by words, by vector; what is found by several ways stands first."""
     points: dict[tuple[Ref, Ref, str], float] = {}
@@ -123,7 +123,7 @@ def _hits(
     return sorted(points, key=lambda name: (-points[name], name[1]))[:_MOST]
 
 
-def _queries(asked: Asked) -> Iterable[Query]:
+def _queries(asked: QuestionAnalysis) -> Iterable[Query]:
     for exact in asked.exact[:8]:
         try:
             yield parse_query(f'"{exact.replace(chr(34), " ")}"')
@@ -132,13 +132,13 @@ def _queries(asked: Asked) -> Iterable[Query]:
     from backscroll.recall.text.passages import counterpart_terms
 
     for words in (asked.pairs, counterpart_terms(asked)):
-        terms = [Term(word, (Phrase((word,)),), (Phrase((word,)),)) for word in words[:60]]
+        terms = [Term(word, (QueryPhrase((word,)),), (QueryPhrase((word,)),)) for word in words[:60]]
         if terms:
             yield Query(asked.text, (tuple(terms),))
 
 
-def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: Wanted) -> ThreadState | None:
-    """The thread to show a hit in: where it was said, else a fork that still shows it; never one of another project or user."""
+def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: SearchFilter) -> ThreadState | None:
+    """Return the thread to show a hit in: where it was said, else a fork that still shows it; never one of another project or user."""
     home = reader.thread(revision.thread)
     if home is None:
         return None
@@ -149,13 +149,13 @@ def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: Wanted
     return None
 
 
-def _fits(wanted: Wanted, state: ThreadState) -> bool:
+def _fits(wanted: SearchFilter, state: ThreadState) -> bool:
     project = wanted.project is None or state.about.project == wanted.project
     return project and (wanted.users is None or state.about.user in wanted.users)
 
 
-def threads_wanted(reader: Reader, wanted: Wanted, limit: int) -> list[ThreadState]:
-    """The threads that are looked through, the most recently changed first."""
+def threads_wanted(reader: Reader, wanted: SearchFilter, limit: int) -> list[ThreadState]:
+    """Return the threads that are looked through, the most recently changed first."""
     if wanted.users is None:
         return reader.threads(project=wanted.project, limit=limit)
     found = [
@@ -165,7 +165,7 @@ def threads_wanted(reader: Reader, wanted: Wanted, limit: int) -> list[ThreadSta
 
 
 def _sample(
-    reader: Reader, found: _Gathered, wanted: Wanted, scope: ThreadState | None, reach: Reach
+    reader: Reader, found: _MessagePool, wanted: SearchFilter, scope: ThreadState | None, reach: GatherLimits
 ) -> None:
     """Some messages from all over, so that the question's words can be seen to be rare or common."""
     states = [scope] if scope is not None else threads_wanted(reader, wanted, reach.samples)
@@ -178,9 +178,9 @@ def _sample(
                 found.take(state.id, *row)
 
 
-def _laid_out(engine: Engine, found: _Gathered, *, vectors: bool) -> Pool:
+def _laid_out(engine: EngineScope, found: _MessagePool, *, vectors: bool) -> RecallPool:
     pool = new_pool(engine, vectors=vectors)
-    rows: list[tuple[str, Entry, Spoken]] = []
+    rows: list[tuple[str, Entry, RevisionBody]] = []
     for thread in sorted(found.rows):
         rows += [(thread, *found.rows[thread][position]) for position in sorted(found.rows[thread])]
     pool.add(rows, engine)
@@ -188,5 +188,5 @@ def _laid_out(engine: Engine, found: _Gathered, *, vectors: bool) -> Pool:
 
 
 def lineage(reader: Reader, state: ThreadState) -> tuple[str, ...]:
-    """A thread and its ancestors: the logs in which its words may lie."""
+    """Return a thread and its ancestors: the logs in which its words may lie."""
     return (state.id, *(parent.id for _, parent in ancestors(reader, state)))

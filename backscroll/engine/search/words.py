@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from backscroll.engine.core.checks import checked_time
 from backscroll.engine.core.lineage import View, ancestors, kin_of
-from backscroll.engine.thread import checked_time
 from backscroll.errors import StoreCorrupt
 from backscroll.recall.question.query import Query, parse_query
 from backscroll.recall.text.snippet import snippet
 from backscroll.record.content import decode, searchable
 from backscroll.record.history import Entry
-from backscroll.record.ports import RawHit, Reader, Spoken, ThreadState, Wanted
+from backscroll.record.ports import RawHit, Reader, RevisionBody, SearchFilter, ThreadState
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import checked_role
 from backscroll.vocab.values.moment import microseconds
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 #: Around a match in a snippet; surfaces turn them into colours.
 MARKS = ("\x02", "\x03")
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """One message that fits."""
 
     thread: str
@@ -45,15 +45,15 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search found; `relaxed` where no message had all the words and those with some are shown."""
 
-    hits: list[Hit]
+    hits: list[SearchHit]
     relaxed: bool
 
 
 def search(
-    engine: Engine,
+    engine: EngineScope,
     text: str,
     *,
     thread: str | None = None,
@@ -66,11 +66,11 @@ def search(
     tool: str | None = None,
     limit: int = 20,
     width: int = 160,
-) -> Found:
-    """Messages that hold all the words, best first; failing that, messages that hold some."""
+) -> SearchResult:
+    """Return messages that hold all the words, best first; failing that, messages that hold some."""
     query = parse_query(valid_text(text))
     start, end = checked_time(since), checked_time(until)
-    wanted = Wanted(
+    wanted = SearchFilter(
         None,
         project,
         kind,
@@ -82,24 +82,30 @@ def search(
     )
     scope = None if thread is None else engine.resolve(thread)
 
-    def work(reader: Reader) -> Found:
+    def work(reader: Reader) -> SearchResult:
         hits = _run(reader, query, wanted, scope, limit, engine.store.dialect, width)
         if hits or len(query.terms) < 2:
-            return Found(hits, relaxed=False)
-        return Found(
-            _run(reader, query.relaxed(), wanted, scope, limit, engine.store.dialect, width), relaxed=True
+            return SearchResult(hits, relaxed=False)
+        return SearchResult(
+            _run(reader, query.relax(), wanted, scope, limit, engine.store.dialect, width), relaxed=True
         )
 
     return engine.store.read(work)
 
 
 def _run(
-    reader: Reader, query: Query, wanted: Wanted, scope: str | None, limit: int, dialect: str, width: int
-) -> list[Hit]:
+    reader: Reader,
+    query: Query,
+    wanted: SearchFilter,
+    scope: str | None,
+    limit: int,
+    dialect: str,
+    width: int,
+) -> list[SearchHit]:
     expression = query.to_fts5() if dialect == "fts5" else query.to_tsquery()
     state = None if scope is None else reader.thread(scope)
     if state is not None:
-        wanted = Wanted(
+        wanted = SearchFilter(
             tuple(_line(reader, state)),
             wanted.project,
             wanted.kind,
@@ -114,20 +120,20 @@ def _run(
         raw = reader.search(expression, wanted, asked)
         shown = [(hit, where) for hit in raw if (where := _shown_in(reader, hit, state, homes)) is not None]
         if len(shown) >= limit or len(raw) < asked:
-            words = reader.spoken([hit.revision for hit, _ in shown[:limit]])
+            words = reader.read_spoken([hit.revision for hit, _ in shown[:limit]])
             return [_hit(words[hit.revision], hit, where, query, width) for hit, where in shown[:limit]]
         asked *= 5  # some of what was found is shown only in other forks
 
 
 def _line(reader: Reader, state: ThreadState) -> list[str]:
-    """A thread and its ancestors: the logs in which its words may lie."""
+    """Return a thread and its ancestors: the logs in which its words may lie."""
     return [state.id, *(parent.id for _, parent in ancestors(reader, state))]
 
 
 def _shown_in(
     reader: Reader, hit: RawHit, scope: ThreadState | None, homes: dict[str, ThreadState | None]
 ) -> ThreadState | None:
-    """The thread to show a hit in: the one asked for, else where it was said, else a fork that still shows it."""
+    """Return the thread to show a hit in: the one asked for, else where it was said, else a fork that still shows it."""
     entry = Entry(hit.message, b"", checked_role(hit.role), hit.revision)
     if scope is not None:
         return scope if View(reader, scope).sees(entry) else None
@@ -150,9 +156,9 @@ def _readable(reader: Reader, thread: str) -> ThreadState | None:
         return None
 
 
-def _hit(spoken: Spoken, hit: RawHit, state: ThreadState, query: Query, width: int) -> Hit:
+def _hit(spoken: RevisionBody, hit: RawHit, state: ThreadState, query: Query, width: int) -> SearchHit:
     content = decode(spoken.body or b'{"parts":[]}')
-    return Hit(
+    return SearchHit(
         state.id,
         state.about.title,
         state.about.project,

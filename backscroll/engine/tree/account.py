@@ -1,8 +1,4 @@
-"""The readable account of where a conversation stands: from the summary tree and the last turn, not from all of its history.
-
-Before: `engine/prompts/tree/reading` (what the tree says), `derive/summaries/account` (the layout). After: `Thread.context_summary`,
-`backscroll summary`.
-"""
+"""The readable account of where a conversation is: from the summary tree and the last turn, not from all of its history."""
 
 from __future__ import annotations
 
@@ -13,22 +9,22 @@ from backscroll.derive.summaries.gist import Gist
 from backscroll.derive.summaries.tree import PROGRESS
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.prompts.tree.reading import Forest
-from backscroll.engine.prompts.tree.tree import catch_up
+from backscroll.engine.tree.reader import Forest
+from backscroll.engine.tree.tree import catch_up
 from backscroll.errors import InvalidInput
 from backscroll.formats.language import language_of
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 LEAST = 60  # tokens below which an account says nothing
-_AT_ONCE = 20_000  # events that are summed up while somebody waits
+_AT_ONCE = 20_000  # events that are summed up while a caller waits
 _BACK = 64  # messages in which the last exchange is looked for
 
 
-def context_summary(thread: Thread, budget: int = 800) -> str:
-    """A readable account of where a conversation stands, at most `budget` tokens long, in its own language."""
+def context_summary(thread: ThreadScope, budget: int = 800) -> str:
+    """Return a readable account of where a conversation is, at most `budget` tokens long, in its own language."""
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < LEAST:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
             f"an account cannot have {budget!r} tokens", hint=f"give a whole number of {LEAST} or more"
@@ -53,7 +49,7 @@ def context_summary(thread: Thread, budget: int = 800) -> str:
 
 
 def _read(view: View) -> tuple[list[Gist], list[Message], int]:
-    """What the tree says, the last exchange, and how many events the tree has not seen."""
+    """Return what the tree says, the last exchange, and how many events the tree has not seen."""
     forest = Forest(view)
     gists = [forest.gist(part) for part in forest.cover(None, None)]
     rows = view.page(_BACK, newest_first=True)

@@ -1,7 +1,6 @@
 """What reading the summary tree remembers between compactions: gists taken apart, and spans put together from them.
 
-By the keys of nodes, which cover all that went in, so nothing here can be stale. Before: `derive/summaries/summary`. After:
-`engine/prompts/tree/reading`.
+By the keys of nodes, which cover all that went in, so nothing here can be stale.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from backscroll.derive.summaries.gist import Gist
 from backscroll.derive.summaries.summary import SummaryDraft, summarise
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _GISTS = 256  # gists, and spans put together, that stay in memory
 
@@ -25,7 +24,7 @@ class ForestMemo(NamedTuple):
     drafts: MutableMapping[Any, SummaryDraft]
     spans: MutableMapping[Any, Gist]
 
-    def joined(self, key: object, gists: Sequence[Gist], limit: int, level: int) -> Gist:
+    def join_gists(self, key: object, gists: Sequence[Gist], limit: int, level: int) -> Gist:
         """Several gists as one of at most so many tokens; found again under a key (None: put together each time)."""
         if key is None:
             return summarise(gists, limit_tokens=limit, level=level)
@@ -38,7 +37,7 @@ class ForestMemo(NamedTuple):
         return found
 
 
-def forest_memo(engine: Engine) -> ForestMemo:
-    """What an engine remembers."""
+def forest_memo(engine: EngineScope) -> ForestMemo:
+    """Return what an engine remembers."""
     memo = engine.memo
     return ForestMemo(memo.shelf("gists", _GISTS), memo.shelf("drafts", _GISTS), memo.shelf("spans", _GISTS))

@@ -2,8 +2,7 @@
 
 Owns the walk over the summary tree: closed nodes that are steady (older than the turns that are shown in full), from the newest
 back, each under the key of its rule-made text. In the background only what was said while it was logged is written: imported old
-conversations wait until somebody has seen the price and asks for it. Before: `engine/prompts/tree/tree`, `engine/models/recipes`. After:
-`engine/models/background` (as a step), `engine/models/overview`.
+conversations wait until the user has seen the price and asks for it.
 """
 
 from __future__ import annotations
@@ -15,37 +14,37 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from backscroll.derive.extract.assertions import rule_key
 from backscroll.derive.models import gist as model_gist
 from backscroll.derive.models import summary as model_summary
-from backscroll.derive.models.request import Plan
+from backscroll.derive.models.request import RecipePlan
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.summaries.gist import Gist, inputs_of
 from backscroll.derive.summaries.summary import Summary, summarise_messages
 from backscroll.derive.summaries.tree import PROGRESS
+from backscroll.engine.budget.costs import Estimate, expected_cost
 from backscroll.engine.core.lease import Lease
 from backscroll.engine.core.lineage import View
-from backscroll.engine.models.artefacts import Better, better, failure_of
-from backscroll.engine.models.costs import expected_cost
-from backscroll.engine.models.recipes import Modelling, Outcome, modelling_for
-from backscroll.engine.models.used import ASSERTIONS, models_used
-from backscroll.engine.prompts.tree.texts import Texts
+from backscroll.engine.models.artefacts import ModelText, better, failure_of
+from backscroll.engine.models.recipes import RecipeOutcome, RecipeRunner, modelling_for
+from backscroll.engine.models.usage import ASSERTIONS, models_used
+from backscroll.engine.tree.texts import Texts
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.llm.tokens.tokens import tokenizer_for
-from backscroll.record.derived import Node
+from backscroll.record.derived import SummaryNode
 from backscroll.record.ports import Reader, Writer
 from backscroll.vocab.message import Message
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.models.extraction import Read
+    from backscroll.engine.core.thread_scope import EngineScope
+    from backscroll.engine.models.extraction import ModelReading
 
-Planned: TypeAlias = Plan[Gist]
+Planned: TypeAlias = RecipePlan[Gist]
 
 
-class Due(NamedTuple):
+class SummaryJob(NamedTuple):
     """A text that is due, and what a model said of the very same messages when it read the turn."""
 
     plan: Planned
-    read: Read | None = None
+    read: ModelReading | None = None
 
 
 _CROP = Recipe("crop", 1)  # what rules make of cropped messages: names the inputs
@@ -55,29 +54,21 @@ _LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came la
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """What there is to write, and what that would cost."""
-
-    texts: int
-    input: int  # tokens
-    output: int  # tokens, at the most
-    dollars: float | None  # None: nobody knows the price
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
+class SummaryReport:
     """What was written, and what was not."""
 
     texts: int = 0
-    rules: int = 0  # for which the rule-made text stands
+    rules: int = 0  # for which the rule-made text is
     calls: int = 0
     why: str = ""  # the last reason for that
 
 
-def write_pending(engine: Engine, thread: str, limit: int, stop: Callable[[], bool] = lambda: False) -> int:
-    """A step of background work: write at most so many texts that are due; gives how many were written.
+def write_pending(
+    engine: EngineScope, thread: str, limit: int, stop: Callable[[], bool] = lambda: False
+) -> int:
+    """Do a step of background work: write at most so many texts that are due; return how many were written.
 
-    A call takes seconds: `stop` is asked before each, so that whoever waits for the end waits for one call at the most.
+    A call takes seconds: `stop` is asked before each, so that a caller that waits for the end waits for one call at most.
     """
     state = engine.store.read(lambda reader: reader.thread(thread))
     if state is None or engine.store.read(lambda reader: reader.progress(thread, _SEEN)) >= state.head:
@@ -86,8 +77,8 @@ def write_pending(engine: Engine, thread: str, limit: int, stop: Callable[[], bo
     if working is None:
         return 0
     with working, Lease(engine, thread) as lease:
-        if not lease.renewed():
-            return 0  # somebody else is at it
+        if not lease.renew():
+            return 0  # another process is at it
         done = _write(working, thread, limit, lease, imported=False, stop=stop)
     if not done.why and not stop() and done.texts + done.rules < limit:
 
@@ -98,9 +89,9 @@ def write_pending(engine: Engine, thread: str, limit: int, stop: Callable[[], bo
     return done.texts
 
 
-def estimate(engine: Engine, thread: str) -> Estimate:
-    """What writing everything that is due for a thread would take, imported turns included; calls nobody."""
-    working = _configured(engine)
+def estimate(engine: EngineScope, thread: str) -> Estimate:
+    """Return what writing everything that is due for a thread would take, imported turns included; calls no model."""
+    working = _require_model(engine)
     count = tokenizer_for(working.model).count
     plans = [due.plan for due in _due(working, thread, imported=True) if due.read is None]
     told = sum(count(p.ask.system) + sum(count(m["content"]) for m in p.ask.messages) for p in plans)
@@ -109,13 +100,13 @@ def estimate(engine: Engine, thread: str) -> Estimate:
     return Estimate(len(plans), told, most, dollars)
 
 
-def write_all(engine: Engine, thread: str, limit: int | None = None) -> Written:
+def write_all(engine: EngineScope, thread: str, limit: int | None = None) -> SummaryReport:
     """Write everything that is due for a thread, here and now, imported turns included."""
-    with _configured(engine) as working, Lease(engine, thread) as lease:
-        done = Written()
-        if not lease.renewed():
+    with _require_model(engine) as working, Lease(engine, thread) as lease:
+        done = SummaryReport()
+        if not lease.renew():
             raise Conflict(
-                f"somebody else is having summaries of thread {thread[:8]} written", hint="try again later"
+                f"another process is writing summaries of thread {thread[:8]} written", hint="try again later"
             )
         while limit is None or done.texts < limit:
             # Summaries rest on gists: each pass can write what the one before made possible.
@@ -126,24 +117,24 @@ def write_all(engine: Engine, thread: str, limit: int | None = None) -> Written:
         return replace(done, calls=working.calls)
 
 
-def crop_words(engine: Engine, thread: str, messages: Sequence[Message]) -> Outcome[Summary]:
-    """What stands in for messages that are to be cropped, by a model where one is configured and able, else by rules.
+def crop_words(engine: EngineScope, thread: str, messages: Sequence[Message]) -> RecipeOutcome[Summary]:
+    """Return what stands in for messages that are to be cropped, by a model where one is configured and able, else by rules.
 
     For who asks for it; a crop by itself never waits for a model.
     """
     stand_in = summarise_messages(messages)
     working = modelling_for(engine)
     if working is None:
-        return Outcome(stand_in, "rules")
+        return RecipeOutcome(stand_in, "rules")
     rule_key = _CROP.key(inputs_of(messages))
     with working:
         planned = model_summary.plan_crop(
             messages, stand_in, rule_key, model=working.model, count=working.count
         )
-        return Outcome(stand_in, "rules") if planned is None else working.make(planned, thread)
+        return RecipeOutcome(stand_in, "rules") if planned is None else working.make(planned, thread)
 
 
-def _configured(engine: Engine) -> Modelling:
+def _require_model(engine: EngineScope) -> RecipeRunner:
     found = modelling_for(engine)
     if found is None:
         raise InvalidInput(
@@ -153,30 +144,30 @@ def _configured(engine: Engine) -> Modelling:
 
 
 def _write(
-    working: Modelling,
+    working: RecipeRunner,
     thread: str,
     limit: int,
     lease: Lease,
     *,
     imported: bool,
     stop: Callable[[], bool] = lambda: False,
-) -> Written:
+) -> SummaryReport:
     texts = rules = 0
     for planned, read in _due(working, thread, imported=imported):
-        if texts + rules >= limit or stop() or not lease.renewed():
+        if texts + rules >= limit or stop() or not lease.renew():
             break
         told = read and working.adopt(planned, thread, read.reading.gist, read.model)
         outcome = told or working.make(planned, thread)
         if outcome.by == "rules":
             rules += 1
             if outcome.passing:
-                return Written(texts, rules, working.calls, outcome.why)
+                return SummaryReport(texts, rules, working.calls, outcome.why)
         else:
             texts += 1
-    return Written(texts, rules, working.calls)
+    return SummaryReport(texts, rules, working.calls)
 
 
-def _due(working: Modelling, thread: str, *, imported: bool) -> Iterator[Due]:
+def _due(working: RecipeRunner, thread: str, *, imported: bool) -> Iterator[SummaryJob]:
     """Plans for what is due, lower levels first, the newest first in each; every plan is read when it is needed."""
     engine = working.engine
     level = 0
@@ -190,13 +181,15 @@ def _due(working: Modelling, thread: str, *, imported: bool) -> Iterator[Due]:
         level += 1
 
 
-def _of_level(working: Modelling, thread: str, level: int, last: Node, *, imported: bool) -> Iterator[Due]:
+def _of_level(
+    working: RecipeRunner, thread: str, level: int, last: SummaryNode, *, imported: bool
+) -> Iterator[SummaryJob]:
     store, before = working.engine.store, last.position  # the last node of a level is still growing
     edge = store.read(lambda reader: _steady(reader, thread, working.engine.settings.warm_turns))
-    whole = imported or store.read(lambda reader: _changed(reader, thread))
+    whole = imported or store.read(lambda reader: _has_changed(reader, thread))
     while True:
         page, plans = store.read(
-            lambda reader, before=before: _planned(
+            lambda reader, before=before: _plan_page(
                 working, reader, thread, level, before, edge, imported=imported
             )
         )
@@ -207,7 +200,7 @@ def _of_level(working: Modelling, thread: str, level: int, last: Node, *, import
 
 
 def _steady(reader: Reader, thread: str, turns: int) -> bytes | None:
-    """The position from which on turns are shown in full and may still be edited; None: nothing is that new."""
+    """Return the position from which on turns are shown in full and may still be edited; None: nothing is that new."""
     left, edge = turns, None
     for node in reader.nodes(thread, 0, newest_first=True, limit=8 * (turns + 1)):
         if left <= 0:
@@ -217,13 +210,13 @@ def _steady(reader: Reader, thread: str, turns: int) -> bytes | None:
     return edge
 
 
-def _changed(reader: Reader, thread: str) -> bool:
-    """Whether something other than new messages came since this work last looked."""
+def _has_changed(reader: Reader, thread: str) -> bool:
+    """Return whether something other than new messages came since this work last looked."""
     return bool(reader.others(thread, reader.progress(thread, _SEEN) + 1))
 
 
-def _planned(
-    working: Modelling,
+def _plan_page(
+    working: RecipeRunner,
     reader: Reader,
     thread: str,
     level: int,
@@ -231,7 +224,7 @@ def _planned(
     edge: bytes | None,
     *,
     imported: bool,
-) -> tuple[list[Node], list[Due]]:
+) -> tuple[list[SummaryNode], list[SummaryJob]]:
     """One page of nodes, newest first, and the plans for those of them that are due."""
     state = reader.thread(thread)
     page = reader.nodes(thread, level, before=before, newest_first=True, limit=_PAGE)
@@ -243,21 +236,21 @@ def _planned(
     recipe = model_gist.recipe if level == 0 else model_summary.recipe
     known = better(reader, recipe, [n.key for n in page])
     due = [n for n in page if n.key not in known and (edge is None or n.end < edge)]
-    plans: list[Due] = []
+    plans: list[SummaryJob] = []
     for node in due:
-        if not imported and _imported(reader, node):
+        if not imported and _is_imported_node(reader, node):
             continue
         planned = _plan(reader, texts, node, working.model, working.count)
         if planned is None:
             continue
         failed = failure_of(reader, planned)
         if failed is None or failed.passing:
-            plans.append(Due(planned, _read_before(reader, texts, node)))
+            plans.append(SummaryJob(planned, _read_before(reader, texts, node)))
     return page, plans
 
 
-def _read_before(reader: Reader, texts: Texts, node: Node) -> Read | None:
-    """What a model read in the turn that a node is, where it gave its gist."""
+def _read_before(reader: Reader, texts: Texts, node: SummaryNode) -> ModelReading | None:
+    """Return what a model read in the turn that a node is, where it gave its gist."""
     if node.level or node.turns != 1 or not models_used(reader, ASSERTIONS):
         return None
     from backscroll.engine.models.extraction import found_by_models
@@ -267,16 +260,16 @@ def _read_before(reader: Reader, texts: Texts, node: Node) -> Read | None:
     return read if read is not None and read.reading.gist else None
 
 
-def _imported(reader: Reader, node: Node) -> bool:
-    """True where the messages of a node were logged long after they were said."""
+def _is_imported_node(reader: Reader, node: SummaryNode) -> bool:
+    """Return True if the messages of a node were logged long after they were said."""
     event = reader.event(node.opening)
-    spoken = reader.spoken([node.opening]).get(node.opening)
+    spoken = reader.read_spoken([node.opening]).get(node.opening)
     if event is None or spoken is None:
         return True
     return microseconds(event.at) - microseconds(spoken.said) > _LIVE
 
 
-def _plan(reader: Reader, texts: Texts, node: Node, model: str, count: Count) -> Planned | None:
+def _plan(reader: Reader, texts: Texts, node: SummaryNode, model: str, count: Count) -> Planned | None:
     stand_in = texts.of(node)
     if node.level == 0:
         messages = texts.messages(node.position, node.end)
@@ -287,8 +280,8 @@ def _plan(reader: Reader, texts: Texts, node: Node, model: str, count: Count) ->
     return model_summary.plan_summary(children, stand_in, node.key, model=model, count=count)
 
 
-def _with_better(reader: Reader, texts: Texts, nodes: Sequence[Node]) -> list[Gist]:
-    """What nodes say, in the words of a model where there are such."""
+def _with_better(reader: Reader, texts: Texts, nodes: Sequence[SummaryNode]) -> list[Gist]:
+    """Return what nodes say, in the words of a model if there are any."""
     found = node_words(reader, nodes)
     return [
         replace(texts.of(n), text=found[n.key].text, sources=found[n.key].sources)
@@ -298,8 +291,8 @@ def _with_better(reader: Reader, texts: Texts, nodes: Sequence[Node]) -> list[Gi
     ]
 
 
-def node_words(reader: Reader, nodes: Iterable[Node], upto: str = "") -> dict[bytes, Better]:
-    """What models wrote for nodes of the tree, by their keys; with `upto` only what was written by that moment.
+def node_words(reader: Reader, nodes: Iterable[SummaryNode], upto: str = "") -> dict[bytes, ModelText]:
+    """Return what models wrote for nodes of the tree, by their keys; with `upto` only what was written by that moment.
 
     A prompt that was compacted at some moment shows what there was then, so that its beginning stays as it is.
     """

@@ -1,9 +1,8 @@
 """Reading the summary tree: what stands in for everything up to a position, finer for the newer, coarser for the older.
 
-Nothing that was changed since the tree was last brought up to date is told: such a span is named by its handle, until the next
-compaction. Cropped messages are left out. What is chosen can be named by numbers (`FarSummary.level`, `opening`) and told
-again later: between two changes of what it speaks of it reads the same, byte for byte. Before: `engine/prompts/tree/texts`. After:
-`engine/prompts/compaction/compaction` chooses, `engine/prompts/composer` shows.
+Nothing that was changed since the tree was last brought up to date is reported: such a span is named by its handle, until the next
+compaction. Cropped messages are left out. What is chosen can be named by numbers (`FarSummary.level`, `opening`) and told again
+later: between two changes of what it speaks of it reads the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -19,20 +18,19 @@ from backscroll.derive.summaries.spans import cut, rank
 from backscroll.derive.summaries.summary import limit_of, summarise
 from backscroll.derive.summaries.tree import PROGRESS, just_before
 from backscroll.engine.core.lineage import View
-from backscroll.engine.models.used import GIST, SUMMARY, models_used
-from backscroll.engine.prompts.tree.memo import ForestMemo, forest_memo
-from backscroll.engine.prompts.tree.texts import Texts, changed_by
-from backscroll.record.derived import Node
+from backscroll.engine.models.usage import GIST, SUMMARY, models_used
+from backscroll.engine.tree.memo import ForestMemo, forest_memo
+from backscroll.engine.tree.texts import Texts, changed_by
+from backscroll.record.derived import SummaryNode
 from backscroll.record.history import Entry
-from backscroll.vocab.event import HARMLESS, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.sheet.sheet import CropMark
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
+    from backscroll.engine.inputs.inputs import CropMark
 
-_LOOSE = 128  # messages outside of the tree that are told on the spot; more wait for the tree
+_LOOSE = 128  # messages outside of the tree that are reported on the spot; more wait for the tree
 _LEAST = 140  # tokens below which a part of its own is not worth its handle
 _LIMIT = 1 << 16  # more tokens than any summary has
 _SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
@@ -43,7 +41,7 @@ class FarSummary:
     """One part of what stands in for the far past.
 
     `level` and `opening` name it for `node_summaries`: a level of the tree, or (negative) a stretch from `opening` to `end`
-    that is told more shortly.
+    that is reported more shortly.
     """
 
     level: int
@@ -57,23 +55,23 @@ class FarSummary:
     last: bytes = b""
 
 
-class Loose(NamedTuple):
+class LooseMessages(NamedTuple):
     """Messages from one position to another that are no whole node."""
 
     position: bytes
     end: bytes
 
 
-class Told(NamedTuple):
+class PartGist(NamedTuple):
     """A part with what it says."""
 
-    parts: tuple[Node | Loose, ...]
+    parts: tuple[SummaryNode | LooseMessages, ...]
     gist: Gist
     limit: int = 0  # tokens it was cut down to; 0: as it is
 
 
-def far_summaries(thread: Thread, before: bytes | None, budget: int, count: Count) -> list[FarSummary]:
-    """What stands in for everything up to and including a position (None: everything), in order of time.
+def far_summaries(thread: ThreadScope, before: bytes | None, budget: int, count: Count) -> list[FarSummary]:
+    """Return what stands in for everything up to and including a position (None: everything), in order of time.
 
     Together the parts, each with its handle in front, have at most `budget` tokens.
     """
@@ -84,50 +82,8 @@ def far_summaries(thread: Thread, before: bytes | None, budget: int, count: Coun
     )
 
 
-def node_summaries(
-    thread: Thread, far: Sequence[tuple[int, Ref]], upto: str = "", edge: bytes | None = None
-) -> list[FarSummary]:
-    """What parts that were chosen before say now; what was merged meanwhile is told once.
-
-    With `upto` (the moment of the compaction) nothing is told that a model wrote later: the prompt stays as it is. `edge` is the
-    position up to which they speak: a node that has grown beyond it is told as far as there.
-    """
-    from backscroll.engine.prompts.tree.tree import catch_up_soon
-
-    shelf = thread.engine.memo.shelf("far", 64)
-    key = (thread.id, tuple(far), upto, edge)
-
-    def known(view: View) -> tuple[bool, list[FarSummary] | None]:
-        """Whether the tree is up to date with what changed, and what was told before if it still holds."""
-        seen, told = shelf.get(key, (0, None))
-        if told is not None and not any(_harms(e.kind) for e in view.others(seen)):
-            shelf[key] = (view.as_of, told)
-            return True, told
-        progress = view.reader.progress(thread.id, PROGRESS)
-        return not any(_harms(e.kind) for e in view.others(progress)), None
-
-    current, told = thread.reading(known)
-    if told is not None:
-        return told
-    if not current:
-        catch_up_soon(thread.engine, thread.id)
-
-    def tell(view: View) -> list[FarSummary]:
-        forest = Forest(view, upto, forest_memo(thread.engine))
-        # What has to be withheld now is told at the next compaction, not as soon as it is made again: prompts only grow.
-        found = forest.again(far, edge)
-        shelf[key] = (view.as_of, found)
-        return found
-
-    return thread.reading(tell)
-
-
-def _harms(kind: Kind) -> bool:
-    return kind not in HARMLESS
-
-
-def text_of_node(thread: Thread, level: int, opening: Ref) -> str:
-    """The text of one node as it is now; empty where there is no such node."""
+def text_of_node(thread: ThreadScope, level: int, opening: Ref) -> str:
+    """Return the text of one node as it is now; empty if there is no such node."""
 
     def look(view: View) -> str:
         entry = view.entry(opening)
@@ -151,13 +107,13 @@ class Forest:
         events = view.others(seen) if seen else []
         self._stale = sorted(changed_by(events, [View(view.reader, view.state, seen), view]))
         self._crops = _crops_of(view)
-        self._last: dict[int, Node | None] = {}
-        self._read: dict[Loose, Gist] = {}
+        self._last: dict[int, SummaryNode | None] = {}
+        self._read: dict[LooseMessages, Gist] = {}
 
     # -- covering a stretch ----------------------------------------------------------------------------------
 
-    def cover(self, first: bytes | None, last: bytes | None) -> list[Node | Loose]:
-        """The largest closed nodes in a stretch, and what is left between and behind them."""
+    def cover(self, first: bytes | None, last: bytes | None) -> list[SummaryNode | LooseMessages]:
+        """Return the largest closed nodes in a stretch, and what is left between and behind them."""
         top = 0
         while self._final(top + 1) is not None:
             top += 1
@@ -172,16 +128,18 @@ class Forest:
         rest = self.view.page(1, after=low)
         if rest and (last is None or rest[0][0].position <= last):
             newest = self.view.page(1, before=None if last is None else last + b"\0", newest_first=True)
-            out.append(Loose(rest[0][0].position, newest[0][0].position))
+            out.append(LooseMessages(rest[0][0].position, newest[0][0].position))
         return out
 
-    def _final(self, level: int) -> Node | None:
+    def _final(self, level: int) -> SummaryNode | None:
         if level not in self._last:
             found = self.reader.nodes(self.thread, level, newest_first=True, limit=1)
             self._last[level] = found[0] if found else None
         return self._last[level]
 
-    def _within(self, level: int, first: bytes | None, last: bytes | None) -> Iterator[Node | Loose]:
+    def _within(
+        self, level: int, first: bytes | None, last: bytes | None
+    ) -> Iterator[SummaryNode | LooseMessages]:
         low = None
         if first is not None:
             begun = self.reader.nodes(self.thread, level, before=first + b"\0", newest_first=True, limit=1)
@@ -192,7 +150,9 @@ class Forest:
                 continue
             yield from self._part(node, first, last)
 
-    def _part(self, node: Node, first: bytes | None, last: bytes | None) -> Iterator[Node | Loose]:
+    def _part(
+        self, node: SummaryNode, first: bytes | None, last: bytes | None
+    ) -> Iterator[SummaryNode | LooseMessages]:
         whole = (first is None or first <= node.position) and (last is None or node.end <= last)
         if any(a <= node.position and node.end <= b for a, b in self._places()):
             return
@@ -205,13 +165,15 @@ class Forest:
             high = node.end if last is None or node.end < last else last
             yield from self._within(node.level - 1, low, high)
         else:
-            yield Loose(max(node.position, first or b""), node.end if last is None else min(node.end, last))
+            yield LooseMessages(
+                max(node.position, first or b""), node.end if last is None else min(node.end, last)
+            )
 
     def _places(self) -> list[tuple[bytes, bytes]]:
         return [place for mark in self._crops for place in mark.places]
 
-    def node(self, level: int, opening: Ref, position: bytes) -> Node | None:
-        """The node of a level that a message opens; where it opens none any more, the one in which it stood."""
+    def node(self, level: int, opening: Ref, position: bytes) -> SummaryNode | None:
+        """Return the node of a level that a message opens; where it opens none any more, the one in which it stood."""
         near = self.reader.nodes(self.thread, level, before=position + b"\0", newest_first=True, limit=1)
         if near and (near[0].opening == opening or near[0].end >= position):
             return near[0]
@@ -222,71 +184,71 @@ class Forest:
 
     # -- telling ---------------------------------------------------------------------------------------------
 
-    def gist(self, part: Node | Loose) -> Gist:
-        """What a part says; only its ends where it was changed since the tree saw it."""
-        found = self._node(part) if isinstance(part, Node) else self._loose(part)
+    def gist(self, part: SummaryNode | LooseMessages) -> Gist:
+        """Return what a part says; only its ends where it was changed since the tree saw it."""
+        found = self._node(part) if isinstance(part, SummaryNode) else self._loose(part)
         if any(part.position <= p <= part.end for p in self._stale):
-            if isinstance(part, Loose):
+            if isinstance(part, LooseMessages):
                 return found  # read just now
             return Gist("", (), first=found.first or part.opening, last=found.last or part.opening)
         return found
 
-    def _node(self, node: Node) -> Gist:
-        """What a node says, in the words of a model where one wrote some in time."""
+    def _node(self, node: SummaryNode) -> Gist:
+        """Return what a node says, in the words of a model where one wrote some in time."""
         found = self.texts.of(node)
         kind = SUMMARY if node.level else GIST
         if kind not in self._models:
             self._models[kind] = models_used(self.reader, kind)
         if not self._models[kind]:
             return found
-        from backscroll.engine.models.writing import node_words
+        from backscroll.engine.tree.model_summaries import node_words
 
         words = node_words(self.reader, [node], self._upto).get(node.key)
         return found if words is None else replace(found, text=words.text, sources=words.sources)
 
-    def _loose(self, part: Loose) -> Gist:
-        """What messages outside of the tree say; where they are many, only where they begin and end."""
+    def _loose(self, part: LooseMessages) -> Gist:
+        """Return what messages outside of the tree say; where they are many, only where they begin and end."""
         found = self._read.get(part)
         if found is None:
             found = self._read[part] = self._gist_of(part)
         return found
 
-    def _gist_of(self, part: Loose) -> Gist:
+    def _gist_of(self, part: LooseMessages) -> Gist:
         if (
             len(self.view.page(_LOOSE + 1, after=just_before(part.position), before=part.end + b"\0"))
             > _LOOSE
         ):
             return Gist("", (), first=self._standing_at(part.position), last=self._standing_at(part.end))
-        messages = self.texts.messages(part.position, part.end, self._uncropped)
+        messages = self.texts.messages(part.position, part.end, self._is_uncropped)
         pieces = [gist_messages(run) for run in cut(messages, _opens)]
         return pieces[0] if len(pieces) == 1 else summarise(pieces) if pieces else Gist("", ())
 
-    def _uncropped(self, entry: Entry) -> bool:
+    def _is_uncropped(self, entry: Entry) -> bool:
         return not any(mark.holds(entry.message) for mark in self._crops)
 
-    def told(self, parts: Sequence[Node | Loose], limit: int = 0) -> Told:
+    def render_parts(self, parts: Sequence[SummaryNode | LooseMessages], limit: int = 0) -> PartGist:
         """Several parts as one."""
         pairs = [(p, g) for p in parts if (g := self.gist(p)).first is not None]
         if len(pairs) == 1 and not limit:
-            return Told(tuple(parts), pairs[0][1])
-        level = 1 + max((p.level for p in parts if isinstance(p, Node)), default=0)
-        nodes = [p for p, g in pairs if isinstance(p, Node) and self._memo.gists.get(p.key) is g]
+            return PartGist(tuple(parts), pairs[0][1])
+        level = 1 + max((p.level for p in parts if isinstance(p, SummaryNode)), default=0)
+        nodes = [p for p, g in pairs if isinstance(p, SummaryNode) and self._memo.gists.get(p.key) is g]
         # What messages outside of the tree say, and what a model wrote, has no key here: it is put together each time.
         key = (level, *(node.key for node in nodes)) if len(nodes) == len(pairs) else None
-        return Told(
+        return PartGist(
             tuple(parts),
-            self._memo.joined(key, [g for _, g in pairs], limit or limit_of(level), level),
+            self._memo.join_gists(key, [g for _, g in pairs], limit or limit_of(level), level),
             limit,
         )
 
-    def summary(self, told: Told, count: Count) -> FarSummary | None:
-        """The finished part; None where there is nothing to tell."""
-        handle, text = _worded(told.gist)
+    def summary(self, told: PartGist, count: Count) -> FarSummary | None:
+        """Return the finished part; None if there is nothing to tell."""
+        handle, text = _split_handle(told.gist)
         if not handle:
             return None
         part = told.parts[0]
         opening, end = self._standing_at(part.position), self._standing_at(told.parts[-1].end)
-        if len(told.parts) == 1 and isinstance(part, Node) and not told.limit:
+        if len(told.parts) == 1 and isinstance(part, SummaryNode) and not told.limit:
             level, opening = part.level, part.opening
         else:
             level = -(end.seq * _LIMIT + min(told.limit, _LIMIT - 1))
@@ -294,14 +256,14 @@ class Forest:
         return FarSummary(level, opening, end, text, size, handle, told.gist.sources, *stretch)
 
     def _standing_at(self, position: bytes) -> Ref:
-        """The message at a position."""
+        """Return the message at a position."""
         return self.view.page(1, after=just_before(position))[0][0].message
 
     # -- choosing --------------------------------------------------------------------------------------------
 
     def far(self, before: bytes | None, budget: int, count: Count) -> list[FarSummary]:
-        """The parts that fit a budget."""
-        start = [t for p in self.cover(None, before) if (t := self.told([p])).gist.first is not None]
+        """Return the parts that fit a budget."""
+        start = [t for p in self.cover(None, before) if (t := self.render_parts([p])).gist.first is not None]
         if sum(self._cost(t, count) for t in start) <= budget:
             chosen = self._finer(start, budget, count)
         else:
@@ -311,22 +273,26 @@ class Forest:
             found = found[1:]  # a budget of a few tokens: the newest is worth more
         return found
 
-    def _cost(self, told: Told, count: Count) -> int:
-        handle, text = _worded(told.gist)
+    def _cost(self, told: PartGist, count: Count) -> int:
+        handle, text = _split_handle(told.gist)
         return _size(handle, text, count) if handle else 0
 
-    def _finer(self, parts: list[Told], budget: int, count: Count) -> list[Told]:
+    def _finer(self, parts: list[PartGist], budget: int, count: Count) -> list[PartGist]:
         """Split spans as long as there is room, the newest first, and coarse levels only up to a share of it."""
         total = sum(self._cost(t, count) for t in parts)
-        top = max((p.level for t in parts for p in t.parts if isinstance(p, Node)), default=0)
+        top = max((p.level for t in parts for p in t.parts if isinstance(p, SummaryNode)), default=0)
         # Coarse levels first leave room for finer ones; what is left over then goes to whatever can use it.
         shares = [(level, _SHARES.get(level, 0.5)) for level in range(top, 0, -1)]
         for level, share in (*shares, *((level, 1.0) for level, _ in shares)):
             for place in range(len(parts) - 1, -1, -1):
                 node = parts[place].parts[0]
-                if not isinstance(node, Node) or node.level != level:
+                if not isinstance(node, SummaryNode) or node.level != level:
                     continue
-                finer = [t for p in self.texts.children(node) if (t := self.told([p])).gist.first is not None]
+                finer = [
+                    t
+                    for p in self.texts.children(node)
+                    if (t := self.render_parts([p])).gist.first is not None
+                ]
                 after = total - self._cost(parts[place], count) + sum(self._cost(t, count) for t in finer)
                 if after > budget * share:
                     break
@@ -334,7 +300,7 @@ class Forest:
                 total = after
         return parts
 
-    def _shorter(self, parts: list[Told], budget: int, count: Count) -> list[Told]:
+    def _shorter(self, parts: list[PartGist], budget: int, count: Count) -> list[PartGist]:
         """Join the smallest neighbours until there are few enough, then give each its share, the newer a larger one."""
         most = max(1, budget // _LEAST)
         groups = [(list(t.parts), self._cost(t, count)) for t in parts]
@@ -343,7 +309,7 @@ class Forest:
             _, at = min(pairs)
             groups[at : at + 2] = [(groups[at][0] + groups[at + 1][0], groups[at][1] + groups[at + 1][1])]
         weights = [(1 + n / len(groups)) * cost**0.5 for n, (_, cost) in enumerate(groups)]
-        out: list[Told] = []
+        out: list[PartGist] = []
         left, rest = budget, sum(weights)
         for (own, _), weight in zip(groups, weights, strict=True):
             told = self._within_tokens(own, int(left * weight / rest), count)
@@ -353,8 +319,10 @@ class Forest:
                 out.append(told)
         return out
 
-    def _within_tokens(self, parts: Sequence[Node | Loose], room: int, count: Count) -> Told | None:
-        told = self.told(parts)
+    def _within_tokens(
+        self, parts: Sequence[SummaryNode | LooseMessages], room: int, count: Count
+    ) -> PartGist | None:
+        told = self.render_parts(parts)
         cost, limit = self._cost(told, count), room + 2
         for _ in range(6):
             if cost <= room:
@@ -362,14 +330,14 @@ class Forest:
             limit = min(limit - 4, limit * room // cost if limit < room else limit)
             if limit < 8:
                 return None
-            told = self.told(parts, limit)
+            told = self.render_parts(parts, limit)
             cost = self._cost(told, count)
         return None
 
     # -- telling again ---------------------------------------------------------------------------------------
 
     def again(self, far: Sequence[tuple[int, Ref]], edge: bytes | None = None) -> list[FarSummary]:
-        """What parts say that were chosen before; each speaks up to where the next one begins, the last one up to the edge."""
+        """Return what parts say that were chosen before; each speaks up to where the next one begins, the last one up to the edge."""
         entries = [self.view.entry(opening) for _, opening in far]
         starts = [entry.position for entry in entries if entry is not None]
         out: list[FarSummary] = []
@@ -381,26 +349,26 @@ class Forest:
             stop = edge if following is None else just_before(following)
             told = self._stretch(level, entry.position, stop) if level < 0 else None
             if level >= 0:
-                told = self._named(level, opening, (entry.position, stop, edge), done)
+                told = self._render_node(level, opening, (entry.position, stop, edge), done)
             found = None if told is None else self.summary(told, rough_count)
             if found is not None:
                 out.append(found)
         return out
 
-    def _stretch(self, level: int, start: bytes, stop: bytes | None) -> Told | None:
-        """A stretch that is told more shortly, and how shortly: both lie in its level."""
+    def _stretch(self, level: int, start: bytes, stop: bytes | None) -> PartGist | None:
+        """Return a stretch that is reported more shortly, and how shortly: both lie in its level."""
         end, limit = divmod(-level, _LIMIT)
         parts = self.cover(start, self._end(end) if stop is None else stop)
-        return self.told(parts, limit) if parts else None
+        return self.render_parts(parts, limit) if parts else None
 
-    def _named(
+    def _render_node(
         self,
         level: int,
         opening: Ref,
         place: tuple[bytes, bytes | None, bytes | None],
         done: set[tuple[int, Ref]],
-    ) -> Told | None:
-        """A node of the tree as it is now; `place`: where it begins, where the next one does, the edge of the window."""
+    ) -> PartGist | None:
+        """Return a node of the tree as it is now; `place`: where it begins, where the next one does, the edge of the window."""
         start, stop, edge = place
         node = self.node(level, opening, start)
         if node is None:  # fewer levels than when it was chosen: much was deleted, or a fork is shorter
@@ -412,20 +380,20 @@ class Forest:
             beyond = edge is not None and edge < node.end
             clipped = beyond or self._overlaps(node)
             parts = list(self._part(node, None, edge if beyond else node.end)) if clipped else [node]
-        return self.told(parts) if parts else None
+        return self.render_parts(parts) if parts else None
 
     def _end(self, seq: int) -> bytes | None:
-        """Where a message stands by its number along the lineage."""
+        """Return where a message stands by its number along the lineage."""
         event = self.view.event(seq)
         entry = None if event is None or event.message is None else self.view.entry(event.message)
         return None if entry is None else entry.position
 
-    def _overlaps(self, node: Node) -> bool:
+    def _overlaps(self, node: SummaryNode) -> bool:
         return any(a <= node.end and node.position <= b for a, b in self._places())
 
 
-def _worded(gist: Gist) -> tuple[str, str]:
-    """The handle and the words of a gist, which ends with it."""
+def _split_handle(gist: Gist) -> tuple[str, str]:
+    """Return the handle and the words of a gist, which ends with it."""
     handle = gist.handle
     return handle, gist.text.strip().removesuffix(handle).rstrip()
 
@@ -439,7 +407,7 @@ def _opens(message: Message) -> bool:
 
 
 def _crops_of(view: View) -> list[CropMark]:
-    from backscroll.engine.prompts.sheet.sheet import crop_marks, standing_of
+    from backscroll.engine.inputs.inputs import crop_marks, standing_of
 
     standing = standing_of(view)
     return crop_marks(standing, view.others(min(standing.crops) - 1), view) if standing.crops else []

@@ -1,8 +1,7 @@
 """The texts of the summary tree: got by their keys, or made.
 
-A gist is made from the words of its messages, a summary from the gists or summaries below it. What is stored under a key is
-right; what is missing is made, recursively, and kept for whoever writes. Before: `derive/summaries/gist`, `derive/summaries/summary`. After:
-`engine/prompts/tree/tree` writes what was made, `engine/prompts/tree/reading` only reads.
+A gist is made from the words of its messages, a summary from the gists or summaries below it. What is stored under a key is right;
+what is missing is made, recursively, and kept for the caller that writes.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from typing import TypeAlias, TypeVar
 
 from backscroll.derive.summaries import gist, summary
 from backscroll.derive.summaries.gist import Gist, gist_messages
-from backscroll.derive.summaries.storage import restored, stored
+from backscroll.derive.summaries.storage import decode_gist, encode_gist
 from backscroll.derive.summaries.summary import Summary, summarise
-from backscroll.derive.summaries.tree import Said, just_before
+from backscroll.derive.summaries.tree import TreeMessage, just_before
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
 from backscroll.errors import StoreCorrupt
-from backscroll.record.derived import Made, Node
+from backscroll.record.derived import Artefact, SummaryNode
 from backscroll.record.history import HIDDEN, PINNED, Entry
-from backscroll.record.ports import Reader, Spoken
+from backscroll.record.ports import Reader, RevisionBody
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
@@ -29,13 +28,13 @@ _PAGE = 256
 _HELD = 32_000_000  # bytes of words that are kept between cutting and making
 _MANY = 500  # keys that are looked up at once
 
-Row: TypeAlias = tuple[Entry, Spoken]
+Row: TypeAlias = tuple[Entry, RevisionBody]
 T = TypeVar("T")
 
 
-def said_of(entry: Entry, spoken: Spoken) -> Said:
-    """A message without its words."""
-    return Said(
+def said_of(entry: Entry, spoken: RevisionBody) -> TreeMessage:
+    """Return a message without its words."""
+    return TreeMessage(
         entry.message,
         entry.revision,
         entry.role,
@@ -54,7 +53,7 @@ def changed_by(events: Iterable[Event], views: Sequence[View]) -> set[bytes]:
 
 
 def _about(event: Event) -> Iterator[Ref]:
-    """The messages whose entries an event changed."""
+    """Yield the messages whose entries an event changed."""
     if event.message is not None:
         yield event.message
     if event.kind is Kind.FORGOTTEN:
@@ -71,7 +70,7 @@ class Texts:
     def __init__(
         self, at: str, reader: Reader, view: View, known: MutableMapping[bytes, Gist] | None = None
     ) -> None:
-        self.made: list[Made] = []  # what was made here and is worth keeping
+        self.made: list[Artefact] = []  # what was made here and is worth keeping
         self._at, self._reader, self._view = at, reader, view
         self._known: MutableMapping[bytes, Gist] = (
             {} if known is None else known
@@ -88,37 +87,37 @@ class Texts:
 
     # -- making ----------------------------------------------------------------------------------------------
 
-    def make_pieces(self, pieces: Sequence[tuple[Node, Sequence[Said]]]) -> None:
+    def make_pieces(self, pieces: Sequence[tuple[SummaryNode, Sequence[TreeMessage]]]) -> None:
         """Make the gists that are missing."""
         for node, run in self._missing(pieces):
             said = [s for s in run if s.shown]
             if said:
                 self._keep(node, gist_messages(self._words(node, said)), tuple(s.revision for s in said))
 
-    def _words(self, node: Node, said: Sequence[Said]) -> list[Message]:
+    def _words(self, node: SummaryNode, said: Sequence[TreeMessage]) -> list[Message]:
         rows = [self._rows.get(s.message) for s in said]
         held = [message_of(*row) for row in rows if row is not None]
         return held if len(held) == len(said) else self.messages(node.position, node.end)
 
-    def make_spans(self, spans: Sequence[tuple[Node, Sequence[Node]]]) -> None:
+    def make_spans(self, spans: Sequence[tuple[SummaryNode, Sequence[SummaryNode]]]) -> None:
         """Make the summaries that are missing."""
         for node, children in self._missing(spans):
-            self._keep(node, self._summed(node.level, children), ())
+            self._keep(node, self._summarise_children(node.level, children), ())
 
-    def _missing(self, nodes: Sequence[tuple[Node, T]]) -> list[tuple[Node, T]]:
+    def _missing(self, nodes: Sequence[tuple[SummaryNode, T]]) -> list[tuple[SummaryNode, T]]:
         found = self._load([node.key for node, _ in nodes])
         return [(node, rest) for node, rest in nodes if node.key not in found]
 
-    def _keep(self, node: Node, made: Gist, sources: tuple[Ref, ...]) -> None:
+    def _keep(self, node: SummaryNode, made: Gist, sources: tuple[Ref, ...]) -> None:
         self._known[node.key] = made
         recipe = gist.RECIPE if node.level == 0 else summary.RECIPE
-        self.made.append(Made(node.key, recipe.name, node.thread, stored(made), sources, self._at))
+        self.made.append(Artefact(node.key, recipe.name, node.thread, encode_gist(made), sources, self._at))
 
     def _load(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Get what is stored under some keys; gives the keys under which there is something."""
+        """Get what is stored under some keys; return the keys under which there is something."""
         wanted = [key for key in dict.fromkeys(keys) if key not in self._known and key not in self._raw]
         for start in range(0, len(wanted), _MANY):
-            found = self._reader.made(wanted[start : start + _MANY])
+            found = self._reader.read_artefacts(wanted[start : start + _MANY])
             self._raw.update((key, made.body) for key, made in found.items())
         return {key for key in keys if key in self._known or key in self._raw}
 
@@ -127,18 +126,18 @@ class Texts:
         if body is None:
             return None
         try:
-            return restored(body)
+            return decode_gist(body)
         except StoreCorrupt:
             return None  # it can be made again; `verify` tells about the store
 
-    def _summed(self, level: int, children: Sequence[Node]) -> Summary:
+    def _summarise_children(self, level: int, children: Sequence[SummaryNode]) -> Summary:
         self._load([c.key for c in children])
         return summarise([self.of(c) for c in children], level=level)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
-    def of(self, node: Node) -> Gist:
-        """What a node says; made on the spot where it is not stored."""
+    def of(self, node: SummaryNode) -> Gist:
+        """Return what a node says; made on the spot where it is not stored."""
         found = self._known.get(node.key)
         if found is None:
             self._load([node.key])
@@ -146,22 +145,26 @@ class Texts:
             if found is not None:
                 self._known[node.key] = found
         if found is None:
-            found = self._gist(node) if node.level == 0 else self._summed(node.level, self.children(node))
+            found = (
+                self._gist(node)
+                if node.level == 0
+                else self._summarise_children(node.level, self.children(node))
+            )
             self._known[node.key] = found
         return found
 
-    def children(self, node: Node) -> list[Node]:
-        """The nodes below a node."""
+    def children(self, node: SummaryNode) -> list[SummaryNode]:
+        """Return the nodes below a node."""
         low = just_before(node.position)
         return self._reader.nodes(node.thread, node.level - 1, after=low, before=node.end + b"\0")
 
-    def _gist(self, node: Node) -> Gist:
+    def _gist(self, node: SummaryNode) -> Gist:
         return gist_messages(self.messages(node.position, node.end))
 
     def messages(
         self, first: bytes, last: bytes, wanted: Callable[[Entry], bool] = lambda _: True
     ) -> list[Message]:
-        """The messages from one position to another that may be quoted."""
+        """Return the messages from one position to another that may be quoted."""
         out: list[Message] = []
         after = just_before(first)
         while rows := self._view.page(_PAGE, after=after):

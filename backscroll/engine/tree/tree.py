@@ -3,7 +3,7 @@
 `catch_up` looks at what happened since it last looked, cuts again where that touched anything, and makes the gists and summaries
 that are missing under their current keys. All of a step is written together with how far it got, so it can stop at any
 moment, several processes may try, and after any history the tree is the one that a rebuild gives. The last node of a level
-is still growing: it has a key, but its text is made when somebody asks. Reading the tree: `engine/prompts/tree/reading`.
+is still growing: it has a key, but its text is made when the user asks. Reading the tree: `engine/tree/reader`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, cast
 from backscroll.derive.summaries.spans import rank
 from backscroll.derive.summaries.tree import (
     PROGRESS,
-    Level,
-    Region,
-    Said,
+    LevelSource,
+    Regrouping,
+    TreeMessage,
     just_before,
     opens,
     piece,
@@ -25,17 +25,19 @@ from backscroll.derive.summaries.tree import (
     span,
 )
 from backscroll.engine.core.lineage import View
-from backscroll.engine.core.strides import in_strides
-from backscroll.engine.prompts.tree.reading import FarSummary, far_summaries, node_summaries, text_of_node
-from backscroll.engine.prompts.tree.texts import Texts, changed_by, said_of
+from backscroll.engine.core.pacing import in_strides
+from backscroll.engine.tree.memo import forest_memo
+from backscroll.engine.tree.reader import FarSummary, Forest, far_summaries, text_of_node
+from backscroll.engine.tree.texts import Texts, changed_by, said_of
 from backscroll.errors import NotFound
-from backscroll.record.derived import Node
+from backscroll.record.derived import SummaryNode
 from backscroll.record.order import at_end
 from backscroll.record.ports import Reader, ThreadState, Writer
+from backscroll.vocab.event import HARMLESS, Kind
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
 __all__ = [
     "FarSummary",
@@ -54,12 +56,12 @@ _SLICE = 128  # events that a caller may wait for in any case
 _SOON = 500  # … and where no worker lives that would do it meanwhile
 
 
-def catch_up(engine: Engine, thread: str, limit: int | None = None) -> int:
-    """Bring the tree of a thread up to date, at most so many events; gives how many it took on."""
+def catch_up(engine: EngineScope, thread: str, limit: int | None = None) -> int:
+    """Bring the tree of a thread up to date, at most so many events; return how many it took on."""
     return in_strides(lambda most: _step(engine, thread, most), _STEP, limit)
 
 
-def catch_up_soon(engine: Engine, thread: str) -> int:
+def catch_up_soon(engine: EngineScope, thread: str) -> int:
     """Bring a tree up to date that is behind a little, for a caller that waits; much is left to a background worker.
 
     Where none lives, a slice of it is done, so that a program without one gets there as well, call by call.
@@ -76,7 +78,7 @@ def catch_up_soon(engine: Engine, thread: str) -> int:
 
 
 def waiting_for_tree(view: View, before: bytes | None, shown: int) -> int:
-    """How many messages up to a position the tree has not reached yet; a prompt that shows `shown` others has only handles for them."""
+    """Return how many messages up to a position the tree has not reached yet; a prompt that shows `shown` others has only handles for them."""
     if before is None:
         return 0
     level, tops = 0, view.reader.nodes(view.state.id, 0, newest_first=True, limit=1)
@@ -88,8 +90,8 @@ def waiting_for_tree(view: View, before: bytes | None, shown: int) -> int:
     return max(1, view.state.messages - shown - sum(node.messages for node in tops))
 
 
-def rebuild(engine: Engine, thread: str) -> int:
-    """Forget the nodes of a thread and make them again from its history; gives how many events that took."""
+def rebuild(engine: EngineScope, thread: str) -> int:
+    """Forget the nodes of a thread and make them again from its history; return how many events that took."""
 
     def clear(tx: Writer) -> None:
         for level in range(64):
@@ -104,9 +106,9 @@ def rebuild(engine: Engine, thread: str) -> int:
     return catch_up(engine, thread)
 
 
-def _step(engine: Engine, thread: str, limit: int) -> int:
+def _step(engine: EngineScope, thread: str, limit: int) -> int:
     for _ in range(_TRIES):
-        work = engine.store.read(lambda reader: _planned(engine, reader, thread, limit))
+        work = engine.store.read(lambda reader: _plan_step(engine, reader, thread, limit))
         if work is None:
             return 0
         if engine.store.write(work.write):
@@ -114,33 +116,33 @@ def _step(engine: Engine, thread: str, limit: int) -> int:
     return 0  # others are quicker; what they leave is due at the next look
 
 
-def _planned(engine: Engine, reader: Reader, thread: str, limit: int) -> Step | None:
+def _plan_step(engine: EngineScope, reader: Reader, thread: str, limit: int) -> TreePass | None:
     state = reader.thread(thread)
     if state is None:
         raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
     seen = reader.progress(thread, PROGRESS)
     if seen >= state.head:
         return None
-    step = Step(engine, reader, state, seen, min(state.head, seen + limit))
+    step = TreePass(engine, reader, state, seen, min(state.head, seen + limit))
     step.plan()
     return step
 
 
-class Step:
+class TreePass:
     """The work between two events of a log."""
 
-    def __init__(self, engine: Engine, reader: Reader, state: ThreadState, seen: int, upto: int) -> None:
+    def __init__(self, engine: EngineScope, reader: Reader, state: ThreadState, seen: int, upto: int) -> None:
         self.thread = state.id
         self.seen, self.upto = seen, upto
         self._reader = reader
         self._now = View(reader, state, upto)
         self._before = View(reader, state, seen)
         self._texts = Texts(engine.means.now(), reader, self._now)
-        self._drops: list[Node] = []
-        self._sets: list[Node] = []
+        self._drops: list[SummaryNode] = []
+        self._sets: list[SummaryNode] = []
 
     def write(self, tx: Writer) -> bool:
-        """Write everything together; False where somebody else was quicker, or something was forgotten meanwhile."""
+        """Write everything together; False if another process was quicker, or something was forgotten meanwhile."""
         if tx.progress(self.thread, PROGRESS) != self.seen:
             return False
         tx.make(self._texts.made)
@@ -153,15 +155,15 @@ class Step:
 
     def plan(self) -> None:
         """Find out what there is to do, level by level."""
-        layer = Layer(self._reader, self.thread, 0)
+        layer = TreeLevel(self._reader, self.thread, 0)
         dirty = sorted(changed_by(self._now.others(self.seen), (self._before, self._now)))
         changed = self._level(layer, self._walk, _opens_piece, dirty, at_end(self.seen + 1))
         level = 1
         while layer.several():
-            below, layer = layer, Layer(self._reader, self.thread, level)
+            below, layer = layer, TreeLevel(self._reader, self.thread, level)
             if changed:
                 changed = self._level(layer, below.walk, _opener(level), changed, None)
-            elif not layer.stored(None, limit=1):
+            elif not layer.read_stored(None, limit=1):
                 break
             level += 1
         self._prune(level)
@@ -172,7 +174,7 @@ class Step:
             self._drops += found
             level += 1
 
-    def _walk(self, after: bytes | None) -> Iterator[Said]:
+    def _walk(self, after: bytes | None) -> Iterator[TreeMessage]:
         while True:
             rows = self._now.page(_PAGE, after=after)
             for row in rows:
@@ -185,14 +187,14 @@ class Step:
 
     def _level(
         self,
-        layer: Layer,
-        walk: Callable[[bytes | None], Iterator[Said | Node]],
-        opens_here: Callable[[Said | Node], bool],
+        layer: TreeLevel,
+        walk: Callable[[bytes | None], Iterator[TreeMessage | SummaryNode]],
+        opens_here: Callable[[TreeMessage | SummaryNode], bool],
         dirty: Sequence[bytes],
         endless: bytes | None,
     ) -> list[bytes]:
-        """Cut one level again; gives the positions at which its nodes changed."""
-        level = Level(walk, opens_here, layer.last_before, layer.had)
+        """Cut one level again; return the positions at which its nodes changed."""
+        level = LevelSource(walk, opens_here, layer.last_before, layer.had)
         changed: list[bytes] = []
         for region in regroup(level, dirty, endless):
             nodes = [self._node(layer.level, run) for run in region.runs]
@@ -201,22 +203,24 @@ class Step:
             changed += self._differences(layer, old, nodes)
         return changed
 
-    def _node(self, level: int, run: Sequence[Said | Node]) -> Node:
+    def _node(self, level: int, run: Sequence[TreeMessage | SummaryNode]) -> SummaryNode:
         if level == 0:
-            return piece(self.thread, cast("Sequence[Said]", run))
-        return span(self.thread, level, cast("Sequence[Node]", run))
+            return piece(self.thread, cast("Sequence[TreeMessage]", run))
+        return span(self.thread, level, cast("Sequence[SummaryNode]", run))
 
-    def _make(self, level: int, region: Region, nodes: Sequence[Node]) -> None:
+    def _make(self, level: int, region: Regrouping, nodes: Sequence[SummaryNode]) -> None:
         """Make the texts of nodes that are closed; the last one of all is still growing."""
         closed = [*zip(nodes, region.runs, strict=True)]
         if region.stop is None:
             closed = closed[:-1]
         if level == 0:
-            self._texts.make_pieces([(node, cast("Sequence[Said]", run)) for node, run in closed])
+            self._texts.make_pieces([(node, cast("Sequence[TreeMessage]", run)) for node, run in closed])
         else:
-            self._texts.make_spans([(node, cast("Sequence[Node]", run)) for node, run in closed])
+            self._texts.make_spans([(node, cast("Sequence[SummaryNode]", run)) for node, run in closed])
 
-    def _differences(self, layer: Layer, old: Sequence[Node], new: Sequence[Node]) -> list[bytes]:
+    def _differences(
+        self, layer: TreeLevel, old: Sequence[SummaryNode], new: Sequence[SummaryNode]
+    ) -> list[bytes]:
         were, are = {n.opening: n for n in old}, {n.opening: n for n in new}
         gone = [n for n in old if n.opening not in are]
         fresh = [n for n in new if were.get(n.opening) != n]
@@ -227,67 +231,107 @@ class Step:
         return sorted({*(n.position for n in gone), *(n.position for n in fresh), *moved})
 
 
-def _opens_piece(thing: Said | Node) -> bool:
-    assert isinstance(thing, Said)
+def _opens_piece(thing: TreeMessage | SummaryNode) -> bool:
+    assert isinstance(thing, TreeMessage)
     return rank(thing.role, thing.message) >= 0
 
 
-def _opener(level: int) -> Callable[[Said | Node], bool]:
-    def opens_span(thing: Said | Node) -> bool:
-        assert isinstance(thing, Node)
+def _opener(level: int) -> Callable[[TreeMessage | SummaryNode], bool]:
+    def opens_span(thing: TreeMessage | SummaryNode) -> bool:
+        assert isinstance(thing, SummaryNode)
         return opens(thing, level)
 
     return opens_span
 
 
-class Layer:
+class TreeLevel:
     """The nodes of one level: as they are stored, and with what is about to change."""
 
     def __init__(self, reader: Reader, thread: str, level: int) -> None:
         self.level = level
         self._reader, self._thread = reader, thread
         self._gone: set[Ref] = set()
-        self._fresh: list[Node] = []
+        self._fresh: list[SummaryNode] = []
 
-    def change(self, gone: Iterable[Node], fresh: Iterable[Node]) -> None:
+    def change(self, gone: Iterable[SummaryNode], fresh: Iterable[SummaryNode]) -> None:
         """Note what is about to change."""
         new = list(fresh)
         self._gone.update(n.opening for n in (*gone, *new))
         self._fresh = sorted([*self._fresh, *new], key=lambda n: n.position)
 
-    def stored(self, after: bytes | None, *, limit: int | None = None) -> list[Node]:
+    def read_stored(self, after: bytes | None, *, limit: int | None = None) -> list[SummaryNode]:
         """Nodes as they are stored, after a position."""
         return self._reader.nodes(self._thread, self.level, after=after, limit=limit)
 
-    def last_before(self, position: bytes) -> Node | None:
-        """The last stored node that begins before a position."""
+    def last_before(self, position: bytes) -> SummaryNode | None:
+        """Return the last stored node that begins before a position."""
         found = self._reader.nodes(self._thread, self.level, before=position, newest_first=True, limit=1)
         return found[0] if found else None
 
     def had(self, position: bytes) -> bool:
-        """True where a stored node begins at a position."""
+        """Return True if a stored node begins at a position."""
         found = self._reader.nodes(self._thread, self.level, after=just_before(position), limit=1)
         return bool(found) and found[0].position == position
 
-    def between(self, start: bytes | None, stop: bytes | None) -> list[Node]:
+    def between(self, start: bytes | None, stop: bytes | None) -> list[SummaryNode]:
         """Stored nodes from a position on and before another."""
         after = None if start is None else just_before(start)
         return self._reader.nodes(self._thread, self.level, after=after, before=stop)
 
-    def walk(self, after: bytes | None) -> Iterator[Node]:
+    def walk(self, after: bytes | None) -> Iterator[SummaryNode]:
         """Nodes after a position, as they are about to be."""
         fresh = (n for n in self._fresh if after is None or n.position > after)
-        return merge(self._kept(after), fresh, key=lambda n: n.position)
+        return merge(self._iterate_kept(after), fresh, key=lambda n: n.position)
 
-    def _kept(self, after: bytes | None) -> Iterator[Node]:
+    def _iterate_kept(self, after: bytes | None) -> Iterator[SummaryNode]:
         while True:
-            page = self.stored(after, limit=_PAGE)
+            page = self.read_stored(after, limit=_PAGE)
             yield from (n for n in page if n.opening not in self._gone)
             if len(page) < _PAGE:
                 return
             after = page[-1].position
 
     def several(self) -> bool:
-        """True where there are two nodes or more, as they are about to be."""
+        """Return True if there are two nodes or more, as they are about to be."""
         walk = self.walk(None)
         return next(walk, None) is not None and next(walk, None) is not None
+
+
+def node_summaries(
+    thread: ThreadScope, far: Sequence[tuple[int, Ref]], upto: str = "", edge: bytes | None = None
+) -> list[FarSummary]:
+    """What parts that were chosen before say now; what was merged meanwhile is told once.
+
+    With `upto` (the moment of the compaction) nothing is told that a model wrote later: the prompt stays as it is. `edge` is the
+    position up to which they speak: a node that has grown beyond it is told as far as there.
+    """
+    shelf = thread.engine.memo.shelf("far", 64)
+    key = (thread.id, tuple(far), upto, edge)
+
+    def read_cached(view: View) -> tuple[bool, list[FarSummary] | None]:
+        """Whether the tree is up to date with what changed, and what was told before if it still holds."""
+        seen, told = shelf.get(key, (0, None))
+        if told is not None and not any(_harms(e.kind) for e in view.others(seen)):
+            shelf[key] = (view.as_of, told)
+            return True, told
+        progress = view.reader.progress(thread.id, PROGRESS)
+        return not any(_harms(e.kind) for e in view.others(progress)), None
+
+    current, told = thread.reading(read_cached)
+    if told is not None:
+        return told
+    if not current:
+        catch_up_soon(thread.engine, thread.id)
+
+    def tell(view: View) -> list[FarSummary]:
+        forest = Forest(view, upto, forest_memo(thread.engine))
+        # What has to be withheld now is told at the next compaction, not as soon as it is made again: prompts only grow.
+        found = forest.again(far, edge)
+        shelf[key] = (view.as_of, found)
+        return found
+
+    return thread.reading(tell)
+
+
+def _harms(kind: Kind) -> bool:
+    return kind not in HARMLESS

@@ -14,22 +14,21 @@ from typing import TYPE_CHECKING, cast
 from backscroll.derive.window import window_of
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.models.used import ASSERTIONS, models_used
+from backscroll.engine.models.usage import ASSERTIONS, models_used
 from backscroll.engine.work.memory.log import rare_of
-from backscroll.engine.work.task_reading import all_tasks
+from backscroll.engine.work.task_reader import all_tasks
 from backscroll.engine.work.task_steps import start_task
-from backscroll.engine.work.task_writing import Step
+from backscroll.engine.work.task_writer import TaskReport
 from backscroll.engine.work.verdict import complete_task
 from backscroll.record.history import HIDDEN, Entry
-from backscroll.record.ports import Reader, Spoken
+from backscroll.record.ports import Reader, RevisionBody
 from backscroll.tasks.lifecycle.steps import current_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.task import Task
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
     from backscroll.tasks.boundary.detector import Boundary
 
 _BLOCK = 48  # events: the newest request is weighed with those of its own block and of the one before
@@ -38,7 +37,7 @@ _PAGE, _MOST = 64, 512  # messages that are read at once, and in which a request
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class TaskSuggestion:
     """What the newest request seems to mean for tasks: another one begins, or the one at hand is done."""
 
     what: str  # start or end
@@ -49,9 +48,9 @@ class Suggestion:
 
 
 def boundaries(
-    thread: Thread, *, threshold: float | None = None, last: int | None = None
+    thread: ThreadScope, *, threshold: float | None = None, last: int | None = None
 ) -> Sequence[Boundary]:
-    """Messages at which another task seems to begin and none was started; nothing where the settings say off."""
+    """Return messages at which another task seems to begin and none was started; nothing if the settings say off."""
     if thread.engine.settings.task_boundaries == "off":
         return []
     from backscroll.tasks.boundary.detector import THRESHOLD, suggest
@@ -59,11 +58,13 @@ def boundaries(
     messages = list(thread.legible.messages()) if last is None else thread.legible.recent(last)
     begun = {task.first for task in all_tasks(thread)}
     found = suggest(messages, threshold=THRESHOLD if threshold is None else threshold)
-    return [b for b in _judged(thread, found, messages) if b.message not in begun]
+    return [b for b in _judge_boundaries(thread, found, messages) if b.message not in begun]
 
 
-def _judged(thread: Thread, found: Sequence[Boundary], messages: Sequence[Message]) -> list[Boundary]:
-    """The same in the judgement of a model where one has read the turn; rules speak for the others."""
+def _judge_boundaries(
+    thread: ThreadScope, found: Sequence[Boundary], messages: Sequence[Message]
+) -> list[Boundary]:
+    """Return the same in the judgement of a model where one has read the turn; rules speak for the others."""
     verdicts = thread.store.read(lambda reader: _verdicts(thread.engine, reader, thread.id))
     if not verdicts:
         return list(found)
@@ -80,8 +81,8 @@ def _judged(thread: Thread, found: Sequence[Boundary], messages: Sequence[Messag
     return out
 
 
-def _verdicts(engine: Engine, reader: Reader, thread: str) -> dict[Ref, bool]:
-    """Whether a task begins with the requests that open turns, for those that a model has read."""
+def _verdicts(engine: EngineScope, reader: Reader, thread: str) -> dict[Ref, bool]:
+    """Return whether a task begins with the requests that open turns, for those that a model has read."""
     if not models_used(reader, ASSERTIONS):
         return {}
     from backscroll.engine.models.extraction import found_by_models
@@ -92,8 +93,8 @@ def _verdicts(engine: Engine, reader: Reader, thread: str) -> dict[Ref, bool]:
     return {opening: task.begins for opening, task in tasks.items() if task is not None}
 
 
-def suggestion(thread: Thread, tasks: Sequence[Task] | None = None) -> Suggestion | None:
-    """What the newest request seems to mean; None where it goes on with what is at hand, or boundaries are off."""
+def suggestion(thread: ThreadScope, tasks: Sequence[Task] | None = None) -> TaskSuggestion | None:
+    """Return what the newest request seems to mean; None if it goes on with what is at hand, or boundaries are off."""
     if thread.engine.settings.task_boundaries == "off":
         return None
     found = thread.reading(lambda view: _newest(thread.engine, view))
@@ -105,15 +106,15 @@ def suggestion(thread: Thread, tasks: Sequence[Task] | None = None) -> Suggestio
     return None if found.what == "end" and current_of(known) is None else found
 
 
-class _Weighed:
+class _BoundaryScorer:
     """What was said since some event, weighed message by message."""
 
     def __init__(self, since: int) -> None:
-        from backscroll.tasks.boundary.detector import Detector, Score
+        from backscroll.tasks.boundary.detector import BoundaryScore, Detector
 
         self.since = since
         self._detector = Detector()
-        self._score, self._where = Score(0.0), Ref("", 0)
+        self._score, self._where = BoundaryScore(0.0), Ref("", 0)
 
     def add(self, messages: Sequence[Message]) -> None:
         """Weigh what was said up to a request and with it."""
@@ -123,8 +124,8 @@ class _Weighed:
         for message, signal in placed_signals(later):
             self._score, self._where = self._detector.step(signal), message
 
-    def suggests(self, asked: Ref) -> Suggestion | None:
-        """What a request seems to mean, if it was the last thing that was weighed."""
+    def suggests(self, asked: Ref) -> TaskSuggestion | None:
+        """Return what a request seems to mean, if it was the last thing that was weighed."""
         from backscroll.tasks.boundary.detector import THRESHOLD
 
         score = self._score
@@ -132,31 +133,31 @@ class _Weighed:
             return None
         reasons = tuple(reason.name for reason in score.reasons[:3])
         if score.value > THRESHOLD:
-            return Suggestion("start", asked, score.value, reasons, score.ended)
-        return Suggestion("end", asked, score.value, reasons) if score.explicit == "end" else None
+            return TaskSuggestion("start", asked, score.value, reasons, score.ended)
+        return TaskSuggestion("end", asked, score.value, reasons) if score.explicit == "end" else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
+class _BoundaryState:
     """How far a thread was weighed; `following` will be asked when the next block of events begins."""
 
     touched: int  # the last event that may have changed a message
     place: bytes  # of the newest request
     block: int
-    current: _Weighed
-    following: _Weighed
-    found: Suggestion | None
+    current: _BoundaryScorer
+    following: _BoundaryScorer
+    found: TaskSuggestion | None
 
 
-def _newest(engine: Engine, view: View) -> Suggestion | None:
-    """What the newest request of a history seems to mean. What was weighed before is not weighed again.
+def _newest(engine: EngineScope, view: View) -> TaskSuggestion | None:
+    """Return what the newest request of a history seems to mean. What was weighed before is not weighed again.
 
     Weighing begins where the block of events before the one with the request began: so it takes a bounded time, and gives the
     same whatever was remembered.
     """
     touched = rare_of(engine, view).touched
     shelf = engine.memo.shelf("boundaries", 100)
-    known = cast("_Heard | None", shelf.get(view.state.id))
+    known = cast("_BoundaryState | None", shelf.get(view.state.id))
     if known is not None and known.touched != touched:
         known = None
     messages = _since(view, None if known is None else known.place)
@@ -169,30 +170,30 @@ def _newest(engine: Engine, view: View) -> Suggestion | None:
         known, messages = None, _since(view, None)
         asked = [n for n, message in enumerate(messages) if is_spoken_by_user(message)]
     if known is None:
-        pair = _Weighed((block - 1) * _BLOCK), _Weighed(block * _BLOCK)
+        pair = _BoundaryScorer((block - 1) * _BLOCK), _BoundaryScorer(block * _BLOCK)
     elif block == known.block:
         pair = known.current, known.following
     else:
-        pair = known.following, _Weighed(block * _BLOCK)
+        pair = known.following, _BoundaryScorer(block * _BLOCK)
     before = 0
     for n in asked:
         for weighed in pair:
             weighed.add(messages[before : n + 1])
         before = n + 1
     found = pair[0].suggests(newest.id)
-    shelf[view.state.id] = _Heard(touched, newest.position, block, *pair, found)
+    shelf[view.state.id] = _BoundaryState(touched, newest.position, block, *pair, found)
     return found
 
 
 def _since(view: View, place: bytes | None) -> list[Message]:
-    """Messages after a place; without one, as many of the newest as can matter, from where weighing begins."""
+    """Return messages after a place; without one, as many of the newest as can matter, from where weighing begins."""
     if place is not None:
-        rows: list[tuple[Entry, Spoken]] = []
+        rows: list[tuple[Entry, RevisionBody]] = []
         while True:
             page = view.page(_PAGE, after=rows[-1][0].position if rows else place)
             rows += page
             if len(page) < _PAGE:
-                return _told(rows)
+                return _make_messages(rows)
     rows = []
     while True:
         page = view.page(_PAGE, before=rows[-1][0].position if rows else None, newest_first=True)
@@ -202,15 +203,15 @@ def _since(view: View, place: bytes | None) -> list[Message]:
         if len(page) < _PAGE or len(rows) >= _MOST or (asked and rows[-1][0].message.seq < least):
             break
     rows.reverse()
-    return [m for m in _told(rows) if asked is None or m.id.seq >= least]
+    return [m for m in _make_messages(rows) if asked is None or m.id.seq >= least]
 
 
-def _told(rows: Sequence[tuple[Entry, Spoken]]) -> list[Message]:
+def _make_messages(rows: Sequence[tuple[Entry, RevisionBody]]) -> list[Message]:
     return [message_of(*row) for row in rows if row[1].body is not None]
 
 
-def act(thread: Thread) -> Step | None:
-    """Do what the newest request seems to ask for, where the settings say `act`; None where nothing was done."""
+def act(thread: ThreadScope) -> TaskReport | None:
+    """Do what the newest request seems to ask for, where the settings say `act`; None if nothing was done."""
     if thread.engine.settings.task_boundaries != "act":
         return None
     found = suggestion(thread)

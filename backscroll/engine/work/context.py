@@ -1,9 +1,8 @@
 """What a step of a task does to the context: messages are summed up, the summary is saved, and they leave the prompt.
 
-Compress → save → clear: three small functions that run inside one stroke, so that `undo` takes all of it back. What goes is
-cropped (`engine/prompts/compaction/crops`): it stays in the history, handles expand it, and where a message of it changes later the summary is
-made again. Messages outside the task, system messages, pins and unanswered calls stay. Before: `engine/work/task_reading`,
-`assemble/view/units`. After: `engine/work/task_steps`.
+Compress → save → clear: three small functions that run inside one stroke, so that `undo` takes all of it back. What goes is cropped
+(`engine/crops/crops`): it stays in the history, handles expand it, and where a message of it changes later the summary
+is made again. Messages outside the task, system messages, pins and unanswered calls stay.
 """
 
 from __future__ import annotations
@@ -12,16 +11,16 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.compaction.crop import Cut, may_go
+from backscroll.assemble.compaction.crop import CropSelection, may_go
 from backscroll.assemble.view.units import Unit, units_of
 from backscroll.derive.recipe import Count
 from backscroll.derive.summaries.summary import summarise
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.prompts.compaction.crops import SUMMARY_TOKENS, crop_head, crops_of, made_summary
-from backscroll.engine.prompts.sheet.sheet import CropMark
+from backscroll.engine.crops.crops import SUMMARY_TOKENS, crop_head, crops_of, made_summary
+from backscroll.engine.inputs.inputs import CropMark
 from backscroll.engine.work.task_memory import Told
-from backscroll.engine.work.task_reading import messages_in, newest_place
+from backscroll.engine.work.task_reader import messages_in, newest_place
 from backscroll.errors import Conflict
 from backscroll.formats.language import language_of
 from backscroll.tasks.lifecycle.steps import holds
@@ -34,19 +33,19 @@ from backscroll.vocab.part import Json
 from backscroll.vocab.task import Task, TaskState
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 #: Tokens that must leave the prompt before sending a task back is worth a crop of its middle.
 WORTH = 400
-_SAMPLE = 400  # characters of a message by which its language is told
+_SAMPLE = 400  # characters of a message by which its language is reported
 _LONG = 160  # messages from which on the summary tree is asked
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
-    """Messages that leave the prompt with a step, and what stands in their place."""
+class ContextRelease:
+    """Messages that leave the prompt with a step, and what is in their place."""
 
-    cut: Cut
+    cut: CropSelection
     words: str
     by: str  # rules, or the model
     tokens: int  # that go
@@ -77,24 +76,24 @@ def own_crops(view: View, tasks: Collection[str]) -> list[CropMark]:
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class PendingRelease:
     """What of a task would leave the prompt: found while reading, summed up afterwards."""
 
     task: Task
-    cut: Cut
+    cut: CropSelection
     replaces: tuple[int, ...]
     whole: bool
     edges: tuple[tuple[bytes, bytes], ...] = ()  # the stretches, from their first to their last message
     complete: bool = False  # nothing of the stretches stays, and nothing of them is out of the prompt already
 
 
-def going(view: View, task: Task, *, middle: bool = False) -> Going | None:
-    """What of a task can leave the prompt: all of it, or only its middle; None where nothing can."""
+def going(view: View, task: Task, *, middle: bool = False) -> PendingRelease | None:
+    """Return what of a task can leave the prompt: all of it, or only its middle; None if nothing can."""
     ours = own_crops(view, {task.id, *task.merged}) if task.id else []
     others = [m for m in crops_of(view) if m.event not in {o.event for o in ours}]
     messages = [m for m in messages_in(view, task) if not any(mark.holds(m.id) for mark in others)]
     units = [u for u in units_of(messages) if u.role != "tool"]  # a result never goes without its call
-    cut = Cut(tuple(_middle(units) if middle else (u for u in units if may_go(u, None))))
+    cut = CropSelection(tuple(_middle(units) if middle else (u for u in units if may_go(u, None))))
     if not cut.messages:
         return None
     complete = not (middle or ours or others) and len(cut.messages) == len(messages)
@@ -103,16 +102,16 @@ def going(view: View, task: Task, *, middle: bool = False) -> Going | None:
         for span in task.spans
         if (inside := [m for m in messages if holds([span], m.position)])
     )
-    return Going(task, cut, tuple(m.event.seq for m in ours), not middle, edges, complete)
+    return PendingRelease(task, cut, tuple(m.event.seq for m in ours), not middle, edges, complete)
 
 
 def compress(
-    thread: Thread,
-    found: Going | None,
+    thread: ThreadScope,
+    found: PendingRelease | None,
     told: Told | None = None,
     state: TaskState | None = None,
-) -> Release | None:
-    """Sum up what goes; None where nothing goes, or where condensing a middle would not pay.
+) -> ContextRelease | None:
+    """Sum up what goes; None if nothing goes, or where condensing a middle would not pay.
 
     `told` sums up; rules do where it is left out. `state` is the one in which the task will be.
     """
@@ -122,11 +121,11 @@ def compress(
     if not found.whole and tokens < WORTH:
         return None
     words, by = _words(thread, found, tokens, told, state)
-    return Release(found.cut, words, by, tokens, found.replaces, found.task.id, found.whole)
+    return ContextRelease(found.cut, words, by, tokens, found.replaces, found.task.id, found.whole)
 
 
 def _middle(units: Sequence[Unit]) -> Iterable[Unit]:
-    """What lies between the request with which a task began and its last turn; both stay in full."""
+    """Return what lies between the request with which a task began and its last turn; both stay in full."""
     asked = [n for n, unit in enumerate(units) if is_spoken_by_user(unit.messages[0])]
     if len(asked) < 2:
         # One long turn: the request, and the last steps of it, stay.
@@ -135,8 +134,8 @@ def _middle(units: Sequence[Unit]) -> Iterable[Unit]:
     return (u for u in units[first + 1 : last] if may_go(u, None))
 
 
-def _sizes(thread: Thread, messages: Sequence[Message]) -> dict[Ref, int]:
-    from backscroll.engine.prompts.counts import counts_for
+def _sizes(thread: ThreadScope, messages: Sequence[Message]) -> dict[Ref, int]:
+    from backscroll.engine.budget.counts import counts_for
     from backscroll.llm.tokens.tokens import tokenizer_for
 
     settings = thread.engine.settings
@@ -144,9 +143,9 @@ def _sizes(thread: Thread, messages: Sequence[Message]) -> dict[Ref, int]:
 
 
 def _words(
-    thread: Thread, found: Going, tokens: int, told: Told | None, state: TaskState | None
+    thread: ThreadScope, found: PendingRelease, tokens: int, told: Told | None, state: TaskState | None
 ) -> tuple[str, str]:
-    """What stands in the place of what goes: which task it was, how it stands, and the summary; shorter than what goes."""
+    """Return what is in the place of what goes: which task it was, how it is, and the summary; shorter than what goes."""
     from backscroll.llm.tokens.tokens import tokenizer_for
 
     count = tokenizer_for(thread.engine.settings.model).count
@@ -155,18 +154,18 @@ def _words(
     room = max(0, tokens - count(head) - 2)
     text, by = ("", "rules") if told is None else told(found.cut.messages)
     if not text or count(text) > min(room, 2 * SUMMARY_TOKENS):
-        text, by = _summed(thread, found, count, room), "rules"
+        text, by = _summarise_stretch(thread, found, count, room), "rules"
     whole = f"{head}\n{text}".strip()
     return (whole if count(whole) < tokens else text), by
 
 
-def _summed(thread: Thread, found: Going, count: Count, room: int) -> str:
-    """A summary by rules; of a long stretch from the summary tree, which most of the time is made already."""
+def _summarise_stretch(thread: ThreadScope, found: PendingRelease, count: Count, room: int) -> str:
+    """Return a summary by rules; of a long stretch from the summary tree, which most of the time is made already."""
     messages = found.cut.messages
     if len(messages) < _LONG or not found.complete:
         return made_summary(messages, count, room)
-    from backscroll.engine.prompts.tree.reading import Forest
-    from backscroll.engine.prompts.tree.tree import catch_up
+    from backscroll.engine.tree.reader import Forest
+    from backscroll.engine.tree.tree import catch_up
 
     catch_up(thread.engine, thread.id)
     limit = min(2 * SUMMARY_TOKENS, room // 2)
@@ -180,7 +179,7 @@ def _summed(thread: Thread, found: Going, count: Count, room: int) -> str:
     return text if 0 < count(text) < room else made_summary(messages[-_LONG:], count, room)
 
 
-def clear(pen: Pen, release: Release, group: int, place: bytes | None = None) -> None:
+def clear(pen: Pen, release: ContextRelease, group: int, place: bytes | None = None) -> None:
     """Take the messages out of prompts and put the summary in their place; refuses where they changed meanwhile.
 
     `place` is where in the history that happens, by default at its end: a fork of an earlier message does not share it.
@@ -202,15 +201,15 @@ def clear(pen: Pen, release: Release, group: int, place: bytes | None = None) ->
 
 
 def bring_back(pen: Pen, tasks: Collection[str], group: int) -> int:
-    """Let the messages of tasks into prompts again; gives how many."""
+    """Let the messages of tasks into prompts again; return how many."""
     marks = own_crops(pen.view, tasks)
     if marks:
         pen.write(Kind.UNCROPPED, head={"of": [m.event.seq for m in marks], "group": group})
     return sum(m.count for m in marks)
 
 
-def unowned(view: View, tasks: Sequence[Task], upto: bytes) -> Task:
-    """What stands in no task up to a place, as if it were one: talk before the first task, or between two."""
+def make_unowned(view: View, tasks: Sequence[Task], upto: bytes) -> Task:
+    """Return what is in no task up to a place, as if it were one: talk before the first task, or between two."""
     spans: list[tuple[bytes, bytes | None]] = []
     low = b""
     taken = [span for task in tasks for span in task.spans if span[0] < upto]

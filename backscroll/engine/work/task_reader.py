@@ -1,9 +1,8 @@
 """Reading tasks: the steps in force of a thread, folded, with the messages that belong to each.
 
-A task's messages are the live ones in its stretches of the history, so deletions, insertions and moves need no bookkeeping. Of
-the past that a fork shares it sees the steps that were taken up to the message at which it forked. Steps are few; what else
-the fold needs of a long log (who changed which message) is remembered without its words. Before: `tasks/lifecycle/steps`. After:
-`engine/work/tasks`.
+A task's messages are the live ones in its stretches of the history, so deletions, insertions and moves need no bookkeeping. Of the
+past that a fork shares it sees the steps that were taken up to the message at which it forked. Steps are few; what else the fold
+needs of a long log (who changed which message) is remembered without its words.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.prompts.sheet.sheet import in_past_of
+from backscroll.engine.inputs.inputs import in_past_of
 from backscroll.errors import NotFound
 from backscroll.record.history import FORGOTTEN, HIDDEN
 from backscroll.tasks.lifecycle.steps import fold_tasks
@@ -24,7 +23,7 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.task import Task
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 _PAGE, _FEW = 256, 4
 _TITLE = 60  # characters of a title that a task gets from its first message
@@ -32,7 +31,7 @@ _SHELF = 400  # threads whose steps are remembered, and places of tasks
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _TaskEvents:
     """What was read of a thread's rare events up to one of them; words are not kept."""
 
     seen: int = 0
@@ -45,20 +44,20 @@ class _Known:
 
 
 def tasks_of(view: View, memo: MutableMapping[Any, Any] | None = None) -> list[Task]:
-    """The tasks of a thread as a view sees them, oldest first, with their first and last message."""
+    """Return the tasks of a thread as a view sees them, oldest first, with their first and last message."""
     if memo is None:
-        return [_placed(view, task) for task in _folded(view, memo)]
+        return [_place_task(view, task) for task in _fold_tasks(view, memo)]
     # What is not being worked on can only be moved or changed by rare events: it is read once between two.
-    key = (view.state.id, _known(view, memo).last)
+    key = (view.state.id, _read_rare_events(view, memo).last)
     found = cast("tuple[Task, ...] | None", memo.get(key))
     if found is None:
-        found = memo[key] = tuple(_placed(view, task) for task in _folded(view, memo))
+        found = memo[key] = tuple(_place_task(view, task) for task in _fold_tasks(view, memo))
         return list(found)
-    return [_placed(view, task, task.first) if task.current else task for task in found]
+    return [_place_task(view, task, task.first) if task.current else task for task in found]
 
 
-def _folded(view: View, memo: MutableMapping[Any, Any] | None) -> list[Task]:
-    """The tasks of a thread, without their messages."""
+def _fold_tasks(view: View, memo: MutableMapping[Any, Any] | None) -> list[Task]:
+    """Return the tasks of a thread, without their messages."""
     events = [e for e in _rare(view, memo) if in_past_of(view, e)]
     if not any(e.kind is Kind.TASKED for e in events):
         return []
@@ -73,8 +72,8 @@ def _folded(view: View, memo: MutableMapping[Any, Any] | None) -> list[Task]:
 
 
 def _rare(view: View, memo: MutableMapping[Any, Any] | None) -> list[Event]:
-    """The rare events in order; of steps with their words, of others without."""
-    known = _known(view, memo)
+    """Return the rare events in order; of steps with their words, of others without."""
+    known = _read_rare_events(view, memo)
     out: list[Event] = []
     for event in known.events:
         if event.kind is Kind.TASKED:
@@ -86,23 +85,23 @@ def _rare(view: View, memo: MutableMapping[Any, Any] | None) -> list[Event]:
     return out
 
 
-def _known(view: View, memo: MutableMapping[Any, Any] | None) -> _Known:
-    """The rare events without their words; what was read before is not read again."""
+def _read_rare_events(view: View, memo: MutableMapping[Any, Any] | None) -> _TaskEvents:
+    """Return the rare events without their words; what was read before is not read again."""
     key = view.state.id
-    known = cast("_Known | None", None if memo is None else memo.get(key))
+    known = cast("_TaskEvents | None", None if memo is None else memo.get(key))
     if known is None or known.seen > view.as_of:
-        known = _Known()
+        known = _TaskEvents()
     if known.seen < view.as_of:
         fresh = view.others(known.seen)
         lean = tuple(replace(e, body=None, salt=None, commit=b"", hash=b"") for e in fresh)
-        known = _Known(view.as_of, (*known.events, *lean) if lean else known.events)
+        known = _TaskEvents(view.as_of, (*known.events, *lean) if lean else known.events)
         if memo is not None:
             memo[key] = known
     return known
 
 
-def _placed(view: View, task: Task, known: Ref | None = None) -> Task:
-    """A task with the messages that it now begins and ends with; without a title it is named after the first.
+def _place_task(view: View, task: Task, known: Ref | None = None) -> Task:
+    """Return a task with the messages that it now begins and ends with; without a title it is named after the first.
 
     `known`: the first message, where that cannot have changed.
     """
@@ -119,7 +118,7 @@ def _placed(view: View, task: Task, known: Ref | None = None) -> Task:
 
 
 def _title(view: View, task: Task) -> tuple[str, Ref | None]:
-    """What the user first asked for, cut short, and the revision that says so."""
+    """Return what the user first asked for, cut short, and the revision that says so."""
     for message in _rows(view, task, size=_FEW):
         if message.role == "user" and message.text.strip():
             line = next(line for line in message.text.splitlines() if line.strip())
@@ -129,12 +128,12 @@ def _title(view: View, task: Task) -> tuple[str, Ref | None]:
 
 
 def messages_in(view: View, task: Task) -> list[Message]:
-    """The live messages of a task in order, hidden ones left out."""
+    """Return the live messages of a task in order, hidden ones left out."""
     return list(_rows(view, task))
 
 
 def _rows(view: View, task: Task, *, newest_first: bool = False, size: int = _PAGE) -> Iterator[Message]:
-    """The messages of a task; `size` is how many are read at first."""
+    """Yield the messages of a task; `size` is how many are read at first."""
     spans = sorted(task.spans, key=lambda span: span[0], reverse=newest_first)
     for low, high in spans:
         yield from _stretch(view, low, high, size, newest_first=newest_first)
@@ -161,25 +160,25 @@ def _stretch(
 
 
 def newest_place(view: View) -> bytes:
-    """The position of the newest message, gone ones included; empty before the first."""
+    """Return the position of the newest message, gone ones included; empty before the first."""
     rows = view.page(1, newest_first=True, gone=True)
     return rows[0][0].position if rows else b""
 
 
 def place_before(view: View, message: Ref) -> bytes:
-    """The position right before a live message."""
+    """Return the position right before a live message."""
     entry = view.entry(message)
     if entry is None or not entry.live:
         raise NotFound(
-            f"message {message.short} does not stand in the history of {view.state.id[:8]}",
+            f"message {message.short} is not in the history of {view.state.id[:8]}",
             hint="`backscroll show` lists them",
         )
     rows = view.page(1, before=entry.position, newest_first=True, gone=True)
     return rows[0][0].position if rows else b""
 
 
-def named(tasks: Sequence[Task], name: str) -> Task:
-    """A task by its id, or by that of one that was merged into it."""
+def find_task(tasks: Sequence[Task], name: str) -> Task:
+    """Return a task by its id, or by that of one that was merged into it."""
     wanted = name.strip().removeprefix("#")
     for task in tasks:
         if wanted in (task.id, *task.merged, task.event.short, str(task.event)):
@@ -190,12 +189,12 @@ def named(tasks: Sequence[Task], name: str) -> Task:
     )
 
 
-def all_tasks(thread: Thread) -> list[Task]:
-    """The tasks of a thread now, oldest first."""
+def all_tasks(thread: ThreadScope) -> list[Task]:
+    """Return the tasks of a thread now, oldest first."""
     memo = thread.engine.memo.shelf("tasks", _SHELF)
     return thread.reading(lambda view: tasks_of(view, memo))
 
 
-def task_messages(thread: Thread, task: Task) -> list[Message]:
-    """The live messages of a task, in order."""
+def task_messages(thread: ThreadScope, task: Task) -> list[Message]:
+    """Return the live messages of a task, in order."""
     return thread.reading(lambda view: messages_in(view, task))

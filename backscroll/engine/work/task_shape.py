@@ -1,7 +1,7 @@
 """Putting right what is known about tasks: their titles and links, where one was two, where two were one.
 
-Nothing here ends a task. A wrong guess about where one ended loses nothing: merging brings the messages of both back into
-prompts, splitting parts them at a message. Each is one stroke. Before: `engine/work/task_writing`. After: `engine/work/tasks`.
+Nothing here ends a task. A wrong guess about where one ended loses nothing: merging brings the messages of both back into prompts,
+splitting parts them at a message. Each is one stroke.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from backscroll.engine.core.checks import in_valid_text
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.work.context import bring_back
-from backscroll.engine.work.task_reading import all_tasks, messages_in, named, place_before
-from backscroll.engine.work.task_writing import (
-    Step,
+from backscroll.engine.work.task_reader import all_tasks, find_task, messages_in, place_before
+from backscroll.engine.work.task_writer import (
+    TaskReport,
     checked_title,
     deciding_as,
     still_so,
@@ -27,11 +27,11 @@ from backscroll.vocab.part import Json
 from backscroll.vocab.task import Task, TaskAct
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 
 @in_valid_text
-def title_task(thread: Thread, title: str, *, task: str | Task | None = None) -> Step:
+def title_task(thread: ThreadScope, title: str, *, task: str | Task | None = None) -> TaskReport:
     """Give a task another title; an empty one lets it be named after its first message again."""
     words = checked_title(title)
     found = task_named(thread, all_tasks(thread), task)
@@ -41,10 +41,12 @@ def title_task(thread: Thread, title: str, *, task: str | Task | None = None) ->
         write_step(pen, head, {"title": words})
 
     thread.stroke(work)
-    return Step(TaskAct.TITLE, named(all_tasks(thread), found.id))
+    return TaskReport(TaskAct.TITLE, find_task(all_tasks(thread), found.id))
 
 
-def link_tasks(thread: Thread, first: str | Task, second: str | Task, how: str = "related") -> Step:
+def link_tasks(
+    thread: ThreadScope, first: str | Task, second: str | Task, how: str = "related"
+) -> TaskReport:
     """Note that two tasks belong together."""
     tasks = all_tasks(thread)
     one, other = task_named(thread, tasks, first), task_named(thread, tasks, second)
@@ -57,11 +59,11 @@ def link_tasks(thread: Thread, first: str | Task, second: str | Task, how: str =
         write_step(pen, {**head, "sources": []})
 
     thread.stroke(work)
-    return Step(TaskAct.LINK, named(all_tasks(thread), one.id))
+    return TaskReport(TaskAct.LINK, find_task(all_tasks(thread), one.id))
 
 
 @in_valid_text
-def split_task(thread: Thread, message: Ref, title: str = "", *, manual: bool = True) -> Step:
+def split_task(thread: ThreadScope, message: Ref, title: str = "", *, manual: bool = True) -> TaskReport:
     """From a message on, it was another task. What was cleared of the old one comes back; nothing else changes."""
     words = checked_title(title)
     tasks = all_tasks(thread)
@@ -98,10 +100,14 @@ def split_task(thread: Thread, message: Ref, title: str = "", *, manual: bool = 
         return name
 
     name = thread.stroke(work)
-    return Step(TaskAct.SPLIT, named(all_tasks(thread), name), rests=named(all_tasks(thread), old.id))
+    return TaskReport(
+        TaskAct.SPLIT, find_task(all_tasks(thread), name), rests=find_task(all_tasks(thread), old.id)
+    )
 
 
-def merge_tasks(thread: Thread, first: str | Task, second: str | Task, *, manual: bool = True) -> Step:
+def merge_tasks(
+    thread: ThreadScope, first: str | Task, second: str | Task, *, manual: bool = True
+) -> TaskReport:
     """Two tasks were one after all: one task, all of its messages back in prompts, nothing lost."""
     tasks = all_tasks(thread)
     one, other = task_named(thread, tasks, first), task_named(thread, tasks, second)
@@ -117,4 +123,4 @@ def merge_tasks(thread: Thread, first: str | Task, second: str | Task, *, manual
         return back
 
     back = thread.stroke(work)
-    return Step(TaskAct.MERGE, named(all_tasks(thread), one.id), back=back)
+    return TaskReport(TaskAct.MERGE, find_task(all_tasks(thread), one.id), back=back)

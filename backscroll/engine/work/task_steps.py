@@ -1,8 +1,7 @@
 """Starting a task, going on with one, noting one for later: each one stroke, with what it does to the context.
 
-Every function plans while reading (sums up what goes), then writes all of its events in one group, so that `undo` takes the
-whole step back. A step that was planned against a state that somebody changed meanwhile is refused, never half done. Before:
-`tasks/lifecycle/steps` (what is legal), `engine/work/context` (what leaves the prompt). After: `engine/work/verdict`.
+Every function plans while reading (sums up what goes), then writes all of its events in one group, so that `undo` takes the whole
+step back. A step that was planned against a state that the user changed meanwhile is refused, never half done.
 """
 
 from __future__ import annotations
@@ -15,23 +14,23 @@ from backscroll.engine.core.checks import in_valid_text
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.work.context import (
-    Going,
-    Release,
+    ContextRelease,
+    PendingRelease,
     bring_back,
     clear,
     compress,
     going,
-    unowned,
+    make_unowned,
 )
 from backscroll.engine.work.task_memory import relevant_to, summary_told
-from backscroll.engine.work.task_reading import (
+from backscroll.engine.work.task_reader import (
     all_tasks,
-    named,
+    find_task,
     newest_place,
     place_before,
 )
-from backscroll.engine.work.task_writing import (
-    Step,
+from backscroll.engine.work.task_writer import (
+    TaskReport,
     checked_title,
     deciding_as,
     still_so,
@@ -47,11 +46,11 @@ from backscroll.vocab.part import Json
 from backscroll.vocab.task import Task, TaskAct, TaskState
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 
 @in_valid_text
-def plan_task(thread: Thread, title: str) -> Step:
+def plan_task(thread: ThreadScope, title: str) -> TaskReport:
     """Note a task for later; nothing else happens."""
     words = checked_title(title)
     if not words:
@@ -62,12 +61,12 @@ def plan_task(thread: Thread, title: str) -> Step:
         return str(write_step(pen, head, {"title": words}).seq)
 
     name = thread.stroke(work)
-    return Step(TaskAct.PLAN, named(all_tasks(thread), name))
+    return TaskReport(TaskAct.PLAN, find_task(all_tasks(thread), name))
 
 
 @in_valid_text
 def start_task(
-    thread: Thread,
+    thread: ThreadScope,
     title: str = "",
     *,
     task: str | Task | None = None,
@@ -76,7 +75,7 @@ def start_task(
     relevant: bool = True,
     again: bool = False,
     manual: bool = True,
-) -> Step:
+) -> TaskReport:
     """Start a task: what came before is summed up, saved, cleared from prompts, and the new one begins with what matters.
 
     `at` is the message with which it begins (by default the next one); `task` names one that was noted for later. With `keep`
@@ -84,11 +83,11 @@ def start_task(
     """
     words = checked_title(title)
     tasks = all_tasks(thread)
-    noted = _noted(tasks, task, words)
-    shadow = _cancelled(tasks, words or ("" if noted is None else noted.title), again=again)
+    noted = _find_noted(tasks, task, words)
+    shadow = _find_cancelled(tasks, words or ("" if noted is None else noted.title), again=again)
     before = current_of(tasks)
 
-    def planned(view: View) -> tuple[bytes, list[Going]]:
+    def plan_start(view: View) -> tuple[bytes, list[PendingRelease]]:
         after = newest_place(view) if at is None else place_before(view, at)
         if at is not None and before is not None and after < before.spans[-1][0]:
             raise Conflict(
@@ -97,8 +96,8 @@ def start_task(
             )
         return after, [] if keep else _outgoing(view, tasks, after)
 
-    after, leaving = thread.reading(planned)
-    releases = _summed(thread, leaving)
+    after, leaving = thread.reading(plan_start)
+    releases = _summarise_leaving(thread, leaving)
     loaded = relevant_to(thread, words or _words_at(thread, at)) if relevant else ()
 
     def work(pen: Pen) -> str:
@@ -126,12 +125,14 @@ def start_task(
         return name
 
     name = thread.stroke(work)
-    made = named(all_tasks(thread), name)
-    return Step(TaskAct.START, made, tuple(releases), 0, before, shadow, loaded)
+    made = find_task(all_tasks(thread), name)
+    return TaskReport(TaskAct.START, made, tuple(releases), 0, before, shadow, loaded)
 
 
 @in_valid_text
-def resume_task(thread: Thread, task: str | Task, *, keep: bool = False, manual: bool = True) -> Step:
+def resume_task(
+    thread: ThreadScope, task: str | Task, *, keep: bool = False, manual: bool = True
+) -> TaskReport:
     """Work on a task goes on: its own messages come back into prompts, what was worked on meanwhile leaves them."""
     tasks = all_tasks(thread)
     found = task_named(thread, tasks, task)
@@ -143,12 +144,12 @@ def resume_task(thread: Thread, task: str | Task, *, keep: bool = False, manual:
     before = current_of(tasks)
     rests = None if before is None or before.id == found.id else before
 
-    def planned(view: View) -> list[Going]:
+    def plan_resume(view: View) -> list[PendingRelease]:
         if keep or rests is None:
             return []
         return _outgoing(view, [t for t in tasks if t.id != found.id], newest_place(view), outside=False)
 
-    releases = _summed(thread, thread.reading(planned))
+    releases = _summarise_leaving(thread, thread.reading(plan_resume))
 
     def work(pen: Pen) -> int:
         still_so(pen, tasks)
@@ -160,21 +161,21 @@ def resume_task(thread: Thread, task: str | Task, *, keep: bool = False, manual:
         return back
 
     back = thread.stroke(work)
-    return Step(TaskAct.RESUME, named(all_tasks(thread), found.id), tuple(releases), back, rests)
+    return TaskReport(TaskAct.RESUME, find_task(all_tasks(thread), found.id), tuple(releases), back, rests)
 
 
-def _noted(tasks: Sequence[Task], task: str | Task | None, title: str) -> Task | None:
-    """The task that was noted for later and now begins; by name, or by the same title."""
+def _find_noted(tasks: Sequence[Task], task: str | Task | None, title: str) -> Task | None:
+    """Return the task that was noted for later and now begins; by name, or by the same title."""
     if task is not None:
-        found = named(tasks, task.id if isinstance(task, Task) else task)
+        found = find_task(tasks, task.id if isinstance(task, Task) else task)
         checked_step(found, TaskAct.START)
         return found
     waiting = [t for t in tasks if t.state is TaskState.NOT_STARTED and title and same_title(t.title, title)]
     return waiting[-1] if waiting else None
 
 
-def _cancelled(tasks: Sequence[Task], title: str, *, again: bool) -> Task | None:
-    """One much like it that was cancelled: nobody restarts it without knowing."""
+def _find_cancelled(tasks: Sequence[Task], title: str, *, again: bool) -> Task | None:
+    """One much like it that was cancelled: it must not be restarted unknowingly."""
     gone = [t for t in tasks if t.state is TaskState.CANCELLED]
     same = [t for t in gone if title and same_title(t.title, title)]
     if same and not again:
@@ -182,16 +183,18 @@ def _cancelled(tasks: Sequence[Task], title: str, *, again: bool) -> Task | None
         why = f": {last.reason}" if last.reason else ""
         raise Conflict(
             f"task {last.id} “{last.title}” was cancelled on {last.ended[:10]}{why}",
-            hint="say `again` (--again) to start it all the same, or give it another title",
+            hint="say `again` (--again) to start it anyway, or give it another title",
         )
     close = [t for t in gone if title and alike(t.title, title)]
     return same[-1] if same else close[-1] if close else None
 
 
-def _outgoing(view: View, tasks: Sequence[Task], after: bytes, *, outside: bool = True) -> list[Going]:
-    """What leaves the prompt when something else begins: every task that is still in it, and talk outside of tasks."""
-    out: list[Going] = []
-    for task in (*tasks, *([unowned(view, tasks, after)] if outside else [])):
+def _outgoing(
+    view: View, tasks: Sequence[Task], after: bytes, *, outside: bool = True
+) -> list[PendingRelease]:
+    """Return what leaves the prompt when something else begins: every task that is still in it, and talk outside of tasks."""
+    out: list[PendingRelease] = []
+    for task in (*tasks, *([make_unowned(view, tasks, after)] if outside else [])):
         spans = tuple(
             (low, after if high is None or high > after else high) for low, high in task.spans if low < after
         )
@@ -200,13 +203,13 @@ def _outgoing(view: View, tasks: Sequence[Task], after: bytes, *, outside: bool 
     return out
 
 
-def _summed(thread: Thread, leaving: Sequence[Going]) -> list[Release]:
+def _summarise_leaving(thread: ThreadScope, leaving: Sequence[PendingRelease]) -> list[ContextRelease]:
     told = [summary_told(thread, g.task) if g.task.id else None for g in leaving]
     made = [compress(thread, g, t) for g, t in zip(leaving, told, strict=True)]
     return [release for release in made if release is not None]
 
 
-def _words_at(thread: Thread, at: Ref | None) -> str:
+def _words_at(thread: ThreadScope, at: Ref | None) -> str:
     return "" if at is None else thread.legible.message(at).text
 
 

@@ -1,8 +1,7 @@
 """Writing the steps of tasks: what each event says, and the checks before it is written.
 
-Every step names its place in the history and who decided; texts about messages name the messages that they rest on, so that
-they can be withheld when one changes. Before: `engine/core/pen`, `tasks/lifecycle/steps`. After: `engine/work/task_steps`,
-`engine/work/verdict`, `engine/work/task_shape`.
+Every step names its place in the history and who decided; texts about messages name the messages that they rest on, so that they
+can be withheld when one changes.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.work.context import Release
-from backscroll.engine.work.task_reading import messages_in, named, newest_place, tasks_of
+from backscroll.engine.work.context import ContextRelease
+from backscroll.engine.work.task_reader import find_task, messages_in, newest_place, tasks_of
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.tasks.lifecycle.steps import current_of
 from backscroll.vocab.event import Event, Kind
@@ -22,19 +21,19 @@ from backscroll.vocab.part import Json
 from backscroll.vocab.task import Task, TaskAct, TaskState
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 TITLE_LENGTH = 200
 _LISTED = 64  # messages that a result names one by one; more are named by their runs alone
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TaskReport:
     """What a step did, for people and programs."""
 
     act: TaskAct
     task: Task
-    released: tuple[Release, ...] = ()  # what left the prompt
+    released: tuple[ContextRelease, ...] = ()  # what left the prompt
     back: int = 0  # messages that came back into it
     rests: Task | None = None  # another task, unfinished, that is no longer worked on
     cancelled: Task | None = None  # one much like it that was cancelled earlier
@@ -42,7 +41,7 @@ class Step:
 
 
 def checked_title(title: str) -> str:
-    """A title on one line."""
+    """Return a title on one line."""
     if not isinstance(title, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not always type-checked
         raise InvalidInput("the title of a task must be text")
     words = " ".join(title.split())
@@ -55,16 +54,16 @@ def checked_title(title: str) -> str:
 
 
 def checked_words(text: str, what: str) -> str:
-    """Words that must not be empty."""
+    """Return words that must not be empty."""
     if not isinstance(text, str) or not text.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"the {what} is empty", hint="say it in words")
     return text.strip()
 
 
-def task_named(thread: Thread, tasks: Sequence[Task], name: str | Task | None) -> Task:
-    """The task that a step is about: by its id, or the one that is being worked on."""
+def task_named(thread: ThreadScope, tasks: Sequence[Task], name: str | Task | None) -> Task:
+    """Return the task that a step is about: by its id, or the one that is being worked on."""
     if name is not None:
-        return named(tasks, name.id if isinstance(name, Task) else name)
+        return find_task(tasks, name.id if isinstance(name, Task) else name)
     found = current_of(tasks)
     if found is None:
         waiting = [t.id for t in tasks if t.state in (TaskState.IN_PROGRESS, TaskState.INCOMPLETE)]
@@ -97,19 +96,20 @@ def flush(pen: Pen, task: Task, group: int) -> None:
 
 
 def still_so(pen: Pen, tasks: Sequence[Task]) -> None:
-    """Refuse to go on where somebody took another step since this one was planned."""
+    """Refuse to go on if another step was taken since this one was planned."""
 
     def standing(found: Sequence[Task]) -> list[Any]:
         return [(t.id, t.state, t.spans, len(t.attempts), t.merged) for t in found]
 
     if standing(tasks_of(pen.view)) != standing(tasks):
         raise Conflict(
-            "another step was taken meanwhile", hint="look at `backscroll task status`, then do it again"
+            "conflict: another step was taken since",
+            hint="look at `backscroll task status`, then do it again",
         )
 
 
 def resting_on(view: View, task: Task) -> dict[str, Json]:
-    """The messages that a result speaks of: all of its task so far, by runs of numbers."""
+    """Return the messages that a result speaks of: all of its task so far, by runs of numbers."""
     seqs = sorted(m.id.seq for m in messages_in(view, task))
     runs: list[list[int]] = []
     for seq in seqs:

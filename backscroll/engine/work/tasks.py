@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.engine.core.doors import doors
+from backscroll.deprecation import warn_renamed
+from backscroll.engine.core.signatures import doors
 from backscroll.engine.work import boundaries as tasking_boundaries
 from backscroll.engine.work import comparison as tasking_compare
 from backscroll.engine.work import task_shape as tasking_shape
 from backscroll.engine.work import task_steps as tasking_steps
 from backscroll.engine.work import verdict as tasking_verdict
-from backscroll.engine.work.task_reading import all_tasks, named, task_messages
-from backscroll.engine.work.task_writing import task_named
+from backscroll.engine.work.task_reader import all_tasks, find_task, task_messages
+from backscroll.engine.work.task_writer import task_named
 from backscroll.errors import InvalidInput
 from backscroll.tasks.lifecycle.steps import current_of
 from backscroll.tasks.lifecycle.tiers import Tier, tiers
@@ -26,8 +27,8 @@ from backscroll.vocab.task import Attempt, Task, TaskState
 
 if TYPE_CHECKING:
     from backscroll.derive.essence.essentials import Essential
-    from backscroll.engine.thread import Thread
-    from backscroll.engine.work.memory.memories import Relevant
+    from backscroll.engine.core.thread_scope import ThreadScope
+    from backscroll.engine.work.memory.memories import RelevantHistory
     from backscroll.tasks.boundary.detector import Boundary
     from backscroll.tasks.lifecycle.comparison import Comparison
     from backscroll.tasks.lifecycle.followup import FollowUp
@@ -39,13 +40,13 @@ if TYPE_CHECKING:
 class Tasks:
     """The tasks of one thread. Keeps nothing of its own: two of them always agree."""
 
-    def __init__(self, thread: Thread) -> None:
+    def __init__(self, thread: ThreadScope) -> None:
         self.thread = thread
 
     # -- reading ---------------------------------------------------------------------------------------------
 
     def list(self, state: str | TaskState | None = None, *, text: str = "") -> Sequence[Task]:
-        """The tasks, oldest first; of one state, or with some words in their titles."""
+        """Return the tasks, oldest first; of one state, or with some words in their titles."""
         wanted = None if state is None else _checked_state(state)
         words = text.casefold()
         return [
@@ -56,14 +57,14 @@ class Tasks:
 
     def get(self, task: str) -> Task:
         """One task by its id; a task that was merged away is found in the one that took it up."""
-        return named(all_tasks(self.thread), task)
+        return find_task(all_tasks(self.thread), task)
 
     def current(self) -> Task | None:
-        """The task that is being worked on."""
+        """Return the task that is being worked on."""
         return current_of(all_tasks(self.thread))
 
     def messages(self, task: str | Task) -> Sequence[Message]:
-        """The live messages of a task, in order, wherever prompts show them or not."""
+        """Return the live messages of a task, in order, wherever prompts show them or not."""
         found = task if isinstance(task, Task) else self.get(task)
         return task_messages(self.thread, found)
 
@@ -107,7 +108,7 @@ class Tasks:
         return tasking_verdict.attempt_task(thread, result, task=task).task.attempts[-1]
 
     def put_before(self, result: str, ask: tasking_verdict.Ask, *, task: str | Task | None = None) -> Task:
-        """The same, and ask at once: True completes the task, words send it back with that feedback."""
+        """Return the same, and ask at once: True completes the task, words send it back with that feedback."""
         return tasking_verdict.put_before(self.thread, result, ask, task=task).task
 
     def complete(
@@ -156,6 +157,11 @@ class Tasks:
     # -- putting right ---------------------------------------------------------------------------------------
 
     def title(self, title: str, task: str | Task | None = None) -> Task:
+        """The old name of `rename`; deprecated."""
+        warn_renamed("tasks.title()", "tasks.rename()")
+        return self.rename(title, task)
+
+    def rename(self, title: str, task: str | Task | None = None) -> Task:
         """Give a task another title."""
         return tasking_shape.title_task(self.thread, title, task=task).task
 
@@ -164,7 +170,7 @@ class Tasks:
         return tasking_shape.link_tasks(self.thread, first, second, how).task
 
     def split(self, message: Ref | str, title: str = "") -> Task:
-        """From a message on, it was another task; gives that one."""
+        """From a message on, it was another task; return that one."""
         return tasking_shape.split_task(self.thread, parse_ref(message), title).task
 
     def merge(self, first: str | Task, second: str | Task) -> Task:
@@ -174,37 +180,37 @@ class Tasks:
     # -- what is known about a task --------------------------------------------------------------------------
 
     def summary(self, task: str | Task | None = None) -> str:
-        """What stands in for a task: its summary."""
+        """Return what stands in for a task: its summary."""
         from backscroll.engine.work.memory.memories import task_summary
 
         return task_summary(self.thread, self._one(task))[0]
 
     def essentials(self, task: str | Task | None = None) -> Sequence[Essential]:
-        """What of a task is open or binding and survives every compression, in its own words."""
+        """Return what of a task is open or binding and survives every compression, in its own words."""
         from backscroll.derive.essence.essentials import essentials
 
         return essentials(task_messages(self.thread, self._one(task)))
 
     def plan(self, task: str | Task | None = None, *, ask: bool = False) -> Plan:
-        """What to do next, with what each step rests on; with `ask` a model is asked where one is configured."""
-        from backscroll.engine.work.memory.memories import plan_for
+        """Return what to do next, with what each step rests on; with `ask` a model is asked where one is configured."""
+        from backscroll.engine.work.memory.plans import plan_for
 
         return plan_for(self.thread, self._one(task), ask=ask)
 
     def questions(self, task: str | Task | None = None, *, ask: bool = False) -> Sequence[FollowUp]:
-        """What is worth asking first, three questions at the most."""
-        from backscroll.engine.work.memory.memories import followups_for
+        """Return what is worth asking first, three questions at most."""
+        from backscroll.engine.work.memory.plans import followups_for
 
         return followups_for(self.thread, self._one(task), ask=ask)
 
-    def relevant_history(self, task: str | Task, budget_tokens: int = 1_500) -> Relevant:
-        """What of earlier work matters for a task, or for a text."""
+    def relevant_history(self, task: str | Task, budget_tokens: int = 1_500) -> RelevantHistory:
+        """Return what of earlier work matters for a task, or for a text."""
         from backscroll.engine.work.memory.memories import load_relevant_history
 
         return load_relevant_history(self.thread, task, budget_tokens)
 
     def tiers(self) -> dict[str, Tier]:
-        """How near each task is: short (at hand), middle (lately, as summaries), long (as memories)."""
+        """Return how near each task is: short (at hand), middle (lately, as summaries), long (as memories)."""
         return tiers(all_tasks(self.thread))
 
     def _one(self, task: str | Task | None) -> Task:
@@ -213,11 +219,11 @@ class Tasks:
     # -- looking closer --------------------------------------------------------------------------------------
 
     def compare(self, first: str | Task, second: str | Task) -> Comparison:
-        """What two tasks have in common, and where they differ."""
+        """Return what two tasks have in common, and where they differ."""
         return tasking_compare.compare_tasks(self.thread, first, second)
 
     def boundaries(self, *, threshold: float | None = None, last: int | None = None) -> Sequence[Boundary]:
-        """Messages at which another task seems to begin and none was started, oldest first, with reasons."""
+        """Return messages at which another task seems to begin and none was started, oldest first, with reasons."""
         return tasking_boundaries.boundaries(self.thread, threshold=threshold, last=last)
 
     def act_on_boundary(self) -> Task | None:

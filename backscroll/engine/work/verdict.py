@@ -1,8 +1,8 @@
-"""The verdict: a result is put before the person, who accepts it, sends it back, or gives the task up.
+"""The verdict: a result is shown to the user, who accepts it, sends it back, or gives the task up.
 
 Each is one stroke. Completed: the context is released, what is worth keeping is remembered from then on (memories are derived).
-Sent back: the request, the last turn and the feedback stay in full, the middle is condensed to what is essential. Cancelled:
-kept as such, and cleared. Before: `engine/work/task_writing`, `engine/work/context`. After: `engine/work/tasks`.
+Sent back: the request, the last turn and the feedback stay in full, the middle is condensed to what is essential. Cancelled: kept
+as such, and cleared.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from backscroll.engine.core.pen import Pen
 from backscroll.engine.log import operations
 from backscroll.engine.work.context import clear, compress, going
 from backscroll.engine.work.task_memory import essentials_told, summary_told
-from backscroll.engine.work.task_reading import all_tasks, named
-from backscroll.engine.work.task_writing import (
-    Step,
+from backscroll.engine.work.task_reader import all_tasks, find_task
+from backscroll.engine.work.task_writer import (
+    TaskReport,
     checked_words,
     deciding_as,
     flush,
@@ -36,7 +36,7 @@ from backscroll.vocab.part import Json, Media, Part, Text
 from backscroll.vocab.task import Task, TaskAct, TaskState
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 #: Who is asked about a result: True accepts it, words send it back.
 Ask = Callable[[Task], bool | str]
@@ -44,8 +44,8 @@ Ask = Callable[[Task], bool | str]
 
 @in_valid_text
 def attempt_task(
-    thread: Thread, result: str, *, task: str | Task | None = None, manual: bool = False
-) -> Step:
+    thread: ThreadScope, result: str, *, task: str | Task | None = None, manual: bool = False
+) -> TaskReport:
     """Put a result before the person; the task waits for the verdict. After feedback, work went on by that."""
     words = checked_words(result, "result")
     tasks = all_tasks(thread)
@@ -70,33 +70,44 @@ def attempt_task(
         write_step(pen, head, {"result": words})
 
     thread.stroke(work)
-    return Step(TaskAct.ATTEMPT, named(all_tasks(thread), found.id))
+    return TaskReport(TaskAct.ATTEMPT, find_task(all_tasks(thread), found.id))
 
 
 @in_valid_text
 def complete_task(
-    thread: Thread, task: str | Task | None = None, *, manual: bool = True, note: str = "", keep: bool = False
-) -> Step:
-    """The result is accepted: what is worth keeping is remembered, and the context is released (with `keep`: later)."""
+    thread: ThreadScope,
+    task: str | Task | None = None,
+    *,
+    manual: bool = True,
+    note: str = "",
+    keep: bool = False,
+) -> TaskReport:
+    """Accept the result: remember what is worth keeping and release the context (with `keep`: later)."""
     return _end(thread, task, TaskAct.COMPLETE, {"note": note.strip()}, manual=manual, keep=keep)
 
 
 @in_valid_text
 def cancel_task(
-    thread: Thread,
+    thread: ThreadScope,
     task: str | Task | None = None,
     *,
     reason: str = "",
     manual: bool = True,
     keep: bool = False,
-) -> Step:
-    """Nothing more is done about it; it stays known as cancelled, and leaves the prompt."""
+) -> TaskReport:
+    """Cancel the task; it stays listed as cancelled and leaves the prompt."""
     return _end(thread, task, TaskAct.CANCEL, {"reason": reason.strip()}, manual=manual, keep=keep)
 
 
 def _end(
-    thread: Thread, task: str | Task | None, act: TaskAct, words: dict[str, str], *, manual: bool, keep: bool
-) -> Step:
+    thread: ThreadScope,
+    task: str | Task | None,
+    act: TaskAct,
+    words: dict[str, str],
+    *,
+    manual: bool,
+    keep: bool,
+) -> TaskReport:
     tasks = all_tasks(thread)
     found = task_named(thread, tasks, task)
     checked_step(found, act)
@@ -116,20 +127,20 @@ def _end(
 
     thread.stroke(work)
     released = () if release is None else (release,)
-    return Step(act, named(all_tasks(thread), found.id), released)
+    return TaskReport(act, find_task(all_tasks(thread), found.id), released)
 
 
 @in_valid_text
 def refuse_task(
-    thread: Thread,
+    thread: ThreadScope,
     feedback: str,
     *,
     images: Sequence[bytes] = (),
     task: str | Task | None = None,
     manual: bool = True,
     say: bool | None = None,
-) -> Step:
-    """The result is sent back: what is essential stays, the middle of the task is condensed, the feedback is kept in full.
+) -> TaskReport:
+    """Send the result back: keep the essentials, condense the middle of the task, keep the feedback in full.
 
     With `say` the feedback is also put into the history as the user's message; by default where pictures came with it, which a
     model could not see otherwise.
@@ -172,7 +183,9 @@ def refuse_task(
         flush(pen, found, group)
 
     thread.stroke(work)
-    return Step(TaskAct.INCOMPLETE, named(all_tasks(thread), found.id), () if release is None else (release,))
+    return TaskReport(
+        TaskAct.INCOMPLETE, find_task(all_tasks(thread), found.id), () if release is None else (release,)
+    )
 
 
 def _say(pen: Pen, words: str, pictures: Sequence[bytes], group: int) -> None:
@@ -190,7 +203,7 @@ def _checked_image(data: Any) -> bytes:
     return bytes(data)
 
 
-def put_before(thread: Thread, result: str, ask: Ask, *, task: str | Task | None = None) -> Step:
+def put_before(thread: ThreadScope, result: str, ask: Ask, *, task: str | Task | None = None) -> TaskReport:
     """Attempt completion: the result is shown, and the answer decides. True accepts; words (or False) send it back."""
     attempted = attempt_task(thread, result, task=task)
     answer = ask(attempted.task)

@@ -2,11 +2,11 @@
 
 `# aider chat started at ...` starts a session, which is one conversation here. `#### ` lines are the user's, `> ` lines the
 program's, everything else the model's. aider ends the first two kinds with two spaces, so a heading or a quotation in the
-model's own words is told apart by having none (unless an editor stripped them everywhere). The program's lines are not part
+model's own words is recognised by having none (unless an editor stripped them everywhere). The program's lines are not part
 of the conversation: they are kept as asides to the letter, and the edits and commits they report become code changes.
 
 Owns: cutting a file into sessions and sessions into speakers such that the pieces put together again are the file, byte for
-byte. The way out: `aider_write`.
+byte. The way out: `aider/writer`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from backscroll.formats.aider.writer import (
     KEY,
     OUTPUT,
     SESSION,
-    answered,
     answering,
-    asked,
     asking,
     changes_in,
+    extract_reply_text,
+    extract_user_text,
     write,
 )
 from backscroll.formats.language import language_of
 from backscroll.formats.shape import Format, Source
 from backscroll.formats.sources.rows import short_title, stem
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Text
 
@@ -44,7 +44,7 @@ Speaker: TypeAlias = Literal["user", "program", "model"]
 
 
 def sniff(source: Source) -> float:
-    """How surely this is a chat history of aider."""
+    """Return how surely this is a chat history of aider."""
     if source.is_folder:
         return 0.0
     lines = source.head().split("\n")
@@ -59,7 +59,7 @@ def sniff(source: Source) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _SpeakerLines:
     """Neighbouring lines of one speaker, line ends included."""
 
     speaker: Speaker
@@ -68,7 +68,7 @@ class _Run:
 
 
 @dataclass(slots=True)
-class _Session:
+class _AiderSession:
     """The lines of one session on their way to a thread."""
 
     opening: str  # the header line with the blank line before it; empty where the file begins without one
@@ -78,9 +78,11 @@ class _Session:
 
 
 def read(source: Source) -> Iterable[ForeignThread]:
-    """One conversation per session, in the order of the file."""
+    """Return one conversation per session, in the order of the file."""
     if source.is_folder:
-        raise FormatError("a folder is no chat history of aider", hint=f"name the file {_DEFAULT_NAME} in it")
+        raise FormatError(
+            "a folder is not an aider chat history", hint=f"name the file {_DEFAULT_NAME} in it"
+        )
     if not source.head().strip():
         raise FormatError(
             f"{source.name} is empty", hint="aider writes its history into the folder it was started in"
@@ -101,7 +103,10 @@ def _threads(source: Source) -> Iterator[ForeignThread]:
         words = [item.content.text for item in items if isinstance(item, ForeignMessage)]
         kept: dict[str, Json] = {"session": session.stamp}
         if tail:
-            kept["tail"] = {"text": tail, "after": sum(not isinstance(item, CodeChange) for item in items)}
+            kept["tail"] = {
+                "text": tail,
+                "after": sum(not isinstance(item, ForeignCodeChange) for item in items),
+            }
         if session.stamp:
             kept["naive"] = True  # aider writes the clock of the machine, without a zone
         yield ForeignThread(
@@ -112,13 +117,13 @@ def _threads(source: Source) -> Iterator[ForeignThread]:
             project=project,
             kind="agent",
             language=language_of("\n".join(words)[:100_000]),
-            started=_started(session.stamp),
+            started=_parse_start(session.stamp),
             metadata={KEY: kept},
         )
 
 
 def _has_line_breaks(source: Source) -> bool:
-    """True where marked lines end with aider's two spaces; False where an editor stripped them."""
+    """Return True if marked lines end with aider's two spaces; False where an editor stripped them."""
     marked = [
         line.rstrip("\r") for line in source.head().split("\n")[:-1] if line.startswith(("#### ", "> "))
     ]
@@ -126,7 +131,7 @@ def _has_line_breaks(source: Source) -> bool:
 
 
 def _raw_lines(source: Source) -> Iterator[str]:
-    """Lines with their ends, which a rebuilt file needs."""
+    """Yield lines with their ends, which a rebuilt file needs."""
     rest = ""
     for chunk in source.chunks():
         pieces = (rest + chunk).split("\n")
@@ -137,8 +142,8 @@ def _raw_lines(source: Source) -> Iterator[str]:
         yield rest
 
 
-def _sessions(source: Source) -> Iterator[_Session]:
-    current = _Session("", "", 1, [])
+def _sessions(source: Source) -> Iterator[_AiderSession]:
+    current = _AiderSession("", "", 1, [])
     for number, line in enumerate(_raw_lines(source), 1):
         header = _HEADER.fullmatch(line)
         if not header:
@@ -149,12 +154,12 @@ def _sessions(source: Source) -> Iterator[_Session]:
             yield current
         else:
             blank = "".join(current.lines) + blank
-        current = _Session(blank + line, header[1], number, [])
+        current = _AiderSession(blank + line, header[1], number, [])
     if current.stamp or "".join(current.lines).strip():
         yield current
 
 
-def _started(stamp: str) -> str | None:
+def _parse_start(stamp: str) -> str | None:
     try:
         return datetime.fromisoformat(stamp).replace(tzinfo=UTC).isoformat()
     except ValueError:
@@ -162,7 +167,7 @@ def _started(stamp: str) -> str | None:
 
 
 def _title(items: Iterable[Item]) -> str:
-    """The first thing the user asked for; a command only where there was nothing else."""
+    """Return the first thing the user asked for; a command only where there was nothing else."""
     asks = [item.content.text for item in items if isinstance(item, ForeignMessage) and item.role == "user"]
     return short_title(
         next((ask for ask in asks if not ask.startswith(("/", "<blank>"))), asks[0] if asks else "")
@@ -178,25 +183,25 @@ def _speaker(line: str, *, strict: bool) -> Speaker:
     return "model"
 
 
-def _runs(session: _Session, *, strict: bool) -> Iterator[_Run]:
-    """Neighbouring lines of one speaker together; blank lines between others' lines count as the model's."""
+def _runs(session: _AiderSession, *, strict: bool) -> Iterator[_SpeakerLines]:
+    """Yield neighbouring lines of one speaker together; blank lines between others' lines count as the model's."""
     current: list[str] = []
     speaker: Speaker = "model"
     first = session.line + 1
     for number, line in enumerate(session.lines, session.line + 1 if session.stamp else 1):
         who = _speaker(line, strict=strict)
         if who != speaker and current:
-            yield _Run(speaker, "".join(current), first)
+            yield _SpeakerLines(speaker, "".join(current), first)
             current = []
         if not current:
             speaker, first = who, number
         current.append(line)
     if current:
-        yield _Run(speaker, "".join(current), first)
+        yield _SpeakerLines(speaker, "".join(current), first)
 
 
-def _items(session: _Session, *, strict: bool) -> tuple[list[Item], str]:
-    """The conversation, and the blank lines after it. Other blank lines go with what follows them."""
+def _items(session: _AiderSession, *, strict: bool) -> tuple[list[Item], str]:
+    """Return the conversation, and the blank lines after it. Other blank lines go with what follows them."""
     runs = list(_runs(session, strict=strict))
     out: list[Item] = [Aside(SESSION, session.opening, line=session.line)] if session.opening else []
     lead = ""
@@ -223,14 +228,14 @@ def _items(session: _Session, *, strict: bool) -> tuple[list[Item], str]:
 
 
 def _ending_blank(raw: str) -> int:
-    """How long the blank line at the end is."""
+    """Return how long the blank line at the end is."""
     found = re.search(r"(?<=\n)[ \t]*\r?\n\Z", raw)
     return len(found[0]) if found else 0
 
 
 def _message(role: Literal["user", "assistant"], lead: str, raw: str, line: int) -> ForeignMessage:
-    """A message; its lines are kept where aider would not write the words in exactly this way."""
-    text = asked(raw) if role == "user" else answered(raw)
+    """Return a message; its lines are kept where aider would not write the words in exactly this way."""
+    text = extract_user_text(raw) if role == "user" else extract_reply_text(raw)
     usual = asking(text) if role == "user" else answering(text)
     kept = {} if lead + raw == usual else {KEY: {"raw": lead + raw}}
     return ForeignMessage(role, Content((Text(text),), None, kept), line=line)

@@ -1,8 +1,8 @@
-"""How aider writes words into its chat history, both directions, and a whole conversation as such a history.
+"""aider's chat history, written: text escaped in both directions, and whole conversations.
 
-Owns: the exact text of a user's message and of a reply (`asked`, `answered` undo them), which of the program's lines report
-an edit or a commit, and saying conversations from elsewhere: tool calls, results, thinking and system text become lines of
-the program, because the format knows nobody else. After: `aider` cuts files into these pieces.
+Owns: the exact text of a user's message and of a reply (`extract_user_text`, `extract_reply_text` undo them), which of the
+program's lines report an edit or a commit, and saying conversations from elsewhere: tool calls, results, thinking and system
+text become lines of the program, because the format has no other speaker.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from backscroll.formats.shape import Blobs, Written
+from backscroll.formats.losses import ExportLosses
+from backscroll.formats.shape import Blobs, FormatOutput
 from backscroll.formats.sources.json_text import dumps, printable
 from backscroll.formats.sources.rows import of_vendor, own
-from backscroll.formats.unsaid import Unsaid
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 KEY = "aider"
@@ -29,8 +29,8 @@ _COMMIT = re.compile(r"> (Commit [0-9a-f]{7,40} .*?)\s*")
 _TAKEN = re.compile(r"^(#### .*|> .*)  +$", re.MULTILINE)
 
 
-def asked(raw: str) -> str:
-    """The user's words from their lines in the file."""
+def extract_user_text(raw: str) -> str:
+    """Return the user's words from their lines in the file."""
     lines = [line for line in raw.split("\n") if line.startswith("####")]
     return "\n".join(
         line.rstrip("\r").removesuffix("  ").removeprefix("####").removeprefix(" ") for line in lines
@@ -38,43 +38,45 @@ def asked(raw: str) -> str:
 
 
 def asking(text: str) -> str:
-    """The user's words as aider writes them: every line marked and ended with two spaces, a blank line before."""
+    """Return the user's words as aider writes them: every line marked and ended with two spaces, a blank line before."""
     return "\n" + ("#### " + "  \n#### ".join((text or "<blank>").split("\n"))).rstrip() + "  \n"
 
 
-def answered(raw: str) -> str:
-    """The model's words from their lines in the file."""
+def extract_reply_text(raw: str) -> str:
+    """Return the model's words from their lines in the file."""
     return raw.strip().replace("\r\n", "\n")
 
 
 def answering(text: str) -> str:
-    """The model's words as aider writes them: as they are, between blank lines."""
+    """Return the model's words as aider writes them: as they are, between blank lines."""
     return f"\n{text.strip()}\n\n"
 
 
 def saying(text: str) -> str:
-    """Words of the program, line by line."""
+    """Return words of the program, line by line."""
     return "".join(f"> {line}".rstrip() + "  \n" for line in text.split("\n"))
 
 
-def changes_in(raw: str) -> Iterator[CodeChange]:
-    """The edits and commits that lines of the program report."""
+def changes_in(raw: str) -> Iterator[ForeignCodeChange]:
+    """Yield the edits and commits that lines of the program report."""
     for line in raw.split("\n"):
         edit, commit = _EDIT.fullmatch(line), _COMMIT.fullmatch(line)
         if edit:
-            yield CodeChange(APPLIED, edit[1])
+            yield ForeignCodeChange(APPLIED, edit[1])
         elif commit:
-            yield CodeChange(commit[1], "")
+            yield ForeignCodeChange(commit[1], "")
 
 
-def write(thread: ForeignThread, blobs: Blobs) -> Written:
-    """The history of one session. `blobs` are not asked for: Markdown history has no bytes in it."""
+def write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
+    """Return the history of one session. `blobs` are not asked for: Markdown history has no bytes in it."""
     del blobs
     problems: list[Problem] = []
-    return Written(map(printable, _pieces(thread, Unsaid("aider's chat history", problems))), problems)
+    return FormatOutput(
+        map(printable, _pieces(thread, ExportLosses("aider's chat history", problems))), problems
+    )
 
 
-def _pieces(thread: ForeignThread, unsaid: Unsaid) -> Iterator[str]:
+def _pieces(thread: ForeignThread, unsaid: ExportLosses) -> Iterator[str]:
     imported = of_vendor(thread.metadata, KEY)
     items = iter(thread.items)
     if not imported:
@@ -84,27 +86,27 @@ def _pieces(thread: ForeignThread, unsaid: Unsaid) -> Iterator[str]:
     reported: Counter[tuple[str, str]] = Counter()
     told = 0
     for item in items:
-        told += not isinstance(item, CodeChange)
+        told += not isinstance(item, ForeignCodeChange)
         if isinstance(item, ForeignMessage):
             yield from _message(item, unsaid)
         elif isinstance(item, Aside) and item.kind in (OUTPUT, SESSION):
             reported.update((change.description, change.file_path) for change in changes_in(item.raw))
             yield item.raw
-        elif isinstance(item, CodeChange):
+        elif isinstance(item, ForeignCodeChange):
             name = (item.description, item.file_path)
-            if reported[name]:  # it stands in the program's lines already
+            if reported[name]:  # it is in the program's lines already
                 reported[name] -= 1
             else:
                 yield _change(item, unsaid)
         else:
             unsaid.leave_out(item)
     tail = of_vendor(imported, "tail")
-    if tail.get("after") == told:  # blank lines that ended the session are no end once it went on
+    if tail.get("after") == told:  # blank lines that ended the session do not count once it went on
         yield tail["text"]
     unsaid.close()
 
 
-def _opening(thread: ForeignThread, first: Item | None, unsaid: Unsaid) -> str:
+def _opening(thread: ForeignThread, first: Item | None, unsaid: ExportLosses) -> str:
     at = thread.started or (first.at if isinstance(first, ForeignMessage) else None)
     if not at:
         unsaid.problems.append(Problem("no time is known: the session has no line that says when it started"))
@@ -112,7 +114,7 @@ def _opening(thread: ForeignThread, first: Item | None, unsaid: Unsaid) -> str:
     return f"\n# aider chat started at {at[:10]} {at[11:19]}\n\n"
 
 
-def _change(change: CodeChange, unsaid: Unsaid) -> str:
+def _change(change: ForeignCodeChange, unsaid: ExportLosses) -> str:
     if not change.file_path:
         return saying(change.description)
     if change.description != APPLIED:
@@ -123,20 +125,24 @@ def _change(change: CodeChange, unsaid: Unsaid) -> str:
     return saying(f"Applied edit to {change.file_path}")
 
 
-def _message(message: ForeignMessage, unsaid: Unsaid) -> Iterator[str]:
+def _message(message: ForeignMessage, unsaid: ExportLosses) -> Iterator[str]:
     unsaid.flags(message)
     text = message.content.text
     raw = own(message.content, KEY).get("raw")
     others = [part for part in message.content.parts if not isinstance(part, Text)]
     if message.role == "user":
-        if raw is not None and asked(raw) == text:
+        if raw is not None and extract_user_text(raw) == text:
             yield raw
         elif text or not others:
             yield asking(text)
-            if asked(asking(text)) != text:
+            if extract_user_text(asking(text)) != text:
                 unsaid.note("aider does not keep blank ends of a message, nor empty ones")
     elif message.role == "assistant" and text:
-        yield raw if raw is not None and answered(raw) == text else answering(_unmarked(text))
+        yield (
+            raw
+            if raw is not None and extract_reply_text(raw) == text
+            else answering(_strip_break_marks(text))
+        )
     elif text:
         unsaid.note(f"aider has no {message.role} messages: the words are written as lines of the program")
         yield saying(text)
@@ -144,12 +150,12 @@ def _message(message: ForeignMessage, unsaid: Unsaid) -> Iterator[str]:
         yield from _program_lines(others, unsaid)
 
 
-def _unmarked(text: str) -> str:
-    """Without the invisible line breaks that would turn a heading or quotation into somebody else's words."""
+def _strip_break_marks(text: str) -> str:
+    """Strip trailing spaces that would make aider read a heading or quotation as its own line."""
     return _TAKEN.sub(r"\1", text)
 
 
-def _program_lines(parts: Iterable[Part], unsaid: Unsaid) -> Iterator[str]:
+def _program_lines(parts: Iterable[Part], unsaid: ExportLosses) -> Iterator[str]:
     kinds: Counter[str] = Counter()
     for part in parts:
         match part:

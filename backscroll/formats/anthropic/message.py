@@ -4,7 +4,6 @@ Owns: the plain functions that programs use. One wire message may be several of 
 a message with the role `tool`, the words beside them a user message; `metadata["anthropic"]["joins"]` says that they belong
 to the one before, and `messages_to_anthropic` joins them again. The other keys of that metadata: `content` (how it stood),
 `fields` (keys that we do not know), `place: system` (the top-level system prompt). Refuses: judging validity.
-Before: `anthropic_parts`. After: `anthropic` (files).
 """
 
 from __future__ import annotations
@@ -13,12 +12,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from backscroll.errors import FormatError
-from backscroll.formats.anthropic.parts import VENDOR, Blocks, opaque, part_from, parts_from, stood
+from backscroll.formats.anthropic.parts import (
+    VENDOR,
+    BlockWriter,
+    describe_content_shape,
+    opaque,
+    part_from,
+    parts_from,
+)
+from backscroll.formats.losses import Note, quiet
 from backscroll.formats.shape import Blobs
-from backscroll.formats.sources.json_text import NotJson, object_in, parsed
+from backscroll.formats.sources.json_text import NotJson, object_in, try_parse
 from backscroll.formats.sources.media import no_blobs
 from backscroll.formats.sources.rows import as_array, as_object, as_text, own, same, without
-from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Opaque, Part, Text
@@ -26,7 +32,7 @@ from backscroll.vocab.part import Json, Opaque, Part, Text
 ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 
 
-class Spoken(Protocol):
+class RoleMessage(Protocol):
     """What is written: our messages, foreign ones, anything with a role and a content."""
 
     @property
@@ -51,19 +57,19 @@ class AnthropicPrompt(NamedTuple):
 
 
 def messages_from_anthropic(messages: Sequence[Json], system: Json = None) -> list[ForeignMessage]:
-    """Wire messages, and the system prompt if any, as ours. Raises FormatError for an entry that is no message."""
+    """Return wire messages, and the system prompt if any, as ours. Raises FormatError for an entry that is not a message."""
     out = [ForeignMessage("system", system_from_anthropic(system))] if system is not None else []
     for number, message in enumerate(messages):
         data = as_object(message)
         if data is None or as_text(data.get("role")) not in ROLES:
-            raise FormatError(f"entry {number} is no message", hint=f"known roles: {', '.join(ROLES)}")
+            raise FormatError(f"entry {number} is not a message", hint=f"known roles: {', '.join(ROLES)}")
         out += [ForeignMessage(role, content) for role, content in message_from_anthropic(data)]
     return out
 
 
 def system_from_anthropic(system: Json) -> Content:
-    """The top-level system prompt: a string or a list of blocks."""
-    meta = {"place": "system", "content": stood(system)}
+    """Return the top-level system prompt: a string or a list of blocks."""
+    meta = {"place": "system", "content": describe_content_shape(system)}
     parts = parts_from(system)
     content = Content(parts, metadata={VENDOR: meta})
     if same(_system([(meta["content"], parts)], no_blobs, quiet), system):
@@ -72,26 +78,26 @@ def system_from_anthropic(system: Json) -> Content:
 
 
 def message_from_anthropic(data: Mapping[str, Json]) -> list[tuple[Role, Content]]:
-    """One wire message with a known role as one or several of ours."""
-    meta: dict[str, Json] = {"content": stood(data.get("content"), "content" in data)}
+    """Return one wire message with a known role as one or several of ours."""
+    meta: dict[str, Json] = {"content": describe_content_shape(data.get("content"), "content" in data)}
     fields = without(data, "role", "content")
     meta |= {"fields": fields} if fields else {}
     out: list[tuple[Role, Content]] = []
     for role, parts in pieces(ROLES[data["role"]], data.get("content")):
         out.append((role, Content(parts, metadata={VENDOR: {"joins": True} if out else meta})))
-    back = list(joined((_Said(role, content) for role, content in out), no_blobs, quiet))
+    back = list(write_messages((_RoleContent(role, content) for role, content in out), no_blobs, quiet))
     if len(back) == 1 and same(back[0], data):
         return out
     return [(ROLES[data["role"]], Content((opaque("message", dict(data)),), metadata={VENDOR: {}}))]
 
 
-class _Said(NamedTuple):
+class _RoleContent(NamedTuple):
     role: Role
     content: Content
 
 
 def pieces(role: Role, content: Json) -> list[tuple[Role, tuple[Part, ...]]]:
-    """The parts of a wire content by who really spoke: in a user message every `tool_result` is a tool's."""
+    """Return the parts of a wire content by who really spoke: in a user message every `tool_result` is a tool's."""
     blocks = as_array(content)
     if blocks is None or role != "user" or not any(_is_result(block) for block in blocks):
         return [(role, parts_from(content))]
@@ -114,16 +120,18 @@ def _is_result(block: Json) -> bool:
 # -- to the wire -----------------------------------------------------------------------------------------------
 
 
-def messages_to_anthropic(messages: Iterable[Spoken], blobs: Blobs, note: Note = quiet) -> AnthropicPrompt:
-    """System prompt and wire messages: what belongs together is joined again, results of one step stand together."""
+def messages_to_anthropic(
+    messages: Iterable[RoleMessage], blobs: Blobs, note: Note = quiet
+) -> AnthropicPrompt:
+    """Return system prompt and wire messages: what belongs together is joined again, results of one step are adjacent."""
     joiner = Joiner(blobs, note)
     out = [wire for message in messages for wire in joiner.add(message)]
     out += joiner.end()
     return AnthropicPrompt(joiner.system, out)
 
 
-def joined(messages: Iterable[Spoken], blobs: Blobs, note: Note) -> Iterator[dict[str, Json]]:
-    """Wire messages without a top-level system prompt."""
+def write_messages(messages: Iterable[RoleMessage], blobs: Blobs, note: Note) -> Iterator[dict[str, Json]]:
+    """Yield wire messages without a top-level system prompt."""
     joiner = Joiner(blobs, note, top_level=False)
     for message in messages:
         yield from joiner.add(message)
@@ -144,8 +152,8 @@ class Joiner:
         """The top-level system prompt so far."""
         return _system(self._prompts, self._blobs, self._note) if self._prompts else None
 
-    def add(self, message: Spoken) -> Iterator[dict[str, Json]]:
-        """The wire messages that are complete now."""
+    def add(self, message: RoleMessage) -> Iterator[dict[str, Json]]:
+        """Yield the wire messages that are complete now."""
         meta = own(message.content, VENDOR)
         foreign = VENDOR not in message.content.metadata
         if message.role == "system" and (foreign or meta.get("place") == "system"):
@@ -173,19 +181,19 @@ class Joiner:
         self._growing = message.role if foreign and _goes_on(wire) else ""
 
     def end(self) -> Iterator[dict[str, Json]]:
-        """The last wire message."""
+        """Yield the last wire message."""
         if self._open is not None:
             yield self._open
         self._open = None
 
-    def _wire(self, message: Spoken, meta: Mapping[str, Json], foreign: bool) -> dict[str, Json] | None:
+    def _wire(self, message: RoleMessage, meta: Mapping[str, Json], foreign: bool) -> dict[str, Json] | None:
         parts = message.content.parts
         first = parts[0] if parts else None
         if isinstance(first, Opaque) and first.vendor == VENDOR and first.kind in ("message", "system"):
             whole = object_in(first.raw) if first.kind == "message" else None
             if whole is not None or first.kind == "system":
                 return whole
-        blocks = Blocks(self._blobs, self._note, foreign)
+        blocks = BlockWriter(self._blobs, self._note, foreign)
         how = as_text(meta.get("content")) or ("list" if meta.get("joins") or self._growing else "")
         out: dict[str, Json] = {"role": _wire_role(message.role, foreign or "place" in meta)}
         if parts or how != "absent":
@@ -197,7 +205,7 @@ class Joiner:
 
 
 def _goes_on(wire: Mapping[str, Json]) -> bool:
-    """True where the next message may be the rest of this one: a result beside others, a reply told in pieces."""
+    """Return True if the next message may be the rest of this one: a result beside others, a reply in pieces."""
     blocks = as_array(wire.get("content"))
     last = as_object(blocks[-1]) if blocks else None
     return last is not None and last.get("type") in (
@@ -217,9 +225,9 @@ def _system(prompts: Sequence[tuple[str, tuple[Part, ...]]], blobs: Blobs, note:
         how, parts = prompts[0]
         first = parts[0] if parts else None
         if isinstance(first, Opaque) and first.vendor == VENDOR and first.kind == "system":
-            whole = parsed(first.raw)
+            whole = try_parse(first.raw)
             if not isinstance(whole, NotJson):
                 return whole
-        return Blocks(blobs, note, not how).content(parts, how)
-    blocks = Blocks(blobs, note, foreign=False)
+        return BlockWriter(blobs, note, not how).content(parts, how)
+    blocks = BlockWriter(blobs, note, foreign=False)
     return [block for _, parts in prompts for block in blocks.blocks([p for p in parts if p != Text("")])]

@@ -1,8 +1,8 @@
 """Blocks of Anthropic messages and our parts, both ways.
 
 Owns: text, thinking, tool_use, tool_result, image and document blocks. What a block carries beyond our fields
-(`cache_control`, `citations`, ...) stands in `extra["anthropic"]`; a block that would not come back exactly as it was is kept
-as `Opaque`. Claude Code's transcripts hold the same blocks. Refuses: whole messages; `anthropic_message` owns those.
+(`cache_control`, `citations`, ...) is in `extra["anthropic"]`; a block that would not come back exactly as it was is kept
+as `Opaque`. Claude Code's transcripts hold the same blocks. Refuses: whole messages; `anthropic/message` owns those.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from backscroll.formats.losses import Note, quiet
 from backscroll.formats.shape import Blobs
-from backscroll.formats.sources.json_text import dumps, parsed, value_in
+from backscroll.formats.sources.json_text import dumps, try_parse, value_in
 from backscroll.formats.sources.media import bytes_of, from_base64, no_blobs, to_base64
 from backscroll.formats.sources.rows import (
     as_array,
     as_object,
     as_text,
-    minted,
+    mint_id,
     of_vendor,
     same,
     under,
     without,
 )
-from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 VENDOR = "anthropic"
@@ -32,39 +32,39 @@ _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def opaque(kind: str, value: Json) -> Opaque:
-    """A value that we do not take apart."""
+    """Return a value that we do not take apart."""
     return Opaque(VENDOR, kind, dumps(value))
 
 
 # -- from the wire ---------------------------------------------------------------------------------------------
 
 
-def stood(content: Json, present: bool = True) -> str:
-    """How a content stood on the wire, for writing it again."""
+def describe_content_shape(content: Json, present: bool = True) -> str:
+    """Return how a content stood on the wire, for writing it again."""
     if content is None:
         return "null" if present else "absent"
     return "string" if isinstance(content, str) else "list"
 
 
 def parts_from(content: Json) -> tuple[Part, ...]:
-    """The parts of a content, be it a string, a list or nothing. An empty string has no parts."""
+    """Return the parts of a content, be it a string, a list or nothing. An empty string has no parts."""
     if isinstance(content, str):
         return (Text(content),) if content else ()
     return tuple(part_from(block) for block in as_array(content) or [])
 
 
 def part_from(block: Json) -> Part:
-    """One block."""
+    """Return one block."""
     data = as_object(block)
     if data is None:
         return opaque(type(block).__name__, block)
-    part = _understood(data)
+    part = _parse_part(data)
     if part is not None and same(_AS_IT_WAS.block(part), data):
         return part
     return opaque(as_text(data.get("type")), data)
 
 
-def _understood(data: Mapping[str, Json]) -> Part | None:
+def _parse_part(data: Mapping[str, Json]) -> Part | None:
     match data.get("type"):
         case "text" if isinstance(data.get("text"), str):
             return Text(data["text"], under(VENDOR, without(data, "type", "text")))
@@ -94,7 +94,7 @@ def _result(data: Mapping[str, Json]) -> ToolResult:
     plain = ToolResult(data["tool_use_id"], inner, failed, extra=under(VENDOR, facts))
     if same(_AS_IT_WAS.block(plain), data):
         return plain
-    facts["content"] = stood(content, "content" in data)
+    facts["content"] = describe_content_shape(content, "content" in data)
     return ToolResult(data["tool_use_id"], inner, failed, extra=under(VENDOR, facts))
 
 
@@ -121,7 +121,7 @@ def _media(data: Mapping[str, Json]) -> Media | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class BlockWriter:
     """Writes parts as blocks. `foreign` parts come from elsewhere and are bent to what the wire allows."""
 
     blobs: Blobs
@@ -129,7 +129,7 @@ class Blocks:
     foreign: bool
 
     def content(self, parts: Sequence[Part], how: str) -> Json:
-        """A content that stands as it did, as far as its parts still allow that."""
+        """Return a content in its earlier form, as far as its parts allow that."""
         if not parts and how in ("null", "absent"):
             return None
         if how != "list" and len(parts) <= 1:
@@ -139,7 +139,7 @@ class Blocks:
         return self.blocks(parts)
 
     def blocks(self, parts: Sequence[Part]) -> list[Json]:
-        """The blocks of these parts; those that cannot be said are left out and noted."""
+        """Return the blocks of these parts; those that cannot be said are left out and noted."""
         out: list[Json] = []
         for part in parts:
             kept = isinstance(part, Opaque) and part.vendor == VENDOR  # may be `null` itself
@@ -149,7 +149,7 @@ class Blocks:
         return out
 
     def block(self, part: Part) -> Json:
-        """One block; None where it cannot be said."""
+        """Return one block; None where it cannot be said."""
         facts = dict(of_vendor(part.extra, VENDOR))
         match part:
             case Text():
@@ -172,10 +172,10 @@ class Blocks:
                 return None
 
     def id(self, given: str) -> str:
-        """The id of a call as the wire allows it; call and result get the same one."""
+        """Return the id of a call as the wire allows it; call and result get the same one."""
         if not self.foreign or _ID.fullmatch(given):
             return given
-        return f"toolu_{minted(given)[:24]}"
+        return f"toolu_{mint_id(given)[:24]}"
 
     def _thinking(self, part: Reasoning, facts: Mapping[str, Json]) -> Json:
         if self.foreign and part.signature is None:
@@ -187,11 +187,11 @@ class Blocks:
     def _arguments(self, part: ToolCall) -> Json:
         if not self.foreign or as_object(part.arguments) is not None:
             return part.arguments
-        value = as_object(parsed(part.arguments)) if isinstance(part.arguments, str) else None
+        value = as_object(try_parse(part.arguments)) if isinstance(part.arguments, str) else None
         if value is not None:
             return value
         if part.arguments not in ("", None):
-            self.note(f"the arguments of a call to {part.name} are no JSON object: written as `arguments`")
+            self.note(f"the arguments of a call to {part.name} are not a JSON object: written as `arguments`")
             return {"arguments": part.arguments}
         return {}
 
@@ -222,4 +222,4 @@ class Blocks:
         return {"type": kind, "source": source, **title, **facts}
 
 
-_AS_IT_WAS = Blocks(no_blobs, quiet, foreign=False)
+_AS_IT_WAS = BlockWriter(no_blobs, quiet, foreign=False)

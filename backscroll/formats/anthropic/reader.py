@@ -1,7 +1,7 @@
 """Files of Anthropic messages: a request body with `system` and `messages`, a bare list, or one of these per line.
 
 Owns: recognising, reading and writing them, in the shape they had. The plain functions for programs are handed on from
-`anthropic_message`. Refuses: what is no message; it is kept beside, with a problem.
+`anthropic/message`. Refuses: what is not a message; it is kept beside, with a problem.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from backscroll.formats.anthropic.message import (
     system_from_anthropic,
 )
 from backscroll.formats.anthropic.parts import VENDOR, parts_from
-from backscroll.formats.shape import Blobs, Format, Source, Written
+from backscroll.formats.losses import ExportLosses
+from backscroll.formats.shape import Blobs, Format, FormatOutput, Source
 from backscroll.formats.sources.containers import (
-    Conversation,
+    MessageList,
     Shape,
     conversations,
     shape_of,
     sniff_messages,
-    written,
+    write_document,
 )
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import (
@@ -38,7 +39,6 @@ from backscroll.formats.sources.rows import (
     of_vendor,
     short_title,
 )
-from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json, Text
 
@@ -70,7 +70,7 @@ def _read(source: Source) -> Iterator[ForeignThread]:
     return (_thread(conversation) for conversation in conversations(source))
 
 
-def _thread(conversation: Conversation) -> ForeignThread:
+def _thread(conversation: MessageList) -> ForeignThread:
     document = dict(conversation.document)
     prompt = document.pop("system", None)
     if prompt is None and "system" in conversation.document:
@@ -89,7 +89,7 @@ def _thread(conversation: Conversation) -> ForeignThread:
     return ForeignThread(VENDOR, conversation.name, items, title=title, metadata={VENDOR: meta})
 
 
-def _items(conversation: Conversation, prompt: Json) -> Iterator[Item]:
+def _items(conversation: MessageList, prompt: Json) -> Iterator[Item]:
     if prompt is not None:
         yield ForeignMessage("system", system_from_anthropic(prompt))
     for found in conversation.entries:
@@ -99,27 +99,29 @@ def _items(conversation: Conversation, prompt: Json) -> Iterator[Item]:
         line, value = found
         data = as_object(value)
         if data is None or as_text(data.get("role")) not in ROLES:
-            yield Problem("no message: an object with a known role was expected", line)
+            yield Problem("not a message: an object with a known role was expected", line)
             yield Aside(_ENTRY, dumps(value), line=line)
             continue
         for role, content in message_from_anthropic(data):
             yield ForeignMessage(role, content, line=line)
 
 
-def _write(thread: ForeignThread, blobs: Blobs) -> Written:
+def _write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
     problems: list[Problem] = []
     meta = of_vendor(thread.metadata, VENDOR)
     shape, document = shape_of(meta.get("shape")), dict(as_object(meta.get("document")) or {})
     if not meta and thread.title:
         document["title"] = thread.title
-    return Written(written(shape, document, _texts(thread, document, shape, blobs, problems)), problems)
+    return FormatOutput(
+        write_document(shape, document, _texts(thread, document, shape, blobs, problems)), problems
+    )
 
 
 def _texts(
     thread: ForeignThread, document: dict[str, Json], shape: Shape, blobs: Blobs, problems: list[Problem]
 ) -> Iterator[str]:
-    """The wire messages as JSON; `document` has its system prompt before the first of them comes out."""
-    unsaid = Unsaid("the Anthropic format", problems)
+    """Yield the wire messages as JSON; `document` has its system prompt before the first of them comes out."""
+    unsaid = ExportLosses("the Anthropic format", problems)
     joiner = Joiner(blobs, unsaid.note, top_level=shape in ("object", "row"))
     kept_kinds = (_ENTRY, MALFORMED, UNKNOWN) if shape == "rows" else (_ENTRY,)
     told = False

@@ -1,7 +1,7 @@
 """One character card, whatever version wrote it: V1 (bare), V2, V3, and the older shape of Pygmalion.
 
-Owns which object is a card and which field is what. Nothing is lost: the object itself stays with it. Refuses: files (`reading`) and
-what becomes of it (`importing`, `lorebook_json`). Before: `rows`.
+Owns which object is a card and which field is what. Nothing is lost: the object itself stays with it. Refuses: files
+(`reading`) and what becomes of it (`importing`, `lorebooks/json_books`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _nothing() -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class CharacterCard:
-    """A character as somebody wrote it down, with macros as they are."""
+    """A character card as written, with macros as they are."""
 
     name: str
     nickname: str = ""
@@ -32,7 +32,7 @@ class CharacterCard:
     scenario: str = ""
     examples: str = ""
     system_prompt: str = ""
-    post_history: str = ""  # instructions that stand behind the history
+    post_history: str = ""  # instructions that follow the history
     depth_prompt: str = ""  # the character's note, a few messages from the end
     greetings: tuple[str, ...] = ()  # the first message, then its alternatives
     book: Mapping[str, Json] = field(default_factory=_nothing)
@@ -42,12 +42,12 @@ class CharacterCard:
 
     @property
     def called(self) -> str:
-        """What `{{char}}` stands for."""
+        """What `{{char}}` represents."""
         return self.nickname or self.name
 
 
 def card_data(value: Mapping[str, Json]) -> Mapping[str, Json] | None:
-    """The character of an object, where it is a card."""
+    """Return the character of an object, where it is a card."""
     data = as_object(value.get("data"))
     if str(value.get("spec", "")).startswith("chara_card") and data is not None:
         return data
@@ -59,7 +59,7 @@ def card_data(value: Mapping[str, Json]) -> Mapping[str, Json] | None:
 
 
 def card_of(value: Mapping[str, Json]) -> CharacterCard | None:
-    """The card that an object is; None where it is none."""
+    """Return the card that an object is; None where it is none."""
     data = card_data(value)
     if data is None:
         return None

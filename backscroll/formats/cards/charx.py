@@ -1,7 +1,7 @@
 """CHARX: a zip archive with `card.json` in it, and pictures that are not read.
 
-Nothing is extracted, so names of paths in the archive mean nothing; archives inside it are not opened; what is unpacked is counted
-while it is unpacked. Pure. After: `reading`.
+Nothing is extracted, so names of paths in the archive mean nothing; archives inside it are not opened; what is unpacked is
+counted while it is unpacked. Pure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HINT = "export the character again as CHARX or PNG"
 
 
 def card_in_charx(data: bytes, name: str) -> bytes:
-    """The bytes of the card in an archive."""
+    """Return the bytes of the card in an archive."""
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             return _card(archive, name)

@@ -1,8 +1,8 @@
-"""A character card as the beginning of a conversation: what the model is told, the greeting with its alternatives, the book.
+"""A character card as the beginning of a conversation: system text, greeting with alternatives, book.
 
-Owns how a card becomes messages, as role-play programs do it: one system message (system prompt, description, personality, scenario,
-examples), then the first message with alternate greetings as swipes. The book, the character's note and post-history instructions wake
-as lorebook entries do. `{{user}}` stays for whoever knows the name. Before: `card`, `reading`. After: `engine/exchange/imports`.
+Owns how a card becomes messages, as role-play programs do it: one system message (system prompt, description, personality,
+scenario, examples), then the first message with alternate greetings as swipes. The book, the character's note and
+post-history instructions wake as lorebook entries do. `{{user}}` stays for the engine, which knows the name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from backscroll.errors import FormatError
 from backscroll.formats.cards import charx
 from backscroll.formats.cards.card import CharacterCard, card_of
 from backscroll.formats.cards.macros import fill_macros
-from backscroll.formats.cards.reading import LARGEST_FILE, card_file
+from backscroll.formats.cards.reader import LARGEST_FILE, card_file
 from backscroll.formats.language import language_of
 from backscroll.formats.shape import Format, Source
 from backscroll.formats.sources.json_text import dumps
@@ -46,7 +46,7 @@ _WORDS = {
 
 
 def sniff(source: Source) -> float:
-    """How surely this is a character card."""
+    """Return how surely this is a character card."""
     if source.is_folder:
         return 0.0
     head = source.head()
@@ -63,7 +63,7 @@ def sniff(source: Source) -> float:
 
 
 def read(source: Source) -> Iterable[ForeignThread]:
-    """The one conversation that a card begins."""
+    """Return the one conversation that a card begins."""
     if source.is_folder:
         raise FormatError("a folder is not a character card", hint="name one of the files in it")
     found = card_file(source.data(LARGEST_FILE + 1), source.name)
@@ -97,15 +97,17 @@ def _items(card: CharacterCard, name: str, language: str, problems: Iterable[str
     for problem in problems:
         yield Problem(problem)
     called = card.called or name
-    yield ForeignMessage("system", Content((Text(_told(card, called, language)),)), source_id="card")
+    yield ForeignMessage(
+        "system", Content((Text(_render_system_text(card, called, language)),)), source_id="card"
+    )
     greetings = [Content((Text(fill_macros(g, "", called)),), called) for g in card.greetings]
     if greetings:
         several = tuple(greetings) if len(greetings) > 1 else ()
         yield ForeignMessage("assistant", greetings[0], source_id="greeting", alternatives=several)
 
 
-def _told(card: CharacterCard, called: str, language: str) -> str:
-    """What the model is told about the character, in front of the conversation."""
+def _render_system_text(card: CharacterCard, called: str, language: str) -> str:
+    """Return the system text about the character, before the conversation."""
     words = _WORDS["zh" if language.startswith("zh") else "en"]
     parts = [card.system_prompt or words["main"].format(char=called, user="{{user}}"), card.description]
     examples = _START.sub("", card.examples).strip()

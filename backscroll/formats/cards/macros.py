@@ -1,6 +1,6 @@
 """The macros of role-play texts: `{{user}}`, `{{char}}` and the few that need nothing but the text itself.
 
-A macro that depends on a clock, on chance or on another program's state stays as it is. Pure. After: cards, lorebooks, `engine/knowledge/lore`.
+A macro that depends on a clock, on chance or on another program's state stays as it is. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _TRIM = re.compile(r"\s*\{\{\s*trim\s*\}\}\s*", re.IGNORECASE)
 
 
 def fill_macros(text: str, user: str, char: str) -> str:
-    """The text with the names in it, and without comments; empty names leave their macros as they are."""
+    """Return the text with the names in it, and without comments; empty names leave their macros as they are."""
     if "{{" not in text and "<" not in text:
         return text
 

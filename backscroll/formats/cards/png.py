@@ -24,7 +24,7 @@ class PictureTexts:
 
 
 def texts_of_png(data: bytes) -> PictureTexts:
-    """Read the text chunks of a picture. Never raises: what is wrong is told."""
+    """Read the text chunks of a picture. Never raises: problems are reported."""
     out = PictureTexts()
     if not data.startswith(SIGNATURE):
         out.damage = "it does not begin as a PNG picture does"
@@ -70,8 +70,8 @@ def _plain(rest: bytes) -> bytes | str:
     return rest
 
 
-def _packed(rest: bytes) -> bytes | str:
-    return _unpacked(rest[1:]) if rest[:1] == b"\0" else "it is packed in an unknown way"
+def _read_compressed(rest: bytes) -> bytes | str:
+    return _decompress(rest[1:]) if rest[:1] == b"\0" else "it is packed in an unknown way"
 
 
 def _international(rest: bytes) -> bytes | str:
@@ -82,11 +82,11 @@ def _international(rest: bytes) -> bytes | str:
         return "it breaks off"
     if packed != b"\1":
         return text
-    return _unpacked(text) if method == b"\0" else "it is packed in an unknown way"
+    return _decompress(text) if method == b"\0" else "it is packed in an unknown way"
 
 
-def _unpacked(data: bytes) -> bytes | str:
-    """Bytes that zlib packed, up to the limit: a few kilobytes can hold gigabytes."""
+def _decompress(data: bytes) -> bytes | str:
+    """Return bytes that zlib packed, up to the limit: a few kilobytes can hold gigabytes."""
     reader = zlib.decompressobj()
     try:
         out = reader.decompress(data, LARGEST_TEXT)
@@ -97,4 +97,4 @@ def _unpacked(data: bytes) -> bytes | str:
     return out if reader.eof else "it breaks off"
 
 
-_READERS = {b"tEXt": _plain, b"zTXt": _packed, b"iTXt": _international}
+_READERS = {b"tEXt": _plain, b"zTXt": _read_compressed, b"iTXt": _international}

@@ -1,7 +1,7 @@
 """A character card from the bytes of a file: PNG, CHARX or JSON.
 
-Owns what is tried in which order (`ccv3` before `chara`), the limits, and errors that say what is wrong with a file. Refuses: opening
-files. Before: `png`, `charx`. After: `importing`, `engine/knowledge/graph`.
+Owns what is tried in which order (`ccv3` before `chara`), the limits, and errors that say what is wrong with a file. Refuses:
+opening files.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _HINT = "export the character again as PNG or JSON"
 
 
 class CardFile(NamedTuple):
-    """What a file says, and what of it could not be used."""
+    """The content of a card file, and its problems."""
 
     value: dict[str, Json]
     problems: tuple[str, ...] = ()
 
 
 def is_packed_card(data: bytes) -> bool:
-    """True for a picture or an archive, by its first bytes."""
+    """Return True for a picture or an archive, by its first bytes."""
     return data.startswith((png.SIGNATURE[:4], charx.SIGNATURE))
 
 
 def card_file(data: bytes, name: str) -> CardFile:
-    """The JSON object that a card file holds. Raises FormatError where there is none."""
+    """Return the JSON object that a card file holds. Raises FormatError where there is none."""
     if len(data) > LARGEST_FILE:
         raise FormatError(f"{name} is larger than {LARGEST_FILE:,} bytes", hint="name the card itself")
     if data.startswith(png.SIGNATURE[:4]):
@@ -54,7 +54,7 @@ def _of_picture(data: bytes, name: str) -> CardFile:
             problems.append(f"the text `{keyword}` of the picture cannot be read: {texts.wrong[keyword]}")
         if keyword in texts.found:
             try:
-                return CardFile(_object(_decoded(texts.found[keyword]), name), tuple(problems))
+                return CardFile(_object(_decode_json(texts.found[keyword]), name), tuple(problems))
             except FormatError as error:
                 problems.append(f"the text `{keyword}` of the picture cannot be read: {error.message}")
     if problems:
@@ -67,8 +67,8 @@ def _of_picture(data: bytes, name: str) -> CardFile:
     )
 
 
-def _decoded(text: bytes) -> bytes:
-    """The JSON in a text of a picture: in base64, or as it is."""
+def _decode_json(text: bytes) -> bytes:
+    """Return the JSON in a text of a picture: in base64, or as it is."""
     plain = _SPACE.sub(b"", text)
     if plain[:1] == b"{":
         return text

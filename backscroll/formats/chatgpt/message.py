@@ -2,7 +2,7 @@
 
 Owns: what each kind of content means. Words become text, thoughts reasoning, a message to a tool a call, a tool's message a
 result, pointers to files media; what is unknown is kept to the letter. Everything else that the node says stays in
-`metadata["chatgpt"]`. Refuses: to drop anything. After: `chatgpt` walks the tree.
+`metadata["chatgpt"]`. Refuses: to drop anything.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from backscroll.formats.sources.account_exports import Files, bytes_of, moment
+from backscroll.formats.sources.account_exports import ExportFiles, bytes_of, moment
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.media_type import UNTOLD, media_type
 from backscroll.formats.sources.rows import as_array, as_object, as_text, under
@@ -24,7 +24,7 @@ _POINTER = re.compile(r"(?:file-service|sediment)://(file[-_][A-Za-z0-9]+)")
 _KINDS = {"image": "image/*", "frames": "image/*", "audio": "audio/*", "video": "video/*"}
 _POINTED = ("audio_asset_pointer", "video_container_asset_pointer", "frames_asset_pointers")
 
-#: Kinds of content whose words stand under one or two keys.
+#: Kinds of content whose words are under one or two keys.
 _WORDS = {
     "code": ("text",),
     "execution_output": ("text",),
@@ -37,7 +37,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChatGPTMessage:
     """A node's message, understood."""
 
     id: str
@@ -49,28 +49,28 @@ class Said:
 
 
 def role_of(message: Mapping[str, Json]) -> Role:
-    """Who speaks; an unknown voice is the system's."""
+    """Return who speaks; an unknown voice is the system's."""
     role = as_text((as_object(message.get("author")) or {}).get("role"))
     return role if role in ROLES else "system"
 
 
 def tool_called(message: Mapping[str, Json]) -> str:
-    """The tool that a message goes to; empty where it goes to the person."""
+    """Return the tool that a message goes to; empty where it goes to the person."""
     recipient = as_text(message.get("recipient")) or "all"
     return recipient if role_of(message) == "assistant" and recipient not in ("all", "assistant") else ""
 
 
 def tool_speaking(message: Mapping[str, Json]) -> str:
-    """The name of the tool whose message this is."""
+    """Return the name of the tool whose message this is."""
     return as_text((as_object(message.get("author")) or {}).get("name"))
 
 
-def understand(node: Mapping[str, Json], id: str, files: Files, answers: str = "") -> Said:
-    """The message of a node; `answers` is the id of the call that a tool's message answers."""
+def understand(node: Mapping[str, Json], id: str, files: ExportFiles, answers: str = "") -> ChatGPTMessage:
+    """Return the message of a node; `answers` is the id of the call that a tool's message answers."""
     message = as_object(node.get("message")) or {}
     facts = as_object(message.get("metadata")) or {}
     role, name = role_of(message), tool_speaking(message)
-    reader = _Reader(files, as_array(facts.get("attachments")) or [])
+    reader = _ContentReader(files, as_array(facts.get("attachments")) or [])
     parts = [*reader.content(message.get("content")), *reader.attachments()]
     blank = all(isinstance(part, Text) and not part.text.strip() for part in parts)
     message_id = as_text(message.get("id")) or id
@@ -83,7 +83,7 @@ def understand(node: Mapping[str, Json], id: str, files: Files, answers: str = "
         words = [part for part in parts if not isinstance(part, Media)]
         media = [part for part in parts if isinstance(part, Media)]
         parts = [ToolCall(message_id, tool, _arguments(words, message.get("content"))), *media]
-    return Said(
+    return ChatGPTMessage(
         message_id,
         role,
         Content(tuple(parts) or (Text(""),), name if name and role != "tool" else None, _rest(node, reader)),
@@ -100,8 +100,8 @@ def _arguments(parts: Sequence[Part], content: Json) -> str:
     return "\n".join(words) if len(words) == len(parts) else dumps(content)
 
 
-def _rest(node: Mapping[str, Json], reader: _Reader) -> Mapping[str, Json]:
-    """What the node says beside its words."""
+def _rest(node: Mapping[str, Json], reader: _ContentReader) -> Mapping[str, Json]:
+    """Return what the node says beside its words."""
     message = as_object(node.get("message")) or {}
     facts = {key: value for key, value in message.items() if key != "content" and value is not None}
     if reader.rest:
@@ -112,18 +112,18 @@ def _rest(node: Mapping[str, Json], reader: _Reader) -> Mapping[str, Json]:
     return under(VENDOR, facts)
 
 
-class _Reader:
+class _ContentReader:
     """Turns a content into parts, and remembers which files it met and what it did not use."""
 
-    def __init__(self, files: Files, attachments: Sequence[Json]) -> None:
+    def __init__(self, files: ExportFiles, attachments: Sequence[Json]) -> None:
         self._files = files
         self._attached = [attached for value in attachments if (attached := as_object(value)) is not None]
-        self._met: set[str] = set()
+        self._record_uses: set[str] = set()
         self.rest: dict[str, Json] = {}
         self.problems: list[Problem] = []
 
     def content(self, value: Json) -> list[Part]:
-        """The parts of a message's content."""
+        """Return the parts of a message's content."""
         content = as_object(value)
         if content is None:
             return [] if value is None else [Opaque(VENDOR, "content", dumps(value))]
@@ -149,7 +149,7 @@ class _Reader:
         listed = as_array(content.get("parts"))
         self._keep(content, "text" if listed is None else "parts")
         found = [part for value in listed or [content.get("text")] for part in self._part(value)]
-        # Empty strings stand between pictures and in system messages; they say nothing.
+        # Empty strings are between pictures and in system messages; they say nothing.
         return [part for part in found if not (isinstance(part, Text) and not part.text)]
 
     def _of_words(self, content: Mapping[str, Json], keys: tuple[str, ...]) -> list[Part]:
@@ -159,9 +159,9 @@ class _Reader:
 
     def _thoughts(self, content: Mapping[str, Json]) -> list[Part]:
         self._keep(content, "thoughts")
-        return [self._thought(thought) for thought in as_array(content.get("thoughts")) or []]
+        return [self._parse_thought(thought) for thought in as_array(content.get("thoughts")) or []]
 
-    def _thought(self, value: Json) -> Part:
+    def _parse_thought(self, value: Json) -> Part:
         thought = as_object(value)
         if thought is None:
             return (
@@ -183,33 +183,33 @@ class _Reader:
             return
         kind = as_text(part.get("content_type"))
         if isinstance(part.get("asset_pointer"), str):
-            yield self._pointed(part)
+            yield self._resolve_pointer(part)
         elif any(key in part for key in _POINTED):
-            yield from self._recorded(part)
+            yield from self._parse_recording(part)
         elif isinstance(part.get("text"), str):
             facts = {key: fact for key, fact in part.items() if key != "text"}
             yield Text(part["text"], under(VENDOR, facts))
         else:
             yield Opaque(VENDOR, kind or "part", dumps(part))
 
-    def _recorded(self, part: Mapping[str, Json]) -> Iterator[Part]:
-        """A piece of spoken or filmed conversation: its sound, its film and its pictures."""
+    def _parse_recording(self, part: Mapping[str, Json]) -> Iterator[Part]:
+        """Yield a piece of spoken or filmed conversation: its sound, its film and its pictures."""
         facts = {key: value for key, value in part.items() if key not in _POINTED}
         for key in _POINTED:
             value = part.get(key)
             for inner in as_array(value) or [value]:
                 pointer = as_object(inner) or {"asset_pointer": inner}
                 if isinstance(pointer.get("asset_pointer"), str):
-                    yield self._pointed({"content_type": key, **pointer}, facts)
+                    yield self._resolve_pointer({"content_type": key, **pointer}, facts)
                     facts = {}
                 elif inner is not None:
                     yield Opaque(VENDOR, key, dumps(inner))
 
-    def _pointed(self, part: Mapping[str, Json], more: Mapping[str, Json] | None = None) -> Media:
+    def _resolve_pointer(self, part: Mapping[str, Json], more: Mapping[str, Json] | None = None) -> Media:
         pointer = as_text(part.get("asset_pointer"))
         found = _POINTER.match(pointer)
         id = found[1] if found else ""
-        self._met.add(id)
+        self._record_uses.add(id)
         nothing: dict[str, Json] = {}
         attached = next((each for each in self._attached if id and each.get("id") == id), nothing)
         facts = {key: value for key, value in part.items() if value is not None}
@@ -222,10 +222,10 @@ class _Reader:
         return self._media(id, as_text(attached.get("name")), said, pointer, kind, facts)
 
     def attachments(self) -> Iterator[Media]:
-        """Files that were attached to the message and are not among its parts already."""
+        """Yield files that were attached to the message and are not among its parts already."""
         for attached in self._attached:
             id, name = as_text(attached.get("id")), as_text(attached.get("name"))
-            if (id or name) and id not in self._met:
+            if (id or name) and id not in self._record_uses:
                 pointer = f"file-service://{id}" if id else ""
                 yield self._media(id, name, _said_type(attached), pointer, "", {})
 

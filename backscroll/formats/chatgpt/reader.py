@@ -1,7 +1,7 @@
 """ChatGPT's account export: `conversations.json`, its numbered successors, one conversation, or the unpacked folder.
 
 Owns: recognising it, reading conversation by conversation, and telling the live path from branches and second answers.
-Attached files come along where the folder has them. Before: `chatgpt_message` (nodes), `tree` (order). Refuses: writing.
+Attached files come along where the folder has them. Refuses: writing.
 """
 
 from __future__ import annotations
@@ -9,27 +9,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from backscroll.formats.chatgpt.message import VENDOR, Said, role_of, tool_called, tool_speaking, understand
+from backscroll.formats.chatgpt.message import (
+    VENDOR,
+    ChatGPTMessage,
+    role_of,
+    tool_called,
+    tool_speaking,
+    understand,
+)
 from backscroll.formats.language import language_of
 from backscroll.formats.shape import Format, Source
 from backscroll.formats.sources.account_exports import (
-    Files,
+    ExportFiles,
     beside,
     documents,
     moment,
     sniff_documents,
     with_leftovers,
 )
-from backscroll.formats.sources.json_stream import Element, Member, pieces
+from backscroll.formats.sources.json_stream import Member, StreamElement, pieces
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem
-from backscroll.formats.sources.tree import BEGINNING, Node, walk
+from backscroll.formats.sources.tree import BEGINNING, MessageNode, walk
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 
 _MAPPING = re.compile(r'"mapping"\s*:\s*\{')
 _NODE = re.compile(r'"(?:current_node|children|parent)"\s*:')
-_SAMPLE = 4000  # characters by which the language is told
+_SAMPLE = 4000  # characters used for language detection
 
 
 def _likely(head: str) -> float:
@@ -43,11 +50,11 @@ def _sniff(source: Source) -> float:
 
 
 def _read(source: Source) -> Iterator[ForeignThread]:
-    return with_leftovers(_found(source))
+    return with_leftovers(_read_documents(source))
 
 
-def _found(source: Source) -> Iterator[ForeignThread | Problem | Aside]:
-    files = Files(source)
+def _read_documents(source: Source) -> Iterator[ForeignThread | Problem | Aside]:
+    files = ExportFiles(source)
     for document in documents(source):
         members: dict[str, Json] = {}
         for piece in pieces(document, "conversations"):
@@ -63,14 +70,16 @@ def _found(source: Source) -> Iterator[ForeignThread | Problem | Aside]:
             yield from beside(members)
 
 
-def _element(piece: Element, document: Source, files: Files) -> ForeignThread | Problem:
+def _element(piece: StreamElement, document: Source, files: ExportFiles) -> ForeignThread | Problem:
     conversation = as_object(piece.value)
     if conversation is None or as_object(conversation.get("mapping")) is None:
-        return Problem(f"element {piece.number} is no conversation: it has no mapping of nodes", piece.line)
+        return Problem(
+            f"element {piece.number} is not a conversation: it has no mapping of nodes", piece.line
+        )
     return _thread(conversation, f"{stem(document.name)}-{piece.number}", files)
 
 
-def _thread(conversation: Mapping[str, Json], name: str, files: Files) -> ForeignThread:
+def _thread(conversation: Mapping[str, Json], name: str, files: ExportFiles) -> ForeignThread:
     mapping = as_object(conversation.get("mapping")) or {}
     facts = {key: value for key, value in conversation.items() if key != "mapping" and value is not None}
     silent = [id for id, node in mapping.items() if _message(node) is None]
@@ -78,7 +87,7 @@ def _thread(conversation: Mapping[str, Json], name: str, files: Files) -> Foreig
     return ForeignThread(
         VENDOR,
         as_text(conversation.get("conversation_id")) or as_text(conversation.get("id")) or name,
-        _items(_Conversation(mapping, as_text(conversation.get("current_node")), files)),
+        _items(_ConversationTree(mapping, as_text(conversation.get("current_node")), files)),
         title=short_title(as_text(conversation.get("title"))),
         project=gizmo if gizmo.startswith("g-p-") else "",
         language=language_of(_sample(mapping)),
@@ -92,7 +101,7 @@ def _message(node: Json) -> dict[str, Json] | None:
 
 
 def _sample(mapping: Mapping[str, Json]) -> str:
-    """Some words of the person, for telling the language."""
+    """Return some text of the user, for language detection."""
     words: list[str] = []
     for node in mapping.values():
         message = _message(node)
@@ -104,10 +113,10 @@ def _sample(mapping: Mapping[str, Json]) -> str:
     return "\n".join(words)[:_SAMPLE]
 
 
-class _Conversation:
+class _ConversationTree:
     """The nodes of a conversation, and how they hang together."""
 
-    def __init__(self, mapping: Mapping[str, Json], current: str, files: Files) -> None:
+    def __init__(self, mapping: Mapping[str, Json], current: str, files: ExportFiles) -> None:
         self._files = files
         self.nodes: dict[str, dict[str, Json]] = {}
         self.odd: dict[str, Json] = {}
@@ -124,27 +133,27 @@ class _Conversation:
         self.parents = {
             id: as_text(node.get("parent")) or places.get(id, (0, ""))[1] for id, node in self.nodes.items()
         }
-        # Siblings stand in the order of their parent's list; one that is missing there comes last.
+        # Siblings are in the order of their parent's list; one that is missing there comes last.
         self.order = sorted(self.nodes, key=lambda id: places.get(id, (len(self.nodes), ""))[0])
         self.leaf = current if current in self.nodes else max(self.order, key=self._time, default=None)
 
     def _time(self, id: str) -> str:
         return moment((_message(self.nodes[id]) or {}).get("create_time")) or ""
 
-    def tree(self) -> list[Node]:
-        """The nodes for `walk`."""
+    def tree(self) -> list[MessageNode]:
+        """Return the nodes for `walk`."""
         return [
-            Node(id, self.parents[id] or None, role_of(message) if message is not None else "")
+            MessageNode(id, self.parents[id] or None, role_of(message) if message is not None else "")
             for id in self.order
             for message in [_message(self.nodes[id])]
         ]
 
-    def said(self, id: str) -> Said:
-        """What a node says."""
-        return understand(self.nodes[id], id, self._files, self._answered(id))
+    def read_node(self, id: str) -> ChatGPTMessage:
+        """Return what a node says."""
+        return understand(self.nodes[id], id, self._files, self._find_answered_call(id))
 
-    def _answered(self, id: str) -> str:
-        """The call that a tool's message answers: the nearest before it to that tool, else the nearest at all."""
+    def _find_answered_call(self, id: str) -> str:
+        """Return the call that a tool's message answers: the nearest before it to that tool, else the nearest at all."""
         message = _message(self.nodes[id]) or {}
         if role_of(message) != "tool":
             return ""
@@ -163,15 +172,15 @@ class _Conversation:
         return nearest
 
 
-def _items(conversation: _Conversation) -> Iterator[Item]:
+def _items(conversation: _ConversationTree) -> Iterator[Item]:
     for id, value in conversation.odd.items():
-        yield Problem(f"the node {id} is no object; it is kept as it is")
+        yield Problem(f"the node {id} is not an object; it is kept as it is")
         yield Aside(UNKNOWN, dumps({id: value}), source_id=id)
     ids: dict[str, str] = {BEGINNING: BEGINNING}
     used: set[str] = set()
     for step in walk(conversation.tree(), conversation.leaf):
         versions = step.versions or (step.node,)
-        told = [conversation.said(id) for id in versions]
+        told = [conversation.read_node(id) for id in versions]
         for each in told:
             yield from each.problems
         said = told[versions.index(step.node)]

@@ -3,7 +3,6 @@
 Owns: what each block of a message means. Text, thinking, tool calls and their results become the parts they are; the text
 that was taken from an attachment is a part of its own; what is unknown is kept to the letter. Everything else that the
 message says stays in `metadata["claude-ai"]`, everything else that a block says in its `extra`. Refuses: to drop anything.
-After: `claude_ai`.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ _ROLES: dict[str, Role] = {
 
 
 def role_of(message: Mapping[str, Json]) -> Role:
-    """Who speaks; an unknown voice is the system's."""
+    """Return who speaks; an unknown voice is the system's."""
     return _ROLES.get(as_text(message.get("sender")).lower(), "system")
 
 
 def content_of(message: Mapping[str, Json], id: str) -> Content:
-    """What a message says, and everything else that is known about it."""
-    reader = _Blocks(id)
+    """Return what a message says, and everything else that is known about it."""
+    reader = _BlockReader(id)
     listed = message.get("content")
     blocks = as_array(listed)
     parts: list[Part] = [
@@ -48,7 +47,7 @@ def content_of(message: Mapping[str, Json], id: str) -> Content:
         del facts["text"]
     elif "".join("".join(words).split()) == "".join(text.split()):
         facts.pop("text", None)  # the same words once more
-    parts += _attached(message)
+    parts += _read_attachments(message)
     if as_array(facts.get("attachments")):
         facts["attachments"] = [_without_text(each) for each in as_array(facts["attachments"]) or []]
     return Content(tuple(parts) or (Text(""),), None, under(VENDOR, facts))
@@ -63,8 +62,8 @@ def _rest(value: Mapping[str, Json], *used: str) -> dict[str, Json]:
     return {key: fact for key, fact in value.items() if key not in used and fact is not None}
 
 
-def _attached(message: Mapping[str, Json]) -> Iterator[Part]:
-    """Attachments with the text that was read from them, and files, each once."""
+def _read_attachments(message: Mapping[str, Json]) -> Iterator[Part]:
+    """Yield attachments with the text that was read from them, and files, each once."""
     for value in as_array(message.get("attachments")) or []:
         attachment = as_object(value) or {}
         name, facts = as_text(attachment.get("file_name")), _rest(attachment, "extracted_content")
@@ -92,7 +91,7 @@ def _file(file: Mapping[str, Json]) -> Media:
     return Media(told, url=url or None, name=name or None, extra=under(VENDOR, {"file": dict(file)}))
 
 
-class _Blocks:
+class _BlockReader:
     """Turns blocks into parts; remembers open calls, because exports often leave out the ids that tie results to them."""
 
     def __init__(self, message: str) -> None:
@@ -101,7 +100,7 @@ class _Blocks:
         self._calls = 0
 
     def part(self, value: Json) -> Iterator[Part]:
-        """The part of a block."""
+        """Yield the part of a block."""
         block = as_object(value)
         if block is None:
             if value is not None:
@@ -135,15 +134,15 @@ class _Blocks:
     def _result(self, block: Mapping[str, Json]) -> ToolResult:
         name = as_text(block.get("name"))
         return ToolResult(
-            self._answered(as_text(block.get("tool_use_id")), name),
-            tuple(_told(block.get("content"))),
+            self._find_answered_call(as_text(block.get("tool_use_id")), name),
+            tuple(_parse_tool_output(block.get("content"))),
             block.get("is_error") is True,
             name or None,
             under(VENDOR, _rest(block, "type", "tool_use_id", "content", "is_error", "name")),
         )
 
-    def _answered(self, id: str, name: str) -> str:
-        """The call that a result belongs to: by its id, else the oldest open one of that name, else the oldest."""
+    def _find_answered_call(self, id: str, name: str) -> str:
+        """Return the call that a result belongs to: by its id, else the oldest open one of that name, else the oldest."""
         by_name = [call for call in self._open if call.name == name] or self._open
         call = next((call for call in (self._open if id else by_name) if not id or call.id == id), None)
         if call is not None:
@@ -151,8 +150,8 @@ class _Blocks:
         return id or (call.id if call is not None else "")
 
 
-def _told(content: Json) -> Iterator[Text | Media | Opaque]:
-    """What a tool answered."""
+def _parse_tool_output(content: Json) -> Iterator[Text | Media | Opaque]:
+    """Yield what a tool answered."""
     values: Sequence[Json] = as_array(content) or ([] if content is None or content == [] else [content])
     for value in values:
         item = as_object(value)
@@ -170,7 +169,7 @@ def _told(content: Json) -> Iterator[Text | Media | Opaque]:
 
 
 def _image(block: Mapping[str, Json]) -> Media | None:
-    """A picture whose bytes are in the block, or None."""
+    """Return a picture whose bytes are in the block, or None."""
     source = as_object(block.get("source")) or {}
     data = from_base64(as_text(source.get("data")))
     if not data:

@@ -1,7 +1,7 @@
 """The account export of claude.ai: `conversations.json`, one conversation, or the unpacked folder.
 
-Owns: recognising it, reading conversation by conversation, and telling the live path from branches by the parents that
-newer exports name. Before: `claude_ai_message` (messages), `tree` (order). Refuses: writing.
+Owns: recognising it, reading conversation by conversation, and telling the live path from branches by the parents that newer
+exports name. Refuses: writing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from backscroll.formats.sources.account_exports import (
 from backscroll.formats.sources.json_stream import Member, pieces
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem
-from backscroll.formats.sources.tree import Node, told, walk
+from backscroll.formats.sources.tree import MessageNode, build_message, walk
 from backscroll.vocab.foreign import Aside, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 
 _MESSAGES = re.compile(r'"chat_messages"\s*:\s*\[')
-_SAMPLE = 4000  # characters by which the language is told
+_SAMPLE = 4000  # characters used for language detection
 
 
 def _likely(head: str) -> float:
@@ -41,10 +41,10 @@ def _sniff(source: Source) -> float:
 
 
 def _read(source: Source) -> Iterator[ForeignThread]:
-    return with_leftovers(_found(source))
+    return with_leftovers(_read_documents(source))
 
 
-def _found(source: Source) -> Iterator[ForeignThread | Problem | Aside]:
+def _read_documents(source: Source) -> Iterator[ForeignThread | Problem | Aside]:
     for document in documents(source):
         members: dict[str, Json] = {}
         for piece in pieces(document, "conversations"):
@@ -56,7 +56,7 @@ def _found(source: Source) -> Iterator[ForeignThread | Problem | Aside]:
                 conversation = as_object(piece.value) or {}
                 if as_array(conversation.get("chat_messages")) is None:
                     yield Problem(
-                        f"element {piece.number} is no conversation: it has no messages", piece.line
+                        f"element {piece.number} is not a conversation: it has no messages", piece.line
                     )
                 else:
                     yield _thread(conversation, f"{stem(document.name)}-{piece.number}")
@@ -85,7 +85,7 @@ def _thread(conversation: Mapping[str, Json], name: str) -> ForeignThread:
 
 
 def _sample(listed: Sequence[Json]) -> str:
-    """Some words of the person, for telling the language."""
+    """Return some text of the user, for language detection."""
     words: list[str] = []
     for value in listed:
         message = as_object(value) or {}
@@ -101,36 +101,36 @@ def _items(listed: Sequence[Json], leaf: str) -> Iterator[Item]:
     for number, value in enumerate(listed, 1):
         message = as_object(value)
         if message is None:
-            yield Problem("a message is no object; it is kept as it is", where=f"message {number}")
+            yield Problem("a message is not an object; it is kept as it is", where=f"message {number}")
             yield Aside(UNKNOWN, dumps(value))
             continue
         id = as_text(message.get("uuid")) or f"#{number}"
         messages[id if id not in messages else f"{id}#{number}"] = message
     tree = _tree(messages)
     for step in walk(tree, leaf if leaf in messages else _newest(messages)):
-        yield told(
+        yield build_message(
             step,
             role_of(messages[step.node]),
             lambda id: (content_of(messages[id], id), moment(messages[id].get("created_at"))),
         )
 
 
-def _tree(messages: Mapping[str, Mapping[str, Json]]) -> list[Node]:
-    """By the parents where the export names any; older ones are plain lists."""
+def _tree(messages: Mapping[str, Mapping[str, Json]]) -> list[MessageNode]:
+    """Build the tree from parents; older exports are plain lists."""
     if not any(as_text(message.get("parent_message_uuid")) in messages for message in messages.values()):
         before = [None, *messages]
         return [
-            Node(id, parent, role_of(message))
+            MessageNode(id, parent, role_of(message))
             for (id, message), parent in zip(messages.items(), before, strict=False)
         ]
     return [
-        Node(id, as_text(message.get("parent_message_uuid")) or None, role_of(message))
+        MessageNode(id, as_text(message.get("parent_message_uuid")) or None, role_of(message))
         for id, message in messages.items()
     ]
 
 
 def _newest(messages: Mapping[str, Mapping[str, Json]]) -> str | None:
-    """The newest message that nothing follows; of several at one time the last in the file."""
+    """Return the newest message that nothing follows; of several at one time the last in the file."""
     followed = {as_text(message.get("parent_message_uuid")) for message in messages.values()}
     times = {id: moment(message.get("created_at")) or "" for id, message in messages.items()}
     leaves = [id for id in messages if id not in followed] or list(messages)

@@ -1,9 +1,9 @@
 """One line of a Claude Code transcript as items, and back.
 
 Owns: which lines are messages (`user` and `assistant` with a content), who really spoke, what a reader need not see. The
-whole line, with its content taken out, stands in `metadata["claude-code"]["line"]` (uuid, parentUuid, usage, toolUseResult,
+whole line, with its content taken out, is in `metadata["claude-code"]["line"]` (uuid, parentUuid, usage, toolUseResult,
 ...), how the content stood in `content`; a user line with results and words is several messages, the later ones with `joins`.
-Every other line is an `Aside`, to the letter. Refuses: how lines hang together; `claude_code_tree` owns that.
+Every other line is an `Aside`, to the letter. Refuses: how lines hang together; `claude_code/tree` owns that.
 """
 
 from __future__ import annotations
@@ -11,14 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from backscroll.formats.anthropic.message import pieces
-from backscroll.formats.anthropic.parts import Blocks, stood
-from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, kept, parse_row, time_of
+from backscroll.formats.anthropic.parts import BlockWriter, describe_content_shape
+from backscroll.formats.sources.rows import (
+    UNKNOWN,
+    as_array,
+    as_object,
+    as_text,
+    keep_line,
+    parse_row,
+    time_of,
+)
 from backscroll.vocab.foreign import Aside, ForeignMessage, Item, Problem
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Part
 
 VENDOR = "claude-code"
-#: What Claude Code writes in the user's name: not typed by anybody, and not meant to be answered.
+#: What Claude Code writes in the user's name: not typed by the user, and not to be answered.
 _MACHINE = ("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")
 _WRAPPED = ("<command-", "<bash-", "[Request interrupted", "Caveat: ")
 
@@ -27,7 +35,7 @@ _WRAPPED = ("<command-", "<bash-", "[Request interrupted", "Caveat: ")
 
 
 def content_of(row: Mapping[str, Json]) -> Json:
-    """The content of a message line, a string or a list; None for every other line."""
+    """Return the content of a message line, a string or a list; None for every other line."""
     if row.get("type") not in ("user", "assistant"):
         return None
     content = (as_object(row.get("message")) or {}).get("content")
@@ -35,11 +43,11 @@ def content_of(row: Mapping[str, Json]) -> Json:
 
 
 def items_of(number: int, line: str, again: int = 0) -> Iterator[Item]:
-    """What a line says. `again` counts earlier lines with the same uuid, so that names stay unique."""
+    """Yield what a line says. `again` counts earlier lines with the same uuid, so that names stay unique."""
     row = parse_row(number, line)
     if isinstance(row, Problem):
         yield row
-        yield kept(line, number)
+        yield keep_line(line, number)
         return
     kind, uuid = as_text(row.get("type")), as_text(row.get("uuid")) or None
     if uuid and again:
@@ -61,7 +69,7 @@ def _messages(number: int, row: Mapping[str, Json], content: Json, uuid: str | N
         yield Problem(f"{odd} block(s) of the content are no objects; kept as they are", number)
     role: Role = "assistant" if row["type"] == "assistant" else "user"
     message = {**row["message"], "content": None}
-    meta: dict[str, Json] = {"line": {**row, "message": message}, "content": stood(content)}
+    meta: dict[str, Json] = {"line": {**row, "message": message}, "content": describe_content_shape(content)}
     spoken = pieces(role, content)
     when, unseen = time_of(row.get("timestamp")), is_machine(row, content)
     for index, (speaker, parts) in enumerate(spoken):
@@ -78,7 +86,7 @@ def _messages(number: int, row: Mapping[str, Json], content: Json, uuid: str | N
 
 
 def is_machine(row: Mapping[str, Json], content: Json) -> bool:
-    """True for what neither the person nor the model said: instructions slipped in, output of local commands, errors."""
+    """Return True for what neither the person nor the model said: instructions slipped in, output of local commands, errors."""
     if row.get("isMeta") is True or row.get("isApiErrorMessage") is True:
         return True
     if (as_object(row.get("message")) or {}).get("model") == "<synthetic>":
@@ -87,7 +95,7 @@ def is_machine(row: Mapping[str, Json], content: Json) -> bool:
 
 
 def is_prompt(row: Mapping[str, Json], content: Json) -> bool:
-    """True for words that a person typed as such: good for a title."""
+    """Return True for words that a person typed as such: good for a title."""
     if row.get("type") != "user" or row.get("isCompactSummary") or is_machine(row, content):
         return False
     words = words_of(content)
@@ -95,7 +103,7 @@ def is_prompt(row: Mapping[str, Json], content: Json) -> bool:
 
 
 def words_of(content: Json) -> str:
-    """The first words of a content."""
+    """Return the first words of a content."""
     if isinstance(content, str):
         return content.lstrip()
     for block in as_array(content) or []:
@@ -109,8 +117,8 @@ def words_of(content: Json) -> str:
 
 
 def line_of(
-    skeleton: Mapping[str, Json], parts: tuple[Part, ...], how: str, blocks: Blocks
+    skeleton: Mapping[str, Json], parts: tuple[Part, ...], how: str, blocks: BlockWriter
 ) -> dict[str, Json]:
-    """The line that a message came from, with its content put back."""
+    """Return the line that a message came from, with its content put back."""
     message = as_object(skeleton.get("message")) or {}
     return {**skeleton, "message": {**message, "content": blocks.content(parts, how)}}

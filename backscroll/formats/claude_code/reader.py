@@ -1,7 +1,7 @@
 """Claude Code transcripts (`~/.claude/projects/<project>/<session>.jsonl`, and the `loglines` document of its web sessions).
 
-Owns: the reader, which goes over the file twice and never holds it: first `claude_code_tree` learns how lines hang together,
-then lines become items (`claude_code_line`). The live branch comes first, in file order and with every line that is no
+Owns: the reader, which goes over the file twice and never holds it: first `claude_code/tree` learns how lines hang together,
+then lines become items (`claude_code/line`). The live branch comes first, in file order and with every line that is not a
 message; abandoned branches follow, each beginning with its `parent_id`; sidechains are threads of their own. One line is one
 message (a reply that Claude Code wrote in pieces stays in pieces). Refuses: to repair anything.
 """
@@ -14,10 +14,10 @@ from dataclasses import replace
 
 from backscroll.errors import FormatError
 from backscroll.formats.claude_code.line import VENDOR, items_of
-from backscroll.formats.claude_code.tree import Chain, Outline, outline
+from backscroll.formats.claude_code.tree import Chain, ClaudeCodeOutline, outline
 from backscroll.formats.claude_code.writer import write
 from backscroll.formats.shape import Format, Source
-from backscroll.formats.sources.lines import Lines, lines_of
+from backscroll.formats.sources.lines import SourceLines, lines_of
 from backscroll.formats.sources.rows import as_object, as_text, parse_row, stem
 from backscroll.vocab.foreign import ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
@@ -74,7 +74,7 @@ def _read(source: Source) -> Iterable[ForeignThread]:
     return _threads(lines, plan, plan.session or stem(source.name))
 
 
-def _threads(lines: Lines, plan: Outline, session: str) -> Iterator[ForeignThread]:
+def _threads(lines: SourceLines, plan: ClaudeCodeOutline, session: str) -> Iterator[ForeignThread]:
     whole = plan.main.key  # not empty where the file is the transcript of a subagent
     facts: dict[str, Json] = {"session": session, "title": plan.title, "version": plan.version}
     facts |= {"sessions": plan.sessions} if len(plan.sessions) > 1 else {}
@@ -97,7 +97,9 @@ def _threads(lines: Lines, plan: Outline, session: str) -> Iterator[ForeignThrea
             yield _sidechain(lines, plan, session, number, chain)
 
 
-def _sidechain(lines: Lines, plan: Outline, session: str, number: int, chain: Chain) -> ForeignThread:
+def _sidechain(
+    lines: SourceLines, plan: ClaudeCodeOutline, session: str, number: int, chain: Chain
+) -> ForeignThread:
     own = {line for line, index in plan.side.items() if index == number}
     facts: dict[str, Json] = {"session": session, "title": chain.words, "version": plan.version}
     facts |= {"parent": session, "agent": chain.key}
@@ -114,7 +116,7 @@ def _sidechain(lines: Lines, plan: Outline, session: str, number: int, chain: Ch
     )
 
 
-def _main(lines: Lines, plan: Outline) -> Iterator[Item]:
+def _main(lines: SourceLines, plan: ClaudeCodeOutline) -> Iterator[Item]:
     if lines.trouble is not None:
         yield lines.trouble
     for number, line in lines:
@@ -128,7 +130,7 @@ def _main(lines: Lines, plan: Outline) -> Iterator[Item]:
 
 
 def _branching(items: Iterator[Item], fork: str | None) -> Iterator[Item]:
-    """The items of a line; the first message says where its branch begins."""
+    """Yield the items of a line; the first message says where its branch begins."""
     for item in items:
         if fork is not None and isinstance(item, ForeignMessage):
             yield replace(item, parent_id=fork)

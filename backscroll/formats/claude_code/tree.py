@@ -1,9 +1,8 @@
-"""How the lines of a Claude Code transcript hang together, learnt in one pass that keeps no words.
+"""The tree of a Claude Code transcript, built in one pass without keeping text.
 
 Lines point to their parents by uuid, progress and system lines included, and a reply with parallel calls looks like a fork
 although it is none: its lines share `message.id`, and each result hangs on its own call. Owns: the live branch (the one that
 holds the last message of the file), abandoned ones, sidechains (subagents), and what a thread is called. Refuses: contents.
-Before: `claude_code_line`. After: `claude_code` (the reader).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from backscroll.formats.claude_code.line import content_of, is_prompt, words_of
-from backscroll.formats.sources.lines import Lines
+from backscroll.formats.sources.lines import SourceLines
 from backscroll.formats.sources.rows import as_array, as_object, as_text, parse_row, short_title, time_of
 from backscroll.vocab.foreign import Problem
 from backscroll.vocab.part import Json
@@ -25,7 +24,7 @@ _NONE = -1
 
 @dataclass(slots=True)
 class Chain:
-    """What is known about the main conversation or one sidechain."""
+    """The outline of the main conversation or one sidechain."""
 
     key: str = ""  # agent id or uuid of the first line; empty for the main conversation
     words: str = ""
@@ -35,8 +34,8 @@ class Chain:
 
 
 @dataclass(slots=True)
-class Outline:
-    """What the reader needs to know before it starts."""
+class ClaudeCodeOutline:
+    """The outline that the reader needs before it starts."""
 
     session: str = ""
     sessions: list[str] = field(default_factory=list[str])
@@ -53,9 +52,9 @@ class Outline:
     again: dict[int, int] = field(default_factory=dict[int, int])  # line -> earlier lines with its uuid
 
 
-def outline(lines: Lines, name: str) -> Outline:
+def outline(lines: SourceLines, name: str) -> ClaudeCodeOutline:
     """Read the file once and say how it hangs together."""
-    survey = _Survey()
+    survey = _RecordTable()
     for number, line in lines:
         row = parse_row(number, line)
         if not isinstance(row, Problem):
@@ -63,11 +62,11 @@ def outline(lines: Lines, name: str) -> Outline:
     return survey.finish(name)
 
 
-class _Survey:
+class _RecordTable:
     """One record per line that has a uuid or is a message, in arrays: a few dozen bytes a line besides its uuid."""
 
     def __init__(self) -> None:
-        self.out = Outline()
+        self.out = ClaudeCodeOutline()
         self.index: dict[str, int] = {}  # uuid -> record
         self.uuids: list[str] = []
         self.numbers = array("Q")
@@ -157,7 +156,7 @@ class _Survey:
 
     # -- after the last line -----------------------------------------------------------------------------------
 
-    def finish(self, name: str) -> Outline:
+    def finish(self, name: str) -> ClaudeCodeOutline:
         """Resolve what could only be resolved at the end."""
         for record, parent in self._pending:
             self.parents[record] = self.index.get(parent, _NONE)
@@ -177,7 +176,7 @@ class _Survey:
         return out
 
     def _promote(self) -> None:
-        """The transcript of a subagent consists of a sidechain only: that is then the conversation."""
+        """Treat the sidechain of a subagent's transcript as the conversation."""
         self.out.main = self.out.sidechains[0]
         self.out.side = {number: chain for number, chain in self.out.side.items() if chain != 0}
         self._last = _NONE
@@ -192,7 +191,7 @@ class _Survey:
         return self.flags[record] & (_MESSAGE | _SIDE) == _MESSAGE
 
     def _message_above(self, record: int) -> int:
-        """The message that a record follows; where the links are missing, the one before it in the file."""
+        """Return the message that a record follows; where the links are missing, the one before it in the file."""
         seen: set[int] = set()
         here = record
         while True:
@@ -235,7 +234,7 @@ class _Survey:
         return f"{name}#{again + 1}" if name and again else name or None
 
     def _find_dangling(self) -> None:
-        """Parents that a writer will not meet before their children, because they are elsewhere or nowhere."""
+        """Find parents that do not precede their children in this file."""
         late = {(self._chain_of(record), parent) for record, parent in self._pending}
         for record, above in enumerate(self.parents):
             if above == _NONE:
@@ -253,7 +252,7 @@ class _Survey:
 
 
 def _is_attached(row: Mapping[str, Json], content: Json) -> bool:
-    """True for what hangs on one call of a reply beside its other calls: results, and what a tool slipped in."""
+    """Return True for what hangs on one call of a reply beside its other calls: results, and what a tool slipped in."""
     if row.get("type") != "user":
         return False
     blocks = as_array(content) or []

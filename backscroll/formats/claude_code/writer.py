@@ -10,21 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from backscroll.formats.anthropic.parts import Blocks
+from backscroll.formats.anthropic.parts import BlockWriter
 from backscroll.formats.claude_code.line import VENDOR, is_machine, line_of
-from backscroll.formats.shape import Blobs, Written
+from backscroll.formats.losses import ExportLosses
+from backscroll.formats.shape import Blobs, FormatOutput
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import (
     as_array,
     as_object,
     as_text,
-    minted,
+    mint_id,
     minted_uuid,
     of_vendor,
     own,
     parse_row,
 )
-from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 
@@ -32,18 +32,18 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _EPOCH = "1970-01-01T00:00:00.000Z"
 
 
-def write(thread: ForeignThread, blobs: Blobs) -> Written:
-    """The transcript, line by line."""
+def write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
+    """Return the transcript, line by line."""
     problems: list[Problem] = []
-    scribe = _Scribe(thread, blobs, Unsaid("a Claude Code transcript", problems))
-    return Written(
+    scribe = _ClaudeCodeWriter(thread, blobs, ExportLosses("a Claude Code transcript", problems))
+    return FormatOutput(
         (dumps(line) + "\n" if not isinstance(line, str) else line + "\n" for line in scribe.lines()),
         problems,
     )
 
 
-class _Scribe:
-    def __init__(self, thread: ForeignThread, blobs: Blobs, unsaid: Unsaid) -> None:
+class _ClaudeCodeWriter:
+    def __init__(self, thread: ForeignThread, blobs: Blobs, unsaid: ExportLosses) -> None:
         self._thread, self._blobs, self._unsaid = thread, blobs, unsaid
         self._facts = of_vendor(thread.metadata, VENDOR)
         self._ours = VENDOR in thread.metadata
@@ -51,7 +51,7 @@ class _Scribe:
         self._parents = _Parents(as_array(self._facts.get("dangling")) or [])
         self._when = thread.started or ""
         self._open: dict[str, Json] | None = None  # a line that may still get more blocks
-        self._reply = ""  # the id of a new reply that is told in several lines, as Claude Code does it
+        self._reply = ""  # the id of a new reply that spans several lines, as in Claude Code
 
     def _session_id(self) -> str:
         given = as_text(self._facts.get("session")) or self._thread.source_id
@@ -60,7 +60,7 @@ class _Scribe:
         return minted_uuid("session", self._thread.format, given)
 
     def lines(self) -> Iterator[dict[str, Json] | str]:
-        """Objects, and the texts that are kept to the letter."""
+        """Yield objects, and the texts that are kept to the letter."""
         for item in self._in_order():
             if isinstance(item, ForeignMessage):
                 yield from self._message(item)
@@ -75,7 +75,7 @@ class _Scribe:
         self._unsaid.close()
 
     def _in_order(self) -> Iterable[Item]:
-        """Abandoned branches come after the live one: put them back between its lines, where these are known."""
+        """Return abandoned branches come after the live one: put them back between its lines, where these are known."""
         if not self._facts.get("branches"):
             return self._thread.items
         items = list(self._thread.items)
@@ -97,7 +97,7 @@ class _Scribe:
         said = item.role == "user" if skeleton is None else is_machine(skeleton, item.content.text)
         self._unsaid.flags(item, hidden=said)
         self._when = item.at or self._when
-        blocks = Blocks(self._blobs, self._unsaid.note, foreign=skeleton is None and "joins" not in meta)
+        blocks = BlockWriter(self._blobs, self._unsaid.note, foreign=skeleton is None and "joins" not in meta)
         if self._joins(meta, item, blocks):
             return
         yield from self._flush()
@@ -108,7 +108,7 @@ class _Scribe:
         self._parents.place(line)
         self._open, self._reply = line, ""
 
-    def _joins(self, meta: Mapping[str, Json], item: ForeignMessage, blocks: Blocks) -> bool:
+    def _joins(self, meta: Mapping[str, Json], item: ForeignMessage, blocks: BlockWriter) -> bool:
         if self._open is None or "joins" not in meta or meta["joins"] != as_text(self._open.get("uuid")):
             return False
         content = as_array(self._open["message"]["content"])
@@ -124,7 +124,7 @@ class _Scribe:
 
     # -- lines for messages from elsewhere ---------------------------------------------------------------------
 
-    def _new(self, item: ForeignMessage, blocks: Blocks) -> Iterator[dict[str, Json]]:
+    def _new(self, item: ForeignMessage, blocks: BlockWriter) -> Iterator[dict[str, Json]]:
         how = "list" if item.role == "assistant" else ""
         content = blocks.content(item.content.parts, how)
         if not content:
@@ -135,7 +135,7 @@ class _Scribe:
         line |= {"version": as_text(self._facts.get("version")) or "0.0.0", "gitBranch": ""}
         seed = [self._session, self._unsaid.position, item.role, content]
         if item.role == "assistant":
-            self._reply = self._reply or f"msg_{minted(*seed)[:24]}"
+            self._reply = self._reply or f"msg_{mint_id(*seed)[:24]}"
             line |= {"type": "assistant", "message": _reply(content, self._reply)}
         elif item.role == "system":
             self._unsaid.note("Claude Code shows system lines but does not send them to a model")
@@ -155,7 +155,7 @@ class _Scribe:
 
 
 def _goes_on(content: Json) -> bool:
-    """True where the next line may be the rest of this reply: calls of one reply share its id."""
+    """Return True if the next line may be the rest of this reply: calls of one reply share its id."""
     blocks = as_array(content)
     last = as_object(blocks[-1]) if blocks else None
     return last is not None and last.get("type") in ("thinking", "tool_use")
@@ -181,7 +181,7 @@ class _Parents:
 
     def __init__(self, dangling: Iterable[Json]) -> None:
         self._known = {as_text(uuid) for uuid in dangling}
-        self._moved: dict[str, str] = {}  # children of the first now hang on the second
+        self._move_edits: dict[str, str] = {}  # children of the first now hang on the second
         self._last = ""
 
     def place(self, line: dict[str, Json]) -> bool:
@@ -191,9 +191,9 @@ class _Parents:
             return False
         now = parent if not parent or parent in self._known else self._last
         if not now:
-            now = self._moved.pop("", "")  # only the first root can be the one that stood first
-        while now in self._moved:
-            now = self._moved[now]
+            now = self._move_edits.pop("", "")  # only the first root can be the one that stood first
+        while now in self._move_edits:
+            now = self._move_edits[now]
         self._known.add(uuid)
         self._last = uuid
         if "parentUuid" not in line or now == parent:
@@ -204,6 +204,6 @@ class _Parents:
     def insert(self, line: dict[str, Json]) -> None:
         """Hang a new line on the last one, and what hung there on the new one."""
         line["parentUuid"] = self._last or None
-        self._moved[self._last] = line["uuid"]
+        self._move_edits[self._last] = line["uuid"]
         self._known.add(line["uuid"])
         self._last = line["uuid"]

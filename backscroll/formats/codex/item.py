@@ -2,7 +2,7 @@
 
 Owns: the items that a model sees: messages, reasoning, calls, their outputs. One item is one message of ours, so that every
 line has its place; calls that are answered inside the vendor's service (web search, images) are `Opaque`, because no result
-will ever follow them. The line with its words taken out stands in `metadata["codex"]["line"]`. Refuses: everything that is no
+will ever follow them. The line with its words taken out is in `metadata["codex"]["line"]`. Refuses: everything that is not a
 item; the reader keeps those lines as asides.
 """
 
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from backscroll.formats.losses import Note
 from backscroll.formats.shape import Blobs
-from backscroll.formats.sources.json_text import NotJson, dumps, object_in, parsed, value_in
+from backscroll.formats.sources.json_text import NotJson, dumps, object_in, try_parse, value_in
 from backscroll.formats.sources.media import bytes_of, from_data_url, to_data_url
 from backscroll.formats.sources.rows import as_array, as_object, as_text, of_vendor, under, without
-from backscroll.formats.unsaid import Note
 from backscroll.vocab.message import Role
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
@@ -68,7 +68,7 @@ _MACHINE = (
 _SHELL = "<user_shell_command>"  # typed by the person, but no request
 
 
-class Said(NamedTuple):
+class CodexMessage(NamedTuple):
     """An item as a message of ours."""
 
     role: Role
@@ -77,7 +77,7 @@ class Said(NamedTuple):
 
 
 def is_item(payload: Mapping[str, Json]) -> bool:
-    """True for what becomes a message, if it can be read."""
+    """Return True for what becomes a message, if it can be read."""
     kind = payload.get("type")
     return kind in (
         "message",
@@ -91,12 +91,12 @@ def is_item(payload: Mapping[str, Json]) -> bool:
 
 
 def is_machine(role: Role, text: str) -> bool:
-    """True for what neither the person nor the model said."""
+    """Return True for what neither the person nor the model said."""
     return role in ("user", "system") and text.lstrip().startswith(_MACHINE)
 
 
-def opens_turn(said: Said) -> bool:
-    """True for a request of the user, which is what Codex counts when it rolls back."""
+def opens_turn(said: CodexMessage) -> bool:
+    """Return True for a request of the user, which is what Codex counts when it rolls back."""
     text = next((part.text for part in said.parts if isinstance(part, Text)), "").lstrip()
     return said.role == "user" and not text.startswith((*_MACHINE, _SHELL))
 
@@ -104,26 +104,26 @@ def opens_turn(said: Said) -> bool:
 # -- from the file ---------------------------------------------------------------------------------------------
 
 
-def said_in(payload: Mapping[str, Json]) -> Said | None:
-    """The message in an item; None where it is none or cannot be read."""
+def said_in(payload: Mapping[str, Json]) -> CodexMessage | None:
+    """Return the message in an item; None where it is none or cannot be read."""
     kind = as_text(payload.get("type"))
     if kind == "message" and as_text(payload.get("role")) in _ROLES:
         parts = _contents(payload.get("content"), payload["role"])
-        return Said(_ROLES[payload["role"]], parts) if parts is not None else None
+        return CodexMessage(_ROLES[payload["role"]], parts) if parts is not None else None
     if kind == "agent_message" and isinstance(payload.get("author"), str):
         parts = _contents(payload.get("content"), "user")
-        return Said("user", parts, payload["author"]) if parts is not None else None
+        return CodexMessage("user", parts, payload["author"]) if parts is not None else None
     if kind == "reasoning":
         words = _reasoning_text(payload)
-        return Said("assistant", (Reasoning(words, extra=under(VENDOR, without(payload, "type"))),))
+        return CodexMessage("assistant", (Reasoning(words, extra=under(VENDOR, without(payload, "type"))),))
     if kind in _CALLS:
         return _call(kind, payload)
     if kind in _OUTPUTS and isinstance(payload.get("call_id"), str) and "output" in payload:
-        return Said("tool", (_output(payload),))
+        return CodexMessage("tool", (_output(payload),))
     if kind == "tool_search_output" and isinstance(payload.get("call_id"), str):
         tools = Opaque(VENDOR, "tools", dumps(payload.get("tools")))
-        return Said("tool", (ToolResult(payload["call_id"], (tools,), name="tool_search"),))
-    return Said("assistant", (Opaque(VENDOR, kind, dumps(payload)),)) if kind in _SERVED else None
+        return CodexMessage("tool", (ToolResult(payload["call_id"], (tools,), name="tool_search"),))
+    return CodexMessage("assistant", (Opaque(VENDOR, kind, dumps(payload)),)) if kind in _SERVED else None
 
 
 def _contents(content: Json, role: str) -> tuple[Part, ...] | None:
@@ -162,15 +162,15 @@ def _reasoning_text(payload: Mapping[str, Json]) -> str:
     return ""
 
 
-def _call(kind: str, payload: Mapping[str, Json]) -> Said | None:
+def _call(kind: str, payload: Mapping[str, Json]) -> CodexMessage | None:
     named, asks = _CALLS[kind]
     name = payload.get(named) if named else kind.removesuffix("_call")
     call = as_text(payload.get("call_id")) or as_text(payload.get("id"))
     if not isinstance(name, str) or asks not in payload:
         return None
     if kind == "tool_search_call" and not call:
-        return Said("assistant", (Opaque(VENDOR, kind, dumps(payload)),))
-    return Said("assistant", (ToolCall(call, name, payload[asks]),))
+        return CodexMessage("assistant", (Opaque(VENDOR, kind, dumps(payload)),))
+    return CodexMessage("assistant", (ToolCall(call, name, payload[asks]),))
 
 
 def _output(payload: Mapping[str, Json]) -> ToolResult:
@@ -189,7 +189,7 @@ def _output(payload: Mapping[str, Json]) -> ToolResult:
 
 
 def taken_out(payload: Mapping[str, Json]) -> dict[str, Json]:
-    """The item without its words, in the same order of keys; `how` the words stood is said by their place-holder."""
+    """Return the item without its words, in the same order of keys; `how` the words stood is said by their place-holder."""
     kind = payload.get("type")
     gone = {"message": ["content"], "agent_message": ["content"]}.get(as_text(kind), [])
     if kind in _CALLS:
@@ -213,7 +213,7 @@ def _place_holder(value: Json) -> Json:
 def put_back(
     skeleton: Mapping[str, Json], parts: Sequence[Part], blobs: Blobs, note: Note
 ) -> dict[str, Json] | None:
-    """The item with these words; None where they do not fit it any more (somebody made a call out of a text)."""
+    """Return the item with these words; None if they no longer fit it (an edit made a call out of a text)."""
     kind = as_text(skeleton.get("type"))
     only = parts[0] if len(parts) == 1 else None
     if kind in ("message", "agent_message"):
@@ -233,7 +233,7 @@ def put_back(
         return {**skeleton, "output": _output_back(skeleton.get("output"), only, blobs, note)}
     if isinstance(only, ToolResult) and kind == "tool_search_output" and len(only.content) == 1:
         tools = only.content[0]
-        told = parsed(tools.raw) if isinstance(tools, Opaque) and "tools" in skeleton else NotJson("", 0)
+        told = try_parse(tools.raw) if isinstance(tools, Opaque) and "tools" in skeleton else NotJson("", 0)
         return dict(skeleton) if isinstance(told, NotJson) else {**skeleton, "tools": told}
     if isinstance(only, Opaque) and only.vendor == VENDOR and only.kind == kind:
         return object_in(only.raw)
@@ -241,7 +241,7 @@ def put_back(
 
 
 def contents(parts: Sequence[Part], role: str, plain: bool, blobs: Blobs, note: Note) -> Json:
-    """A content: a string where it was one and still can be, else a list."""
+    """Return a content: a string where it was one and still can be, else a list."""
     if plain and len(parts) == 1 and isinstance(parts[0], Text) and not of_vendor(parts[0].extra, VENDOR):
         return parts[0].text
     out = (_content_back(part, role, blobs, note) for part in parts)
@@ -282,7 +282,7 @@ def _reasoning_back(part: Reasoning) -> dict[str, Json]:
 def _output_back(stood: Json, part: ToolResult, blobs: Blobs, note: Note) -> Json:
     only = part.content[0] if len(part.content) == 1 else None
     if isinstance(only, Opaque) and only.kind == "output" and only.vendor == VENDOR:
-        told = parsed(only.raw)
+        told = try_parse(only.raw)
         return only.raw if isinstance(told, NotJson) else told
     inner = as_object(stood)
     if inner is not None and isinstance(only, Text):

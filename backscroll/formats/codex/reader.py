@@ -1,6 +1,6 @@
 """Codex rollouts (`~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`), the older bare lines, and the oldest JSON documents.
 
-Owns: the reader. Items that a model sees are messages (`codex_item`); everything else (session_meta, turn_context, event_msg,
+Owns: the reader. Items that a model sees are messages (`codex/item`); everything else (session_meta, turn_context, event_msg,
 which repeats messages for display, compacted, ...) is an aside, to the letter. Turns that were rolled back stay where they
 are, hidden, because the line that rolled them back counts them. Refuses: to replay; the log is read as it was written.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from backscroll.errors import FormatError
 from backscroll.formats.codex.item import (
     VENDOR,
-    Said,
+    CodexMessage,
     is_item,
     is_machine,
     opens_turn,
@@ -23,23 +23,23 @@ from backscroll.formats.codex.item import (
     taken_out,
 )
 from backscroll.formats.codex.writer import write
+from backscroll.formats.losses import quiet
 from backscroll.formats.shape import Format, Source
 from backscroll.formats.sources.json_text import dumps
-from backscroll.formats.sources.lines import Lines, lines_of
+from backscroll.formats.sources.lines import SourceLines, lines_of
 from backscroll.formats.sources.media import no_blobs
 from backscroll.formats.sources.rows import (
     UNKNOWN,
     as_array,
     as_object,
     as_text,
-    kept,
+    keep_line,
     parse_row,
     same,
     short_title,
     stem,
     time_of,
 )
-from backscroll.formats.unsaid import quiet
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Text
@@ -90,8 +90,8 @@ def _looks(row: Mapping[str, Json]) -> float:
 
 
 @dataclass(slots=True)
-class _Outline:
-    """What one pass over the file tells about it."""
+class _CodexOutline:
+    """The findings of one pass over the file."""
 
     session: str = ""
     title: str = ""
@@ -105,7 +105,7 @@ class _Outline:
     gone: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])  # from line, before line
 
     def is_gone(self, number: int) -> bool:
-        """True for lines that were rolled back."""
+        """Return True for lines that were rolled back."""
         return any(first <= number < end for first, end in self.gone)
 
 
@@ -113,7 +113,7 @@ def _read(source: Source) -> Iterable[ForeignThread]:
     if source.is_folder:
         raise FormatError(f"{source.name} is a folder", hint="import its .jsonl files one by one")
     lines = lines_of(source, "items")
-    plan = _Outline()
+    plan = _CodexOutline()
     header = as_object((lines.rest or {}).get("session"))
     if header is not None:
         _note_session(plan, header)
@@ -126,7 +126,9 @@ def _read(source: Source) -> Iterable[ForeignThread]:
     return [_thread(source, lines, plan, header)]
 
 
-def _thread(source: Source, lines: Lines, plan: _Outline, header: dict[str, Json] | None) -> ForeignThread:
+def _thread(
+    source: Source, lines: SourceLines, plan: _CodexOutline, header: dict[str, Json] | None
+) -> ForeignThread:
     named = _SESSION.search(source.name)
     session = plan.session or (named[0] if named else stem(source.name))
     facts: dict[str, Json] = {"session": session, "title": plan.title, "bare": plan.bare}
@@ -145,7 +147,7 @@ def _thread(source: Source, lines: Lines, plan: _Outline, header: dict[str, Json
 
 
 def _payload(row: dict[str, Json]) -> dict[str, Json] | None:
-    """The item on a line, in an envelope or bare; None for every other line."""
+    """Return the item on a line, in an envelope or bare; None for every other line."""
     if "payload" not in row:
         return row if is_item(row) else None
     payload = as_object(row["payload"])
@@ -154,7 +156,7 @@ def _payload(row: dict[str, Json]) -> dict[str, Json] | None:
     )
 
 
-def _note(plan: _Outline, number: int, row: dict[str, Json]) -> None:
+def _note(plan: _CodexOutline, number: int, row: dict[str, Json]) -> None:
     kind, inner = row.get("type"), as_object(row.get("payload"))
     plan.rows += isinstance(kind, str) or _is_header(row)
     plan.bare = plan.bare and inner is None
@@ -178,12 +180,12 @@ def _note(plan: _Outline, number: int, row: dict[str, Json]) -> None:
 
 
 def _is_header(row: Mapping[str, Json]) -> bool:
-    """The first line of bare rollouts has no type."""
+    """Return the first line of bare rollouts has no type."""
     return "type" not in row and isinstance(row.get("id"), str) and "timestamp" in row
 
 
-def _note_session(plan: _Outline, meta: Mapping[str, Json]) -> None:
-    """A fork repeats the header of its parent after its own: the first one counts."""
+def _note_session(plan: _CodexOutline, meta: Mapping[str, Json]) -> None:
+    """Note the session header. A fork repeats its parent's header after its own: the first one counts."""
     if plan.session:
         return
     plan.session = as_text(meta.get("id"))
@@ -196,7 +198,7 @@ def _note_session(plan: _Outline, meta: Mapping[str, Json]) -> None:
     plan.parent = as_text((spawned or {}).get("parent_thread_id")) or as_text(meta.get("parent_thread_id"))
 
 
-def _note_words(plan: _Outline, number: int, said: Said) -> None:
+def _note_words(plan: _CodexOutline, number: int, said: CodexMessage) -> None:
     text = "\n".join(part.text for part in said.parts if isinstance(part, Text))
     if opens_turn(said):
         plan.turns.append(number)
@@ -206,7 +208,7 @@ def _note_words(plan: _Outline, number: int, said: Said) -> None:
         plan.project = (found[1] or found[2] or "").strip() if found else ""
 
 
-def _items(lines: Lines, plan: _Outline, header: dict[str, Json] | None) -> Iterator[Item]:
+def _items(lines: SourceLines, plan: _CodexOutline, header: dict[str, Json] | None) -> Iterator[Item]:
     if lines.trouble is not None:
         yield lines.trouble
     if header is not None:
@@ -216,7 +218,7 @@ def _items(lines: Lines, plan: _Outline, header: dict[str, Json] | None) -> Iter
         row = parse_row(number, line)
         if isinstance(row, Problem):
             yield row
-            yield kept(line, number)
+            yield keep_line(line, number)
             continue
         item = _payload(row)
         message = _message(number, row, item, plan, named) if item is not None else None
@@ -234,7 +236,7 @@ def _items(lines: Lines, plan: _Outline, header: dict[str, Json] | None) -> Iter
 
 
 def _message(
-    number: int, row: dict[str, Json], item: dict[str, Json], plan: _Outline, named: set[str]
+    number: int, row: dict[str, Json], item: dict[str, Json], plan: _CodexOutline, named: set[str]
 ) -> ForeignMessage | None:
     said = said_in(item)
     if said is None or not same(put_back(taken_out(item), said.parts, no_blobs, quiet), item):

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 
 from backscroll.formats.codex.item import VENDOR, contents, is_machine, put_back
-from backscroll.formats.shape import Blobs, Written
+from backscroll.formats.losses import ExportLosses
+from backscroll.formats.shape import Blobs, FormatOutput
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import as_object, minted_uuid, of_vendor, own
-from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
@@ -22,22 +22,22 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _EPOCH = "1970-01-01T00:00:00.000Z"
 
 
-def write(thread: ForeignThread, blobs: Blobs) -> Written:
-    """The rollout, line by line."""
+def write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
+    """Return the rollout, line by line."""
     problems: list[Problem] = []
-    scribe = _Scribe(thread, blobs, Unsaid("a Codex rollout", problems))
-    return Written((line + "\n" for line in scribe.lines()), problems)
+    scribe = _CodexWriter(thread, blobs, ExportLosses("a Codex rollout", problems))
+    return FormatOutput((line + "\n" for line in scribe.lines()), problems)
 
 
-class _Scribe:
-    def __init__(self, thread: ForeignThread, blobs: Blobs, unsaid: Unsaid) -> None:
+class _CodexWriter:
+    def __init__(self, thread: ForeignThread, blobs: Blobs, unsaid: ExportLosses) -> None:
         self._thread, self._blobs, self._unsaid = thread, blobs, unsaid
         self._facts = of_vendor(thread.metadata, VENDOR)
         self._ours = VENDOR in thread.metadata
         self._when = thread.started or ""
 
     def lines(self) -> Iterator[str]:
-        """The lines without their ends."""
+        """Yield the lines without their ends."""
         if not self._ours:
             yield self._header()
         for item in self._thread.items:
@@ -89,7 +89,7 @@ class _Scribe:
                 continue
             yield from self._words(item, words)
             words = []
-            yield from self._deed(part)
+            yield from self._write_part(part)
         yield from self._words(item, words)
 
     def _words(self, item: ForeignMessage, parts: list[Part]) -> Iterator[str]:
@@ -104,7 +104,7 @@ class _Scribe:
         elif role == "assistant" and text:
             yield from self._event({"type": "agent_message", "message": text})
 
-    def _deed(self, part: Part) -> Iterator[str]:
+    def _write_part(self, part: Part) -> Iterator[str]:
         match part:
             case Reasoning():
                 self._unsaid.note(
@@ -130,6 +130,6 @@ class _Scribe:
         return dumps({"timestamp": self._time(), "type": "response_item", "payload": payload})
 
     def _event(self, payload: dict[str, Json]) -> Iterator[str]:
-        """Bare rollouts, which are older, know no events."""
+        """Yield bare rollouts, which are older, know no events."""
         if self._facts.get("bare") is not True:
             yield dumps({"timestamp": self._time(), "type": "event_msg", "payload": payload})

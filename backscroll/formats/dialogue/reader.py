@@ -2,12 +2,12 @@ r"""Dialogue files (`dialogue_YYYYmmdd_HHMMSS.json`): the plain shape in which s
 
     {"start_time": "...", "messages": [{"role", "content", "timestamp"}], "code_changes": [{"description", "file", "timestamp"}]}
 
-indented by two, letters as themselves (files with `\u` escapes are read all the same). Code changes stand in a list of their
+indented by two, letters as themselves (files with `\u` escapes are read all the same). Code changes are in a list of their
 own; in reading they take their place among the messages by time. What the shape cannot say goes along in keys that a simple
 reader ignores, so that nothing is lost between two Backscrolls: `parts` where a message is more than its text (`content` then
 says it readably), `author`, `hidden`, `pinned`, `alternatives` with `chosen`, and `thread` for what is known about the whole.
 
-Owns: reading, also of a file that breaks off, and the name of such a file. The way out: `dialogue_write`.
+Owns: reading, also of a file that breaks off, and the name of such a file. The way out: `dialogue/writer`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import NamedTuple, cast
 from backscroll.errors import FormatError, InvalidInput
 from backscroll.formats.dialogue.writer import CHANGE, KEY, MESSAGE, message_out, part_in, write, written_mark
 from backscroll.formats.language import language_of
+from backscroll.formats.losses import ExportLosses
 from backscroll.formats.shape import Format, Source
-from backscroll.formats.sources.json_text import Cut, NotJson, dumps, elements, parsed
+from backscroll.formats.sources.json_text import ArrayBreak, NotJson, dumps, elements, try_parse
 from backscroll.formats.sources.media import no_blobs
 from backscroll.formats.sources.rows import as_array, as_object, as_text, own, same, short_title, stem, under
-from backscroll.formats.unsaid import Unsaid
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Item, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Opaque, Part, Text
 
@@ -64,7 +64,7 @@ _START = re.compile(r'"start_time"\s*:\s*"([^"]*)"')
 
 
 def file_name(start_iso: str) -> str:
-    """The usual name for a dialogue that began at this time, by the clock of its own time zone."""
+    """Return the usual name for a dialogue that began at this time, by the clock of its own time zone."""
     try:
         return f"dialogue_{datetime.fromisoformat(start_iso):%Y%m%d_%H%M%S}.json"
     except ValueError:
@@ -74,7 +74,7 @@ def file_name(start_iso: str) -> str:
 
 
 def sniff(source: Source) -> float:
-    """How surely this is a dialogue file."""
+    """Return how surely this is a dialogue file."""
     if source.is_folder:
         return 0.0
     head = source.head()
@@ -86,14 +86,15 @@ def sniff(source: Source) -> float:
 
 
 def read(source: Source) -> Iterable[ForeignThread]:
-    """The one conversation of a dialogue file."""
+    """Return the one conversation of a dialogue file."""
     if source.is_folder:
-        raise FormatError("a folder is no dialogue file", hint="name one of the .json files in it")
+        raise FormatError("a folder is not a dialogue file", hint="name one of the .json files in it")
     text = source.text()
     value, cut = _document(text)
     if value is None:
         raise FormatError(
-            f"{source.name} is no dialogue file", hint='it has to be an object with a list called "messages"'
+            f"{source.name} is not a dialogue file",
+            hint='it has to be an object with a list called "messages"',
         )
     messages, changes = as_array(value["messages"]) or [], as_array(value.get("code_changes")) or []
     known = as_object(value.get("thread")) or {}
@@ -128,9 +129,9 @@ def read(source: Source) -> Iterable[ForeignThread]:
     ]
 
 
-def _document(text: str) -> tuple[dict[str, Json] | None, Cut | None]:
-    """The whole document; or what is whole in it, and where it broke off."""
-    value = parsed(text)
+def _document(text: str) -> tuple[dict[str, Json] | None, ArrayBreak | None]:
+    """Return the whole document; or what is whole in it, and where it broke off."""
+    value = try_parse(text)
     if not isinstance(value, NotJson):
         found = as_object(value)
         return (found if found and as_array(found.get("messages")) is not None else None), None
@@ -141,12 +142,12 @@ def _document(text: str) -> tuple[dict[str, Json] | None, Cut | None]:
     start = _START.search(text, 0, opens.start())
     saved = {"start_time": start[1] if start else None, "messages": [element.value for element in whole]}
     if cut is None:  # the messages are whole: something after or before them is not
-        cut = Cut(value.what, value.at, 1 + text.count("\n", 0, value.at), text[value.at :])
+        cut = ArrayBreak(value.what, value.at, 1 + text.count("\n", 0, value.at), text[value.at :])
     return saved, cut
 
 
 def _time(value: Json) -> tuple[str, bool] | None:
-    """The time with a zone, and whether the file did not say one."""
+    """Return the time with a zone, and whether the file did not say one."""
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -161,13 +162,15 @@ def _is_naive(change: Json) -> bool:
     return moment is not None and moment[1]
 
 
-def _items(messages: list[Json], changes: list[_Change], cut: Cut | None, name: str) -> Iterator[Item]:
-    """Messages in order; each code change before the first message that is later than it."""
+def _items(
+    messages: list[Json], changes: list[_DialogueChange], cut: ArrayBreak | None, name: str
+) -> Iterator[Item]:
+    """Yield messages in order; each code change before the first message that is later than it."""
     waiting = deque(changes)
     for number, value in enumerate(messages, 1):
         message = as_object(value)
         if message is None:
-            yield Problem("no message: kept as it is", where=f"{name}, message {number}")
+            yield Problem("not a message: kept as it is", where=f"{name}, message {number}")
             yield Aside(MESSAGE, dumps(value))
             continue
         moment = _time(message.get("timestamp"))
@@ -187,33 +190,35 @@ def _items(messages: list[Json], changes: list[_Change], cut: Cut | None, name: 
             yield Aside("dialogue-rest", cut.rest, line=cut.line)
 
 
-class _Change(NamedTuple):
-    """A code change, or what stands in its place, on its way into the conversation."""
+class _DialogueChange(NamedTuple):
+    """A code change, or what is in its place, on its way into the conversation."""
 
     at: str | None
     items: list[Item]
 
 
-def _changes(values: list[Json], *, naive: bool, name: str) -> list[_Change]:
+def _changes(values: list[Json], *, naive: bool, name: str) -> list[_DialogueChange]:
     return [_change(value, naive=naive, name=name) for value in values]
 
 
-def _change(value: Json, *, naive: bool, name: str) -> _Change:
-    """A code change; where it says more or other things than ours can, its raw form goes before it."""
+def _change(value: Json, *, naive: bool, name: str) -> _DialogueChange:
+    """Return a code change; where it says more or other things than ours can, its raw form goes before it."""
     change = as_object(value)
     if change is None:
-        return _Change(
-            None, [Problem("no code change: kept as it is", where=name), Aside(CHANGE, dumps(value))]
+        return _DialogueChange(
+            None, [Problem("not a code change: kept as it is", where=name), Aside(CHANGE, dumps(value))]
         )
     moment = _time(change.get("timestamp"))
     at = moment[0] if moment else None
-    ours = CodeChange(as_text(change.get("description")), as_text(change.get("file")), at)
+    ours = ForeignCodeChange(as_text(change.get("description")), as_text(change.get("file")), at)
     usual = {
         "description": ours.description,
         "file": ours.file_path,
         "timestamp": at.removesuffix("+00:00") if at and naive else at,
     }
-    return _Change(at, [ours] if at and same(change, usual) else [Aside(CHANGE, dumps(change), at), ours])
+    return _DialogueChange(
+        at, [ours] if at and same(change, usual) else [Aside(CHANGE, dumps(change), at), ours]
+    )
 
 
 def _message(message: dict[str, Json], where: str) -> Iterator[Item]:
@@ -248,11 +253,11 @@ def _message(message: dict[str, Json], where: str) -> Iterator[Item]:
         hidden=message.get("hidden") is True,
         pinned=message.get("pinned") is True,
     )
-    yield out if same(message_out(out, no_blobs, Unsaid("", [])), message) else _with_raw(out, message)
+    yield out if same(message_out(out, no_blobs, ExportLosses("", [])), message) else _with_raw(out, message)
 
 
 def _with_raw(message: ForeignMessage, raw: dict[str, Json]) -> ForeignMessage:
-    """The message with the object it was read from, for those that would come out otherwise."""
+    """Return the message with the object it was read from, for those that would come out otherwise."""
     facts = {**own(message.content, KEY), "raw": raw, "written": written_mark(message)}
     content = replace(message.content, metadata={**message.content.metadata, KEY: facts})
     alternatives = list(message.alternatives)
@@ -266,7 +271,7 @@ def _metadata(holder: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _parts(holder: Mapping[str, Json]) -> tuple[Part, ...]:
-    """What `parts` says where it is there and sound; otherwise the text."""
+    """Return what `parts` says where it is there and sound; otherwise the text."""
     listed = as_array(holder.get("parts"))
     found = [part_in(item) for item in listed] if listed is not None else [None]
     if all(part is not None for part in found):

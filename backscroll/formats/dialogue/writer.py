@@ -13,13 +13,13 @@ from itertools import chain
 from typing import cast
 
 from backscroll.errors import InvalidInput
+from backscroll.formats.losses import ExportLosses
 from backscroll.formats.readable import readable
-from backscroll.formats.shape import Blobs, Written
-from backscroll.formats.sources.json_text import dumps, parsed
+from backscroll.formats.shape import Blobs, FormatOutput
+from backscroll.formats.sources.json_text import dumps, try_parse
 from backscroll.formats.sources.media import bytes_of, from_base64, no_blobs, to_base64
-from backscroll.formats.sources.rows import as_array, as_object, minted, of_vendor, own
-from backscroll.formats.unsaid import Unsaid
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Problem
+from backscroll.formats.sources.rows import as_array, as_object, mint_id, of_vendor, own
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import (
     Json,
@@ -39,13 +39,13 @@ CHANGE = "dialogue-code-change"  # a code change that says more than ours do, or
 MESSAGE = "dialogue-message"  # an entry among the messages that is none
 
 
-def write(thread: ForeignThread, blobs: Blobs) -> Written:
-    """The file of one conversation."""
+def write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
+    """Return the file of one conversation."""
     problems: list[Problem] = []
-    return Written(_pieces(thread, blobs, Unsaid("a dialogue file", problems)), problems)
+    return FormatOutput(_pieces(thread, blobs, ExportLosses("a dialogue file", problems)), problems)
 
 
-def _pieces(thread: ForeignThread, blobs: Blobs, unsaid: Unsaid) -> Iterator[str]:
+def _pieces(thread: ForeignThread, blobs: Blobs, unsaid: ExportLosses) -> Iterator[str]:
     kept = of_vendor(thread.metadata, KEY)
     items = iter(thread.items)
     first = next(items, None)
@@ -58,17 +58,17 @@ def _pieces(thread: ForeignThread, blobs: Blobs, unsaid: Unsaid) -> Iterator[str
     for item in chain([first] if first else [], items):
         if isinstance(item, ForeignMessage):
             unsaid.position += 1
-            yield gap + _indented(message_out(item, blobs, unsaid))
+            yield gap + _indent_json(message_out(item, blobs, unsaid))
             gap = ",\n"
         elif isinstance(item, Aside) and item.kind == MESSAGE:
-            yield gap + _indented(parsed(item.raw))
+            yield gap + _indent_json(try_parse(item.raw))
             gap = ",\n"
         elif isinstance(item, Aside) and item.kind == CHANGE:
-            value = parsed(item.raw)
+            value = try_parse(item.raw)
             changes.append(value)
             if as_object(value) is not None:  # the code change that it says follows
                 announced[_name(value)] += 1
-        elif isinstance(item, CodeChange):
+        elif isinstance(item, ForeignCodeChange):
             change = _change(item, naive=bool(kept.get("naive")))
             if announced[_name(change)]:
                 announced[_name(change)] -= 1
@@ -86,18 +86,18 @@ def _pieces(thread: ForeignThread, blobs: Blobs, unsaid: Unsaid) -> Iterator[str
     yield "\n}"
 
 
-def _indented(value: Json) -> str:
+def _indent_json(value: Json) -> str:
     return "    " + dumps(value, 2).replace("\n", "\n    ")
 
 
 def _name(change: Json) -> tuple[Json, Json]:
-    """By what a code change is recognised."""
+    """Return the key of a code change."""
     facts = as_object(change) or {}
     description, file = facts.get("description"), facts.get("file")
     return (description if isinstance(description, str) else "", file if isinstance(file, str) else "")
 
 
-def _change(change: CodeChange, *, naive: bool) -> dict[str, Json]:
+def _change(change: ForeignCodeChange, *, naive: bool) -> dict[str, Json]:
     at = change.at.removesuffix("+00:00") if naive and change.at else change.at
     return {"description": change.description, "file": change.file_path, "timestamp": at}
 
@@ -115,8 +115,8 @@ def _about(thread: ForeignThread) -> dict[str, Json]:
     return {key: value for key, value in facts.items() if value}
 
 
-def message_out(message: ForeignMessage, blobs: Blobs, unsaid: Unsaid) -> dict[str, Json]:
-    """One message; the very object it was read from where nothing changed since."""
+def message_out(message: ForeignMessage, blobs: Blobs, unsaid: ExportLosses) -> dict[str, Json]:
+    """Return one message; the very object it was read from where nothing changed since."""
     facts = own(message.content, KEY)
     out: dict[str, Json] = {"role": facts.get("role", message.role)}
     out |= _content_out(message.content, blobs, unsaid)
@@ -133,17 +133,19 @@ def message_out(message: ForeignMessage, blobs: Blobs, unsaid: Unsaid) -> dict[s
     out |= of_vendor(facts, "rest")
     ordered = {key: out[key] for key in ("role", "content", "timestamp")}
     ordered |= out
-    if "raw" in facts and facts.get("written") == minted({**ordered, "timestamp": None}):
+    if "raw" in facts and facts.get("written") == mint_id({**ordered, "timestamp": None}):
         return facts["raw"]
     return ordered
 
 
 def written_mark(message: ForeignMessage) -> str:
-    """What tells later whether a message is still as it was read."""
-    return minted({**message_out(message, no_blobs, Unsaid("", [])), "timestamp": None})
+    """Return a mark that shows later whether a message has changed since it was read."""
+    return mint_id({**message_out(message, no_blobs, ExportLosses("", [])), "timestamp": None})
 
 
-def _alternatives_out(message: ForeignMessage, blobs: Blobs, unsaid: Unsaid) -> Iterator[dict[str, Json]]:
+def _alternatives_out(
+    message: ForeignMessage, blobs: Blobs, unsaid: ExportLosses
+) -> Iterator[dict[str, Json]]:
     for index, content in enumerate(message.alternatives):
         times = message.alternative_times
         version = _content_out(content, blobs, unsaid)
@@ -152,12 +154,12 @@ def _alternatives_out(message: ForeignMessage, blobs: Blobs, unsaid: Unsaid) -> 
         yield version
 
 
-def _content_out(content: Content, blobs: Blobs, unsaid: Unsaid) -> dict[str, Json]:
-    """The words, and the parts where the words alone would not give them back."""
+def _content_out(content: Content, blobs: Blobs, unsaid: ExportLosses) -> dict[str, Json]:
+    """Return the words, and the parts where the words alone would not give them back."""
     parts = content.parts
     out: dict[str, Json] = {"content": readable(parts)}
     if len(parts) == 1 and isinstance(parts[0], Opaque) and parts[0].vendor == KEY:
-        out["content"] = parsed(parts[0].raw)
+        out["content"] = try_parse(parts[0].raw)
     elif not _is_plain(parts):
         out["parts"] = [_part_out(part, blobs, unsaid) for part in parts]
     if content.author is not None:
@@ -175,8 +177,8 @@ def _is_plain(parts: Sequence[Part]) -> bool:
     return len(parts) == 1 and isinstance(only, Text) and bool(only.text) and not only.extra
 
 
-def _part_out(part: Part, blobs: Blobs, unsaid: Unsaid) -> dict[str, Json]:
-    """The JSON of a part, with its bytes inside."""
+def _part_out(part: Part, blobs: Blobs, unsaid: ExportLosses) -> dict[str, Json]:
+    """Return the JSON of a part, with its bytes inside."""
     if isinstance(part, ToolResult):
         out = part_to_json(replace(part, content=()))
         return {**out, "content": [_part_out(inner, blobs, unsaid) for inner in part.content]}
@@ -191,7 +193,7 @@ def _part_out(part: Part, blobs: Blobs, unsaid: Unsaid) -> dict[str, Json]:
 
 
 def part_in(value: Json) -> Part | None:
-    """The part that `_part_out` wrote; None where the value is no such thing."""
+    """Return the part that `_part_out` wrote; None where the value is no such thing."""
     data = as_object(value)
     if data is None:
         return None
@@ -210,7 +212,7 @@ def part_in(value: Json) -> Part | None:
 
 
 def _is_sound(part: Part) -> bool:
-    """Every field of the kind it has to be: the file may have been written by anybody."""
+    """Return every field with its expected type: the file may come from any program."""
     match part:
         case Text():
             needed, optional = [part.text], []

@@ -2,7 +2,7 @@
 
 Owns: what a record says. Thoughts become reasoning; a record holds its tool calls together with their results, so it becomes
 the reply and, after it, a message with the results. Notes of the program are hidden system messages. Refuses: to drop
-anything: what is left stays in `metadata["gemini-cli"]`. After: `gemini_cli`.
+anything: what is left stays in `metadata["gemini-cli"]`.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ _FAILED = ("error", "cancelled")
 
 
 def role_of(message: Mapping[str, Json]) -> Role:
-    """The person, the model, or the program itself."""
+    """Return the person, the model, or the program itself."""
     kind = message.get("type")
     return "user" if kind == "user" else "assistant" if kind in ("gemini", "model", "assistant") else "system"
 
 
 def words_of(message: Mapping[str, Json]) -> str:
-    """The words of a message."""
+    """Return the words of a message."""
     return text_of(list(_parts(message.get("content"))))
 
 
 def messages_of(
     message: Mapping[str, Json], id: str, leaves_from: str | None, line: int
 ) -> Iterator[ForeignMessage]:
-    """The message, and the results of its calls."""
+    """Yield the message, and the results of its calls."""
     calls = [
         call for value in as_array(message.get("toolCalls")) or [] if (call := as_object(value)) is not None
     ]
-    thoughts = [_thought(value) for value in as_array(message.get("thoughts")) or []]
+    thoughts = [_parse_thought(value) for value in as_array(message.get("thoughts")) or []]
     said = [*thoughts, *_parts(message.get("content")), *map(_call, calls)]
     used = ("id", "timestamp", "content", "thoughts", "toolCalls")
     facts = {key: value for key, value in message.items() if key not in used and value is not None}
@@ -54,7 +54,7 @@ def messages_of(
         yield ForeignMessage("tool", Content(results), ended, None if minted else f"{id}/results", line=line)
 
 
-def _thought(value: Json) -> Part:
+def _parse_thought(value: Json) -> Part:
     thought = as_object(value)
     if thought is None:
         return Reasoning(value) if isinstance(value, str) else Opaque(VENDOR, "thought", dumps(value))
@@ -76,7 +76,7 @@ def _result(call: Mapping[str, Json]) -> ToolResult:
 
 
 def _parts(value: Json) -> Iterator[Part]:
-    """A string, a part, or a list of either."""
+    """Yield a string, a part, or a list of either."""
     values = as_array(value)
     for each in [value] if values is None else values:
         if isinstance(each, str):
@@ -106,13 +106,13 @@ def _part(part: Mapping[str, Json]) -> Part:
     if (call := as_object(part.get("functionCall"))) is not None:
         return _call(call)
     if (told := as_object(part.get("functionResponse"))) is not None:
-        return _told(told)
+        return _parse_tool_output(told)
     kind = next(iter(part), "part")
     return Opaque(VENDOR, kind, dumps(part))
 
 
-def _told(response: Mapping[str, Json]) -> Text:
-    """What a tool answered: its output or its error where that is plain text, else all of it."""
+def _parse_tool_output(response: Mapping[str, Json]) -> Text:
+    """Return what a tool answered: its output or its error where that is plain text, else all of it."""
     inner = as_object(response.get("response")) or {}
     key = next((key for key in ("output", "error") if isinstance(inner.get(key), str)), "")
     if not key:

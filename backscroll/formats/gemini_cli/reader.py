@@ -2,7 +2,6 @@
 
 Owns: both shapes. A line of the newer one is the session's facts, a message, a message once more (the last one counts), a
 change of facts (`$set`), or a step back (`$rewindTo`: what was said from there on becomes a branch). Refuses: writing.
-Before: `gemini_cli_message` (messages), `tree` (order).
 """
 
 from __future__ import annotations
@@ -14,25 +13,25 @@ from backscroll.formats.gemini_cli.message import VENDOR, messages_of, role_of, 
 from backscroll.formats.language import language_of
 from backscroll.formats.shape import Format, Source
 from backscroll.formats.sources.account_exports import moment
-from backscroll.formats.sources.json_stream import Element, Member, pieces
+from backscroll.formats.sources.json_stream import Member, StreamElement, pieces
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import (
     UNKNOWN,
     as_array,
     as_object,
     as_text,
-    kept,
+    keep_line,
     parse_row,
     short_title,
     stem,
 )
-from backscroll.formats.sources.tree import BEGINNING, Node, walk
+from backscroll.formats.sources.tree import BEGINNING, MessageNode, walk
 from backscroll.vocab.foreign import Aside, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 
 _SESSION = re.compile(r"session-.*\.jsonl?")
 _DEPTH = 2  # tmp/<project>/chats
-_SAMPLE = 4000  # characters by which the language is told
+_SAMPLE = 4000  # characters used for language detection
 
 
 def _sessions(source: Source, depth: int = _DEPTH) -> Iterator[Source]:
@@ -56,12 +55,12 @@ def _sniff(source: Source) -> float:
 
 def _read(source: Source) -> Iterator[ForeignThread]:
     for file in _sessions(source):
-        session = _Session()
+        session = _GeminiSession()
         session.read(file)
         yield session.thread(stem(file.name))
 
 
-class _Session:
+class _GeminiSession:
     """One session while it is read. A session is small: the program itself keeps it in memory."""
 
     def __init__(self) -> None:
@@ -93,11 +92,11 @@ class _Session:
             else:
                 self._element(piece)
 
-    def _element(self, piece: Element) -> None:
+    def _element(self, piece: StreamElement) -> None:
         message = as_object(piece.value)
         if message is None:
             self._aside += [
-                Problem("a message is no object; it is kept as it is", piece.line),
+                Problem("a message is not an object; it is kept as it is", piece.line),
                 Aside(UNKNOWN, dumps(piece.value), line=piece.line),
             ]
         else:
@@ -106,7 +105,7 @@ class _Session:
     def _line(self, number: int, line: str) -> None:
         row = parse_row(number, line)
         if isinstance(row, Problem):
-            self._aside += [row, kept(line, number)]
+            self._aside += [row, keep_line(line, number)]
         elif isinstance(row.get("$rewindTo"), str):
             self._aside.append(Aside("$rewindTo", line, line=number))
             back = row["$rewindTo"]
@@ -122,8 +121,8 @@ class _Session:
             self._facts |= row
         else:
             self._aside += [
-                Problem("a line that is no record of a session; it is kept", number),
-                kept(line, number),
+                Problem("a line that is not a session record; it is kept", number),
+                keep_line(line, number),
             ]
 
     def _set(self, changed: Mapping[str, Json], line: str, number: int) -> None:
@@ -146,7 +145,7 @@ class _Session:
         self._lines[id] = line
 
     def thread(self, name: str) -> ForeignThread:
-        """The session as a thread."""
+        """Return the session as a thread."""
         facts = self._facts
         person = [m for m in self._messages.values() if role_of(m) == "user"]
         said = [words_of(message) for message in person[:20]]
@@ -164,7 +163,7 @@ class _Session:
 
     def _items(self) -> Iterator[Item]:
         # Sessions know no second answers: siblings come from going back, and each is a branch. So no node is an answer.
-        nodes = [Node(id, self._parents[id], "said") for id in self._messages]
+        nodes = [MessageNode(id, self._parents[id], "said") for id in self._messages]
         last: dict[str, str | None] = {
             BEGINNING: BEGINNING
         }  # a branch leaves after the results, not before them

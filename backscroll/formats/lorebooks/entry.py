@@ -1,6 +1,6 @@
 """One entry of a lorebook, in a shape of our own, whatever program wrote the book.
 
-A noun and nothing else. Before: `lorebook_rule`. After: `lorebook_json` and `lorebook_text` make them, `graph/world/description` reads what they say.
+A noun and nothing else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class LoreEntry:
 
     name: str
     keys: tuple[str, ...] = ()  # words that call for it
-    secondary_keys: tuple[str, ...] = ()  # words that must stand there too
+    secondary_keys: tuple[str, ...] = ()  # words that must be there too
     text: str = ""
     comment: str = ""  # what the author noted beside it
     constant: bool = False  # always in the prompt: it holds for everything
@@ -26,4 +26,4 @@ class LoreEntry:
     category: str = ""  # what the book files it under: "character", "places"
     rest: str = ""  # SillyTavern's other fields as JSON, for the way back
     rule: WakeRule | None = None  # what wakes it; None: it only describes the world
-    in_card: bool = False  # a part of a character card, which stands in front of the conversation
+    in_card: bool = False  # a part of a character card, which precedes the conversation

@@ -1,7 +1,7 @@
 """Lorebooks that are JSON: SillyTavern, character cards, NovelAI, Risu, Agnai, and what people write by hand.
 
 Owns which field of whose entry is what. An entry that is neither an object nor text stops the reading: leaving it out would
-lose it silently. Before: `json_text`. After: `lorebook`.
+lose it silently.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _DEEPEST = 8
 
 
 def entries_of(value: dict[str, Json] | list[Json], source: str) -> list[LoreEntry]:
-    """The entries of a parsed book."""
+    """Return the entries of a parsed book."""
     if isinstance(value, list):
-        return _some(_listed(value, source))
+        return _some(_parse_entries(value, source))
     card = card_of(value)
     if card is not None:
         return _of_card(card, source)
@@ -51,7 +51,7 @@ def entries_of(value: dict[str, Json] | list[Json], source: str) -> list[LoreEnt
     if value.get("spec") == "lorebook_v3" and (book := as_object(value.get("data"))) is not None:
         return entries_of(book, source)
     if value.get("type") == "risu" and (rows := as_array(value.get("data"))) is not None:
-        return _listed(_without_folders(rows), source)
+        return _parse_entries(_without_folders(rows), source)
     if "entries" in value and isinstance(value["entries"], list | dict):
         return _some(_of_book(value, source))
     if _is_entry(value):
@@ -64,17 +64,17 @@ def _of_book(book: Mapping[str, Json], source: str) -> list[LoreEntry]:
     rows = book["entries"]
     named = _categories(book)
     if (listed := as_array(rows)) is not None:
-        out = _listed(listed, source, book)
+        out = _parse_entries(listed, source, book)
     else:
         table = as_object(rows) or {}
         if not all(key.isdecimal() for key in table):  # a plain table of names
             return _of_plain(table, source)
-        out = _listed([table[key] for key in sorted(table, key=int)], source, book)
+        out = _parse_entries([table[key] for key in sorted(table, key=int)], source, book)
     return [replace(e, category=named.get(e.category, e.category)) for e in out] if named else out
 
 
 def _categories(book: Mapping[str, Json]) -> dict[str, str]:
-    """NovelAI files entries under ids of categories."""
+    """Return NovelAI files entries under ids of categories."""
     rows = as_array(book.get("categories")) or []
     found = [as_object(row) or {} for row in rows]
     return {as_text(row.get("id")): as_text(row.get("name")) for row in found if as_text(row.get("id"))}
@@ -84,7 +84,9 @@ def _without_folders(rows: Sequence[Json]) -> list[Json]:
     return [row for row in rows if (as_object(row) or {}).get("mode") != "folder"]
 
 
-def _listed(rows: Sequence[Json], source: str, book: Mapping[str, Json] | None = None) -> list[LoreEntry]:
+def _parse_entries(
+    rows: Sequence[Json], source: str, book: Mapping[str, Json] | None = None
+) -> list[LoreEntry]:
     out: list[LoreEntry] = []
     for number, row in enumerate(rows):
         if (fields := as_object(row)) is not None:
@@ -100,7 +102,7 @@ def _listed(rows: Sequence[Json], source: str, book: Mapping[str, Json] | None =
 
 
 def _of_plain(table: Mapping[str, Json], source: str) -> list[LoreEntry]:
-    """A table that somebody wrote by hand: name → text, or name → fields."""
+    """Return a hand-written table: name → text, or name → fields."""
     out: list[LoreEntry] = []
     for name, value in table.items():
         if (fields := as_object(value)) is not None:
@@ -119,7 +121,7 @@ def _of_plain(table: Mapping[str, Json], source: str) -> list[LoreEntry]:
 
 
 def _by_name(name: str, text: str, source: str) -> LoreEntry:
-    """An entry that its name wakes."""
+    """Return an entry that its name wakes."""
     return LoreEntry(name, (name,), text=text, source=source, rule=WakeRule((name,)))
 
 
@@ -153,7 +155,7 @@ def _entry(
         text = _lines({k: v for k, v in facts.items() if k not in {"enabled", "disable", "id", "uid"}})
     secondary, order = _strings(_first(fields, _SECONDARY)), _order(fields)
     constant = any(fields.get(n) is True for n in _ALWAYS)
-    keyed = any(n in fields for n in _KEYS)  # else somebody wrote it by hand: its name wakes it
+    keyed = any(n in fields for n in _KEYS)  # else hand-written: its name wakes it
     return LoreEntry(
         name,
         keys,
@@ -171,7 +173,7 @@ def _entry(
 
 
 def _rest(fields: Mapping[str, Json]) -> str:
-    """SillyTavern's other fields. Those of other programs mean nothing to it and are not carried."""
+    """Return SillyTavern's other fields. Those of other programs mean nothing to it and are not carried."""
     if not ("keysecondary" in fields or "uid" in fields) or "content" not in fields:
         return ""
     kept = without(fields, *_OWN)
@@ -198,7 +200,7 @@ def _strings(value: Json) -> tuple[str, ...]:
 
 
 def _of_card(card: CharacterCard, source: str) -> list[LoreEntry]:
-    """The character itself, the scene, what is told to the model, and the book inside the card."""
+    """Return the character, the scene, the system text, and the book inside the card."""
     name = card.name or source
     source = source or name
     out: list[LoreEntry] = []
@@ -230,11 +232,11 @@ def _of_card(card: CharacterCard, source: str) -> list[LoreEntry]:
             "the character card says nothing about its character",
             hint="a card needs a description, a personality or a book",
         )
-    return [_named(entry, name) for entry in [*out, *_told_to_model(card, name, source)]]
+    return [_insert_character(entry, name) for entry in [*out, *_told_to_model(card, name, source)]]
 
 
 def _told_to_model(card: CharacterCard, name: str, source: str) -> Iterable[LoreEntry]:
-    """What a card says to the model; it says nothing about the world."""
+    """Yield what a card says to the model; it says nothing about the world."""
     for what, text, position, order, shown in (
         ("system prompt", card.system_prompt, "before", -1, True),
         ("examples", card.examples, "examples_top", 100, True),
@@ -248,14 +250,14 @@ def _told_to_model(card: CharacterCard, name: str, source: str) -> Iterable[Lore
             )
 
 
-def _named(entry: LoreEntry, char: str) -> LoreEntry:
-    """The entry with the character's name in its title; in an interview the macros stay, because they say who speaks."""
+def _insert_character(entry: LoreEntry, char: str) -> LoreEntry:
+    """Return the entry with the character's name in its title; in an interview the macros stay, because they say who speaks."""
     text = entry.text if _SPEAKS.search(entry.text) else _CHAR.sub(lambda _: char, entry.text)
     return replace(entry, name=_CHAR.sub(lambda _: char, entry.name), text=text)
 
 
 def _lines(fields: Mapping[str, Json]) -> str:
-    """Facts that somebody wrote as a table, one a line."""
+    """Return facts written as a table, one per line."""
     return "\n".join(f"{key}: {words}" for key, value in fields.items() if (words := _words(value)))
 
 

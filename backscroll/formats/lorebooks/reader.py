@@ -2,8 +2,7 @@
 
 Owns which shape a text is in, and the way back into a file that SillyTavern imports. Reads SillyTavern's world info, the book
 inside a character card (V1 to V3) and the card itself, NovelAI, Risu and Agnai books, plain JSON, Markdown and plain text.
-Refuses: to say what an entry means (`graph/world/description` does), and files. Before: `lorebook_entry`, `lorebook_json`,
-`lorebook_text`. After: `graph/world/description`.
+Refuses: to say what an entry means (`graph/world/description` does), and files.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from backscroll.errors import FormatError
 from backscroll.formats.lorebooks.entry import LoreEntry
 from backscroll.formats.lorebooks.json_books import entries_of
 from backscroll.formats.lorebooks.text_books import from_markdown, from_plain, looks_like_markdown
-from backscroll.formats.sources.json_text import NotJson, dumps, parsed
+from backscroll.formats.sources.json_text import NotJson, dumps, try_parse
 from backscroll.formats.sources.rows import as_array, as_object, stem
 from backscroll.vocab.part import Json
 
@@ -49,7 +48,7 @@ _DEFAULTS: dict[str, Json] = {
 
 
 def read_lorebook(text: str, name: str = "") -> list[LoreEntry]:
-    """The entries of a book, in its order; `name` is that of the file. Raises FormatError where nothing can be read, or where
+    """Return the entries of a book, in its order; `name` is that of the file. Raises FormatError where nothing can be read, or where
     something in it could not be kept."""
     text = text.removeprefix("\ufeff")
     if not text.strip():
@@ -61,7 +60,7 @@ def read_lorebook(text: str, name: str = "") -> list[LoreEntry]:
             "the world description is a binary file",
             hint="hand the bytes of a picture over as they are",
         )
-    value = parsed(text)
+    value = try_parse(text)
     if (table := as_object(value)) is not None:
         return entries_of(table, _book_name(name))
     if (rows := as_array(value)) is not None:
@@ -69,7 +68,7 @@ def read_lorebook(text: str, name: str = "") -> list[LoreEntry]:
     if isinstance(value, NotJson) and _claims_json(text, name):
         line = text.count("\n", 0, value.at) + 1
         raise FormatError(
-            f"the lorebook breaks off or is no JSON: line {line}: {value.what}",
+            f"the lorebook is incomplete or not valid JSON: line {line}: {value.what}",
             hint="export the book again; nothing was taken from it",
         )
     if looks_like_markdown(text, name):
@@ -78,10 +77,10 @@ def read_lorebook(text: str, name: str = "") -> list[LoreEntry]:
 
 
 def write_lorebook(entries: Sequence[LoreEntry]) -> str:
-    """The entries as world info that SillyTavern imports; reading it again gives the same entries."""
+    """Return the entries as world info that SillyTavern imports; reading it again gives the same entries."""
     out: dict[str, Json] = {}
     for number, entry in enumerate(entries):
-        rest = as_object(parsed(entry.rest)) or {} if entry.rest else {}
+        rest = as_object(try_parse(entry.rest)) or {} if entry.rest else {}
         comment = entry.comment or entry.name
         row: dict[str, Json] = {
             "uid": number,
@@ -109,7 +108,7 @@ def _book_name(name: str) -> str:
 
 
 def _claims_json(text: str, name: str) -> bool:
-    """True where somebody meant JSON. A bracket alone does not: descriptions in W++ begin with one."""
+    """Return True if the text is meant as JSON. A bracket alone is not enough: descriptions in W++ begin with one."""
     if name.lower().endswith((".json", ".lorebook", ".scenario")):
         return True
     head = "".join(text[:400].split())

@@ -1,8 +1,7 @@
 """When an entry of a lorebook is put into a prompt: its keys, their logic, and where it goes, as role-play programs mean them.
 
-Owns the fields of SillyTavern's world info, of `character_book` (V2, V3, with SillyTavern's `extensions`) and of the decorators at
-the top of an entry. Refuses: deciding whether an entry wakes (`recall/lore/waking`). Before: `rows`. After: `lorebook_json` reads it,
-`graph/world/description` keeps it with the entry.
+Owns the fields of SillyTavern's world info, of `character_book` (V2, V3, with SillyTavern's `extensions`) and of the
+decorators at the top of an entry. Refuses: deciding whether an entry wakes (`recall/lore/activation`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ POSITIONS = (
     "history",
     "card",  # in the system message that a card became: never placed
 )
-#: From the one that stands first to the one that stands nearest to the answer.
+#: From the one that is first to the one that is nearest to the answer.
 PLACES = (
     *("before", "after", "examples_top", "examples_bottom", "note_top", "note_bottom", "outlet", "depth"),
     "history",
@@ -36,19 +35,19 @@ _SPLIT = re.compile(r"[,，、;；]")
 
 @dataclass(frozen=True, slots=True)
 class WakeRule:
-    """What wakes one entry, and where it goes."""
+    """The conditions that wake one entry, and where it goes."""
 
     keys: tuple[str, ...] = ()
     secondary: tuple[str, ...] = ()
     logic: str = "and_any"
     constant: bool = False
-    order: int = 100  # a higher one stands nearer to the answer, and is taken first where the budget is short
+    order: int = 100  # a higher one is nearer to the answer, and is taken first where the budget is short
     position: str = "before"
     depth: int = 4  # messages from the end, for the position `depth`
     scan_depth: int | None = None  # messages that are looked through; None: as the book or the settings say
     case_sensitive: bool | None = None
     whole_words: bool | None = None  # None: whole words, in the plural or with 's too
-    patterns: bool = False  # the keys are patterns although no slashes stand around them
+    patterns: bool = False  # the keys are patterns although no slashes are around them
     probability: int = 100
     group: str = ""  # of a group one entry is placed
     group_first: bool = False
@@ -66,7 +65,7 @@ class WakeRule:
     book_recursive: bool = True
 
     def to_json(self) -> dict[str, Json]:
-        """For the body of an event; what is as usual is left out."""
+        """Return the form for the body of an event, without defaults."""
         out: dict[str, Json] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -76,7 +75,7 @@ class WakeRule:
 
 
 def rule_from_json(raw: Mapping[str, Json]) -> WakeRule:
-    """Back from the body of an event. Raises TypeError or ValueError where it is not in that shape."""
+    """Read a rule from the body of an event. Raises TypeError or ValueError if it is malformed."""
     known = {f.name: f.default for f in fields(WakeRule)}
     values: dict[str, Json] = {}
     for name, value in raw.items():
@@ -103,7 +102,7 @@ def rule_of(
     order: int,
     book: Mapping[str, Json] | None = None,
 ) -> WakeRule:
-    """The rule of an entry as some program wrote it. `keys`, `constant` and `order` were found already, whatever their names."""
+    """Return the rule of an entry as some program wrote it. `keys`, `constant` and `order` were found already, whatever their names."""
     more = as_object(entry.get("extensions")) or {}
 
     def first(*names: str) -> Json:
@@ -144,11 +143,11 @@ def rule_of(
         book_budget=max(0, _number(table.get("token_budget"), 0)),
         book_recursive=table.get("recursive_scanning") is not False,
     )
-    return decorated(rule, as_text(entry.get("content")))
+    return apply_decorators(rule, as_text(entry.get("content")))
 
 
-def decorated(rule: WakeRule, text: str) -> WakeRule:
-    """The rule with what the decorators at the top of a text say (V3)."""
+def apply_decorators(rule: WakeRule, text: str) -> WakeRule:
+    """Return the rule with what the decorators at the top of a text say (V3)."""
     at = 0
     while found := _DECORATOR.match(text, at):
         rule, at = _with(rule, found[1], found[2].strip()), found.end()

@@ -1,7 +1,7 @@
 """World descriptions that are plain words: Markdown (a section is an entry) and text (a paragraph is one).
 
-Owns where one entry ends and the next begins, and what an entry is called. Every word of the text stands in exactly one entry.
-Refuses: to read what they say. Before: `lorebook_entry`. After: `lorebook`.
+Owns where one entry ends and the next begins, and what an entry is called. Every word of the text is in exactly one
+entry. Refuses: to read what they say.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _SUBJECT = re.compile(
     r"\s*(?:The\s+)?([A-Z][\w'’.-]*(?:\s+(?:of|the|de|von|van|al|[A-Z][\w'’.-]*)){0,5})(?:,[^,\n]{1,60},)?\s+(?:is|are|was|were|has|have|lives?|belongs?)\b"
 )
 _ZH_SUBJECT = re.compile(r"\s*([一-鿿·]{2,8}?)(?:们)?(?<![不并也都曾])(?:是|住在|位于|生活在|来自|属于)")
-_FIRST_WORDS = 2000  # characters in which a name may stand
+_FIRST_WORDS = 2000  # characters a name may consist of
 _PRONOUNS = {"It", "He", "She", "They", "There", "This", "That", "These", "Those", "We", "You", "I"}
 _ZH_PRONOUNS = ("这", "那", "她", "他", "它", "我", "你")
 
 
 @dataclass(slots=True)
-class _Section:
+class _BookSection:
     level: int
     name: str
     path: tuple[str, ...]
@@ -54,12 +54,12 @@ class _Section:
 
 
 def looks_like_markdown(text: str, name: str) -> bool:
-    """True for files called so, and for texts with headings."""
+    """Return True for files called so, and for texts with headings."""
     return name.lower().endswith((".md", ".markdown", ".mdx")) or _MARKDOWN.search(text) is not None
 
 
 def from_markdown(text: str, source: str) -> list[LoreEntry]:
-    """Sections as entries; a section that lists bold names with a description each gives one entry for each of them."""
+    """Return sections as entries; a section that lists bold names with a description each gives one entry for each of them."""
     sections = list(_sections(text.replace("\r\n", "\n").replace("\r", "\n")))
     tops = sum(1 for section in sections if section.level == 1)
     out: list[LoreEntry] = []
@@ -71,7 +71,7 @@ def from_markdown(text: str, source: str) -> list[LoreEntry]:
         name = section.name or source or short_title(body)
         comment = " > ".join((*section.path, name)) if section.path else ""
         filed = section.path[-1] if section.path else ""
-        if (listed := _listed(section.lines)) and section.level:
+        if (listed := _parse_bold_list(section.lines)) and section.level:
             out += [LoreEntry(n, (n,), text=t, comment=name, source=source, category=name) for n, t in listed]
         else:
             keys = (name,) if section.level else ()
@@ -83,9 +83,9 @@ def from_markdown(text: str, source: str) -> list[LoreEntry]:
     return out
 
 
-def _sections(text: str) -> Iterator[_Section]:
-    here = _Section(0, "", ())
-    above: list[_Section] = []
+def _sections(text: str) -> Iterator[_BookSection]:
+    here = _BookSection(0, "", ())
+    above: list[_BookSection] = []
     fence = ""
     front = len(found[0].split("\n")) if (found := _FRONT.match(text)) else 0
     for number, line in enumerate(text.split("\n")):
@@ -108,12 +108,12 @@ def _sections(text: str) -> Iterator[_Section]:
             above.pop()
         for section in above:
             section.children += 1
-        here = _Section(level, name, tuple(section.name for section in above if section.name))
+        here = _BookSection(level, name, tuple(section.name for section in above if section.name))
         above.append(here)
     yield here
 
 
-def _heading(line: str, here: _Section) -> tuple[int, str]:
+def _heading(line: str, here: _BookSection) -> tuple[int, str]:
     if found := _HEADING.match(line):
         return len(found[1]), _clean(found[2] or "")
     before = here.lines[-1] if here.lines else ""
@@ -133,8 +133,8 @@ def _clean(heading: str) -> str:
     return _NUMBER.sub("", text, count=1).strip(" :：#") or heading.strip()
 
 
-def _listed(lines: list[str]) -> list[tuple[str, str]]:
-    """(name, text) of a list of bold names, where the section has nothing else."""
+def _parse_bold_list(lines: list[str]) -> list[tuple[str, str]]:
+    """Return (name, text) pairs of a list of bold names, if the section has nothing else."""
     out: list[tuple[str, list[str]]] = []
     for line in lines:
         if found := _BULLET.match(line):
@@ -147,19 +147,19 @@ def _listed(lines: list[str]) -> list[tuple[str, str]]:
 
 
 def from_plain(text: str, source: str) -> list[LoreEntry]:
-    """Paragraphs as entries."""
+    """Return paragraphs as entries."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     pieces = [piece.strip("\n") for piece in _BREAK.split(text) if piece.strip()]
     out: list[LoreEntry] = []
-    for piece in _joined(pieces):
+    for piece in _join_pieces(pieces):
         name = name_of(piece)
         label = name or (source if len(pieces) == 1 and source else short_title(piece))
         out.append(LoreEntry(label, (name,) if name else (), text=piece, source=source, constant=not name))
     return out
 
 
-def _joined(pieces: list[str]) -> Iterator[str]:
-    """W++ and its kin may have empty lines inside; a title alone belongs to what follows."""
+def _join_pieces(pieces: list[str]) -> Iterator[str]:
+    """Yield W++ and its kin may have empty lines inside; a title alone belongs to what follows."""
     held = ""
     for piece in pieces:
         held = f"{held}\n\n{piece}" if held else piece
@@ -174,7 +174,7 @@ def _joined(pieces: list[str]) -> Iterator[str]:
 
 
 def name_of(text: str) -> str:
-    """What a paragraph is about, as far as its first words tell; empty where they do not."""
+    """Return the topic of a paragraph from its first words; empty if they do not show it."""
     text = text[:_FIRST_WORDS]
     for pattern in (_WPP, _OWNED, _BOXED):
         if found := pattern.match(text):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """What a page says by itself, in one language."""
+class PageTexts:
+    """The fixed texts of a page, in one language."""
 
     untitled: str
     project: str
@@ -35,11 +35,11 @@ class Words:
     total: Callable[[int, int, int], str]
 
 
-def _counted(number: int, word: str) -> str:
+def _pluralize(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-_ENGLISH = Words(
+_ENGLISH = PageTexts(
     untitled="Conversation",
     project="Project",
     kind="Kind",
@@ -59,17 +59,17 @@ _ENGLISH = Words(
     kinds={"chat": "Chat", "agent": "Agent", "roleplay": "Role-play"},
     languages={"en": "English", "zh": "Chinese"},
     turn=lambda number: f"Turn {number}",
-    lines=lambda count: _counted(count, "line"),
-    others=lambda count: f"🔀 {_counted(count, 'other version')}",
+    lines=lambda count: _pluralize(count, "line"),
+    others=lambda count: f"🔀 {_pluralize(count, 'other version')}",
     version=lambda number, of: f"version {number} of {of}",
     total=lambda messages, turns, changes: (
-        f"*{_counted(messages, 'message')} in {_counted(turns, 'turn')}"
-        + (f", {_counted(changes, 'code change')}" if changes else "")
+        f"*{_pluralize(messages, 'message')} in {_pluralize(turns, 'turn')}"
+        + (f", {_pluralize(changes, 'code change')}" if changes else "")
         + ".*"
     ),
 )
 
-_CHINESE = Words(
+_CHINESE = PageTexts(
     untitled="对话",
     project="项目",
     kind="类型",
@@ -98,6 +98,6 @@ _CHINESE = Words(
 )
 
 
-def words_for(language: str) -> Words:
-    """The labels for a language tag; English where we have no others."""
+def words_for(language: str) -> PageTexts:
+    """Return the labels for a language tag; English where we have no others."""
     return _CHINESE if language.lower().split("-")[0].split("_")[0] in ("zh", "cmn", "yue") else _ENGLISH

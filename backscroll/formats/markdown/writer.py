@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from backscroll.errors import FormatError
-from backscroll.formats.markdown.words import Words, words_for
+from backscroll.formats.markdown.words import PageTexts, words_for
 from backscroll.formats.readable import label_of
-from backscroll.formats.shape import Blobs, Format, Source, Written
-from backscroll.formats.sources.json_text import NotJson, dumps, parsed, printable
+from backscroll.formats.shape import Blobs, Format, FormatOutput, Source
+from backscroll.formats.sources.json_text import NotJson, dumps, printable, try_parse
 from backscroll.formats.sources.rows import as_object
-from backscroll.vocab.foreign import Aside, CodeChange, ForeignMessage, ForeignThread, Problem
+from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
@@ -34,8 +34,8 @@ _HEADING = re.compile(r"^( {0,3})(#{1,6}(?=\s|$)|=+\s*$|-+\s*$)")
 _TICKS = re.compile(r"`+")
 
 
-def write(thread: ForeignThread, blobs: Blobs) -> Written:
-    """The page, in the thread's own language."""
+def write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
+    """Return the page, in the thread's own language."""
     return write_markdown(thread, blobs)
 
 
@@ -45,20 +45,20 @@ def write_markdown(
     *,
     language: str | None = None,
     media_link: Callable[[Media], str | None] | None = None,
-) -> Written:
-    """The page. `language`: of the labels (`en`, `zh`; the thread's own where not given). `media_link`: gives the address
+) -> FormatOutput:
+    """Return the page. `language`: of the labels (`en`, `zh`; the thread's own where not given). `media_link`: gives the address
     under which the caller has put the bytes of an attachment, for links to pictures that are not on the web."""
-    del blobs  # bytes do not belong into a page: whoever wants them there stores them and passes `media_link`
+    del blobs  # bytes do not belong in a page: callers store them and pass `media_link`
     problems: list[Problem] = []
     words = words_for(language or thread.language)
-    return Written(map(printable, _Page(words, problems, media_link).of(thread)), problems)
+    return FormatOutput(map(printable, _Page(words, problems, media_link).of(thread)), problems)
 
 
 @dataclass(slots=True)
 class _Page:
     """One page on its way out."""
 
-    words: Words
+    words: PageTexts
     problems: list[Problem]
     media_link: Callable[[Media], str | None] | None
     turn: int = 0
@@ -72,7 +72,7 @@ class _Page:
         for item in thread.items:
             if isinstance(item, ForeignMessage):
                 yield from self._message(item)
-            elif isinstance(item, CodeChange):
+            elif isinstance(item, ForeignCodeChange):
                 yield self._change(item)
             elif isinstance(item, Aside):
                 left_out[item.kind] += 1
@@ -113,7 +113,7 @@ class _Page:
         others = [(i, c) for i, c in enumerate(message.alternatives) if i != message.chosen]
         if others:
             body = "".join(self._version(i, content, message) for i, content in others)
-            yield _folded(self.words.others(len(others)), body)
+            yield _render_details(self.words.others(len(others)), body)
 
     def _byline(self, message: ForeignMessage) -> str:
         who = f"**{self.words.roles[message.role]}**"
@@ -140,36 +140,40 @@ class _Page:
     def _parts(self, parts: Iterable[Part], *, typed: bool = False) -> Iterator[str]:
         for part in parts:
             if isinstance(part, Text):
-                yield contained(part.text, typed=typed) + "\n\n" if part.text.strip() else ""
+                yield contain_markdown(part.text, typed=typed) + "\n\n" if part.text.strip() else ""
             else:
                 yield self._part(part)
 
     def _part(self, part: Part) -> str:
         match part:
             case Text():
-                return contained(part.text) + "\n\n"
+                return contain_markdown(part.text) + "\n\n"
             case Reasoning():
                 return (
-                    _folded(f"💭 {self.words.thinking}", contained(part.text) + "\n\n") if part.text else ""
+                    _render_details(f"💭 {self.words.thinking}", contain_markdown(part.text) + "\n\n")
+                    if part.text
+                    else ""
                 )
             case ToolCall():
-                return _folded(f"🔧 {_inline_html(part.name)}{_brief(part)}", _fenced(*_arguments(part)))
+                return _render_details(
+                    f"🔧 {_inline_html(part.name)}{_brief(part)}", _fence_code(*_arguments(part))
+                )
             case ToolResult():
                 return self._result(part)
             case Media():
                 return self._media(part) + "\n\n"
             case Opaque():
                 title = f"{_inline_html(part.vendor)} · {_inline_html(part.kind)}"
-                return _folded(f"📦 {title}", _fenced(part.raw, "json"))
+                return _render_details(f"📦 {title}", _fence_code(part.raw, "json"))
 
     def _result(self, part: ToolResult) -> str:
         name = _inline_html(part.name or part.call_id)
         mark, label = ("⚠️", self.words.failed) if part.is_error else ("↩️", self.words.result)
         text = "\n".join(inner.text for inner in part.content if isinstance(inner, Text))
-        body = _fenced(text, "") if text else ""
+        body = _fence_code(text, "") if text else ""
         body += "".join(self._part(inner) for inner in part.content if not isinstance(inner, Text))
         size = f" · {self.words.lines(text.count(chr(10)) + 1)}" if text else ""
-        return _folded(f"{mark} {label} · {name}{size}", body or f"{self.words.nothing}\n\n")
+        return _render_details(f"{mark} {label} · {name}{size}", body or f"{self.words.nothing}\n\n")
 
     def _media(self, part: Media) -> str:
         address = part.url if part.url and not part.url.startswith("data:") else None
@@ -184,7 +188,7 @@ class _Page:
         link = f"[{name}](<{re.sub(r'[<>]', _percent, _one_line(address))}>)"
         return f"!{link}" if part.media_type.startswith("image/") else f"📎 {link}"
 
-    def _change(self, change: CodeChange) -> str:
+    def _change(self, change: ForeignCodeChange) -> str:
         self.changes += 1
         facts = [f"✏️ **{self.words.change}**"]
         if change.file_path:
@@ -196,8 +200,8 @@ class _Page:
         return "> " + " · ".join(facts) + "\n\n"
 
 
-def contained(text: str, *, typed: bool = False) -> str:
-    """Somebody's Markdown that cannot reach beyond its own end: open fences closed, swallowing tags disarmed.
+def contain_markdown(text: str, *, typed: bool = False) -> str:
+    """Return foreign Markdown that cannot reach beyond its own end: open fences closed, swallowing tags disarmed.
 
     `typed`: words of a person, who meant line breaks as such and a line of dashes or a `#` as what they look like.
     """
@@ -226,30 +230,30 @@ def _as_typed(line: str) -> str:
     return _HEADING.sub(r"\1\\\2", line).rstrip() + "  "
 
 
-def _fenced(text: str, info: str) -> str:
-    """A block of code with a fence longer than any inside."""
+def _fence_code(text: str, info: str) -> str:
+    """Return a block of code with a fence longer than any inside."""
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{info}\n{text}\n{fence}\n\n"
 
 
 def _arguments(call: ToolCall) -> tuple[str, str]:
-    """Arguments to read: JSON with indentation, other text as it is."""
+    """Return arguments to read: JSON with indentation, other text as it is."""
     if not isinstance(call.arguments, str):
         return dumps(call.arguments, 2), "json"
-    value = parsed(call.arguments)
+    value = try_parse(call.arguments)
     return (call.arguments, "") if isinstance(value, NotJson) else (dumps(value, 2), "json")
 
 
 def _brief(call: ToolCall) -> str:
-    """The one argument by which a reader recognises a call."""
-    value = parsed(call.arguments) if isinstance(call.arguments, str) else call.arguments
+    """Return the one argument by which a reader recognises a call."""
+    value = try_parse(call.arguments) if isinstance(call.arguments, str) else call.arguments
     first = next((v for v in (as_object(value) or {}).values() if isinstance(v, str) and v.strip()), "")
     line = _one_line(first)
     return f" · <code>{_inline_html(line if len(line) <= 60 else line[:59] + '…')}</code>" if line else ""
 
 
-def _folded(title: str, body: str) -> str:
+def _render_details(title: str, body: str) -> str:
     return f"<details>\n<summary>{title}</summary>\n\n{body}</details>\n\n"
 
 
@@ -258,7 +262,7 @@ def _one_line(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Words in the middle of a line that are no markup."""
+    """Return words in the middle of a line that are not markup."""
     return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", _one_line(text))
 
 
@@ -267,7 +271,7 @@ def _inline_html(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A span of code around anything."""
+    """Return a span of code around anything."""
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     ticks = "`" * (longest + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
@@ -283,7 +287,7 @@ def _percent(found: re.Match[str]) -> str:
 
 
 def _time(at: str | None) -> str:
-    """A time for people: to the second, with the zone where it is not UTC."""
+    """Return a time for people: to the second, with the zone where it is not UTC."""
     if not at:
         return ""
     try:

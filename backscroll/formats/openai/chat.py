@@ -1,7 +1,7 @@
 """Files of OpenAI Chat messages: a list, an object with `messages`, one conversation or one message a line.
 
 Owns: recognising, reading and writing them, in the shape they had. The plain functions for programs are handed on from
-`openai_message`. Refuses: what is no message; it is kept beside, with a problem.
+`openai/message`. Refuses: what is not a message; it is kept beside, with a problem.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from backscroll.formats.losses import ExportLosses
 from backscroll.formats.openai.message import (
     ROLES,
     LegacyCalls,
@@ -18,14 +19,14 @@ from backscroll.formats.openai.message import (
     openai_messages,
 )
 from backscroll.formats.openai.parts import VENDOR, parts_from
-from backscroll.formats.shape import Blobs, Format, Source, Written
+from backscroll.formats.shape import Blobs, Format, FormatOutput, Source
 from backscroll.formats.sources.containers import (
-    Conversation,
     Found,
+    MessageList,
     conversations,
     shape_of,
     sniff_messages,
-    written,
+    write_document,
 )
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import (
@@ -37,7 +38,6 @@ from backscroll.formats.sources.rows import (
     of_vendor,
     short_title,
 )
-from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json, Text
 
@@ -62,7 +62,7 @@ def _read(source: Source) -> Iterator[ForeignThread]:
     return (_thread(conversation) for conversation in conversations(source))
 
 
-def _thread(conversation: Conversation) -> ForeignThread:
+def _thread(conversation: MessageList) -> ForeignThread:
     given = conversation.document.get("title")
     entries = conversation.entries
     title = short_title(given) if isinstance(given, str) else ""
@@ -84,7 +84,7 @@ def _first_words(entries: Iterable[Found]) -> str:
     return ""
 
 
-def _items(conversation: Conversation) -> Iterator[Item]:
+def _items(conversation: MessageList) -> Iterator[Item]:
     pairing = LegacyCalls()
     for found in conversation.entries:
         if not isinstance(found, tuple):
@@ -93,33 +93,33 @@ def _items(conversation: Conversation) -> Iterator[Item]:
         line, value = found
         data = as_object(value)
         if data is None or as_text(data.get("role")) not in ROLES:
-            yield Problem("no chat message: an object with a known role was expected", line)
+            yield Problem("not a chat message: an object with a known role was expected", line)
             yield Aside(_ENTRY, dumps(value), line=line)
             continue
         role, content = message_from_openai(data, pairing)
         yield ForeignMessage(role, content, line=line)
 
 
-def _write(thread: ForeignThread, blobs: Blobs) -> Written:
+def _write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
     problems: list[Problem] = []
     meta = of_vendor(thread.metadata, VENDOR)
     shape, document = shape_of(meta.get("shape")), dict(as_object(meta.get("document")) or {})
     if not meta and thread.title:
         document = {"title": thread.title}
-    return Written(written(shape, document, _texts(thread, shape, blobs, problems)), problems)
+    return FormatOutput(write_document(shape, document, _texts(thread, shape, blobs, problems)), problems)
 
 
 def _texts(thread: ForeignThread, shape: str, blobs: Blobs, problems: list[Problem]) -> Iterator[str]:
-    unsaid = Unsaid("the OpenAI chat format", problems)
+    unsaid = ExportLosses("the OpenAI chat format", problems)
     kept_kinds = (_ENTRY, MALFORMED, UNKNOWN) if shape == "rows" else (_ENTRY,)
     ours = VENDOR in thread.metadata
-    waiting: dict[str, Json] | None = None  # the beginning of a reply that another tool tells in pieces
+    waiting: dict[str, Json] | None = None  # the beginning of a reply that another tool writes in pieces
     for item in thread.items:
         if isinstance(item, ForeignMessage):
             unsaid.flags(item, author=True)
             for said in openai_messages(item.role, item.content, blobs, unsaid.note):
                 joins = waiting is not None and said["role"] == "assistant"
-                message = _joined(waiting or {}, said) if joins else said
+                message = _merge_messages(waiting or {}, said) if joins else said
                 if waiting is not None and not joins:
                     yield dumps(waiting)
                 waiting = message if not ours and _goes_on(message) else None
@@ -135,11 +135,11 @@ def _texts(thread: ForeignThread, shape: str, blobs: Blobs, problems: list[Probl
 
 
 def _goes_on(message: Mapping[str, Json]) -> bool:
-    """True where the next message may be the rest of this reply: all calls of one reply must stand in one message."""
+    """Return True if the next message may be the rest of this reply: all calls of one reply must be in one message."""
     return message["role"] == "assistant" and ("tool_calls" in message or not message.get("content"))
 
 
-def _joined(one: Mapping[str, Json], other: Mapping[str, Json]) -> dict[str, Json]:
+def _merge_messages(one: Mapping[str, Json], other: Mapping[str, Json]) -> dict[str, Json]:
     out = {**one, **other}
     for key in set(one) & set(other) - {"role"}:
         out[key] = _both(one[key], other[key])

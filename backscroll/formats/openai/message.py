@@ -1,9 +1,8 @@
 """One OpenAI Chat message as one of ours and back, to the same JSON value.
 
-Owns: the plain functions that programs use. Where a message of ours would not give the same wire message by itself
-(`content: null`, the role `developer`, fields that we do not know), what is missing stands in `metadata["openai"]`: `role`,
-`content` (how the content stood), `fields`. Refuses: judging validity; assembly does that.
-Before: `openai_parts`. After: `openai_chat` (files).
+Owns: the plain functions that programs use. Where a message of ours would not give the same wire message by itself (`content:
+null`, the role `developer`, fields that we do not know), what is missing is in `metadata["openai"]`: `role`, `content`
+(how the content stood), `fields`. Refuses: judging validity; assembly does that.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from backscroll.errors import FormatError, InvalidInput
+from backscroll.formats.losses import Note, quiet
 from backscroll.formats.openai.parts import (
     VENDOR,
     ContentPart,
@@ -25,7 +25,6 @@ from backscroll.formats.shape import Blobs
 from backscroll.formats.sources.json_text import object_in
 from backscroll.formats.sources.media import no_blobs
 from backscroll.formats.sources.rows import as_array, as_object, as_text, of_vendor, own, same, under, without
-from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -47,13 +46,15 @@ _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 
 
 def messages_from_openai(messages: Sequence[Json]) -> list[ForeignMessage]:
-    """A list of wire messages as ours. Raises FormatError for an entry that is no message."""
+    """Return a list of wire messages as ours. Raises FormatError for an entry that is not a message."""
     pairing = LegacyCalls()
     out: list[ForeignMessage] = []
     for number, message in enumerate(messages):
         data = as_object(message)
         if data is None or as_text(data.get("role")) not in ROLES:
-            raise FormatError(f"entry {number} is no chat message", hint=f"known roles: {', '.join(ROLES)}")
+            raise FormatError(
+                f"entry {number} is not a chat message", hint=f"known roles: {', '.join(ROLES)}"
+            )
         role, content = message_from_openai(data, pairing)
         out.append(ForeignMessage(role, content))
     return out
@@ -66,19 +67,19 @@ class LegacyCalls:
         self._count = 0
         self._latest: dict[str, str] = {}
 
-    def called(self, name: str) -> str:
-        """The id of a new call."""
+    def mint_call_id(self, name: str) -> str:
+        """Return the id of a new call."""
         self._count += 1
         self._latest[name] = f"function_call_{self._count}"
         return self._latest[name]
 
-    def answered(self, name: str) -> str:
-        """The id of the call that a function answers; empty where it was never called."""
+    def find_call_id(self, name: str) -> str:
+        """Return the id of the call that a function answers; empty where it was never called."""
         return self._latest.get(name, "")
 
 
 def message_from_openai(data: Mapping[str, Json], pairing: LegacyCalls | None = None) -> tuple[Role, Content]:
-    """One wire message; its role has to be a known one."""
+    """Return one wire message; its role has to be a known one."""
     if len(data) == 2 and data["role"] in _SPEAKERS and type(text := data.get("content")) is str and text:
         return ROLES[data["role"]], Content(
             (Text(text),)
@@ -88,11 +89,11 @@ def message_from_openai(data: Mapping[str, Json], pairing: LegacyCalls | None = 
     if role == "tool":
         parts, author = _result(data["role"], fields, pairing), None
     else:
-        parts, author = _spoken(fields, pairing)
+        parts, author = _take_parts(fields, pairing)
     plain = Content(parts, author)
     if same(_wire(role, plain, no_blobs, quiet), data):
         return role, plain
-    meta: dict[str, Json] = {"content": _stood(data)}
+    meta: dict[str, Json] = {"content": _describe_content_shape(data)}
     meta |= {"role": data["role"]} if data["role"] != role else {}
     meta |= {"fields": fields} if fields else {}
     content = Content(parts, author, {VENDOR: meta})
@@ -101,7 +102,7 @@ def message_from_openai(data: Mapping[str, Json], pairing: LegacyCalls | None = 
     return role, Content((opaque("message", dict(data)),))
 
 
-def _stood(data: Mapping[str, Json]) -> str:
+def _describe_content_shape(data: Mapping[str, Json]) -> str:
     if "content" not in data:
         return "absent"
     content = data["content"]
@@ -109,32 +110,32 @@ def _stood(data: Mapping[str, Json]) -> str:
 
 
 def _result(role: str, fields: dict[str, Json], pairing: LegacyCalls) -> tuple[Part, ...]:
-    """Takes what it understands out of `fields`."""
+    """Take the fields it understands out of `fields`."""
     name = fields.pop("name") if isinstance(fields.get("name"), str) else None
     if role == "tool":
         call = fields.pop("tool_call_id") if isinstance(fields.get("tool_call_id"), str) else ""
     else:
-        call = pairing.answered(name or "")
-    content = parts_from(_taken(fields))
+        call = pairing.find_call_id(name or "")
+    content = parts_from(_take_content(fields))
     return (ToolResult(call, content, name=name),)
 
 
-def _taken(fields: dict[str, Json]) -> Json:
-    """The content, taken out of the fields where it is of a kind that we understand."""
+def _take_content(fields: dict[str, Json]) -> Json:
+    """Return the content, taken out of the fields where it is of a kind that we understand."""
     content = fields.get("content")
     if "content" in fields and (content is None or isinstance(content, str) or as_array(content) is not None):
         return fields.pop("content")
     return None
 
 
-def _spoken(fields: dict[str, Json], pairing: LegacyCalls) -> tuple[tuple[Part, ...], str | None]:
-    """Takes what it understands out of `fields`."""
+def _take_parts(fields: dict[str, Json], pairing: LegacyCalls) -> tuple[tuple[Part, ...], str | None]:
+    """Take the fields it understands out of `fields`."""
     parts: list[Part] = []
     for key in _THOUGHT:
         if isinstance(fields.get(key), str) and fields[key]:
             facts = {"field": key} if key != _THOUGHT[0] else {}
             parts.append(Reasoning(fields.pop(key), extra=under(VENDOR, facts)))
-    parts.extend(parts_from(_taken(fields)))
+    parts.extend(parts_from(_take_content(fields)))
     if isinstance(fields.get("refusal"), str) and fields["refusal"]:
         parts.append(Text(fields.pop("refusal"), under(VENDOR, {"field": "refusal"})))
     calls = as_array(fields.get("tool_calls"))
@@ -146,7 +147,10 @@ def _spoken(fields: dict[str, Json], pairing: LegacyCalls) -> tuple[tuple[Part, 
         facts = {"field": "function_call"}
         parts.append(
             ToolCall(
-                pairing.called(legacy["name"]), legacy["name"], legacy["arguments"], under(VENDOR, facts)
+                pairing.mint_call_id(legacy["name"]),
+                legacy["name"],
+                legacy["arguments"],
+                under(VENDOR, facts),
             )
         )
         del fields["function_call"]
@@ -161,7 +165,7 @@ def _spoken(fields: dict[str, Json], pairing: LegacyCalls) -> tuple[tuple[Part, 
 
 
 def message_to_openai(role: Role, content: Content, blobs: Blobs, note: Note = quiet) -> dict[str, Json]:
-    """The wire message for one of ours. Raises InvalidInput where it takes several (see `openai_messages`)."""
+    """Return the wire message for one of ours. Raises InvalidInput where it takes several (see `openai_messages`)."""
     out = openai_messages(role, content, blobs, note)
     if len(out) != 1:
         raise InvalidInput(f"this takes {len(out)} messages on the wire", hint="use openai_messages")
@@ -169,7 +173,7 @@ def message_to_openai(role: Role, content: Content, blobs: Blobs, note: Note = q
 
 
 def openai_messages(role: Role, content: Content, blobs: Blobs, note: Note = quiet) -> list[dict[str, Json]]:
-    """The wire messages for one of ours: results of tools are a message each, whatever else was said follows."""
+    """Return the wire messages for one of ours: results of tools are a message each, whatever else was said follows."""
     results = [part for part in content.parts if isinstance(part, ToolResult)]
     if role == "tool" and len(results) <= 1 and len(results) == len(content.parts):
         return [_wire(role, content, blobs, note)]

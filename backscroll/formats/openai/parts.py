@@ -1,7 +1,7 @@
 """Parts of OpenAI Chat messages and ours, both ways.
 
 Owns: content parts (text, refusal, image_url, input_audio, file) and tool calls. A part that would not come back exactly
-as it was is kept as `Opaque`, so nothing is ever bent to fit. What the wire attaches beyond our fields stands in
+as it was is kept as `Opaque`, so nothing is ever bent to fit. What the wire attaches beyond our fields is in
 `extra["openai"]`. Refuses: whole messages; `openai_chat` owns those.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from backscroll.formats.losses import Note, quiet
 from backscroll.formats.shape import Blobs
 from backscroll.formats.sources.json_text import dumps, value_in
 from backscroll.formats.sources.media import (
@@ -21,7 +22,6 @@ from backscroll.formats.sources.media import (
     to_data_url,
 )
 from backscroll.formats.sources.rows import as_array, as_object, as_text, of_vendor, same, under, without
-from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.part import Json, Media, Opaque, Text, ToolCall
 
 VENDOR = "openai"
@@ -32,7 +32,7 @@ _AUDIO_TYPES = {short: full for full, short in _AUDIO.items()}
 
 
 def opaque(kind: str, value: Json, **facts: Json) -> Opaque:
-    """A value that we do not take apart."""
+    """Return a value that we do not take apart."""
     return Opaque(VENDOR, kind, dumps(value), under(VENDOR, facts))
 
 
@@ -40,24 +40,24 @@ def opaque(kind: str, value: Json, **facts: Json) -> Opaque:
 
 
 def parts_from(content: Json) -> tuple[ContentPart, ...]:
-    """The parts of a `content`, be it a string, a list or nothing. An empty string has no parts."""
+    """Return the parts of a `content`, be it a string, a list or nothing. An empty string has no parts."""
     if isinstance(content, str):
         return (Text(content),) if content else ()
     return tuple(part_from(item) for item in as_array(content) or [])
 
 
 def part_from(item: Json) -> ContentPart:
-    """One content part."""
+    """Return one content part."""
     data = as_object(item)
     if data is None:
         return opaque(type(item).__name__, item)
-    part = _understood(data)
+    part = _parse_part(data)
     if part is not None and same(part_to(part, no_blobs, quiet), data):
         return part
     return opaque(as_text(data.get("type")), data)
 
 
-def _understood(data: Mapping[str, Json]) -> ContentPart | None:
+def _parse_part(data: Mapping[str, Json]) -> ContentPart | None:
     match data.get("type"):
         case "text" if isinstance(data.get("text"), str):
             return Text(data["text"], under(VENDOR, without(data, "type", "text")))
@@ -111,7 +111,7 @@ def _file(data: Mapping[str, Json]) -> Media | None:
 
 
 def part_to(part: ContentPart, blobs: Blobs, note: Note) -> dict[str, Json] | None:
-    """A content part for a user message, as it came from the wire or as the wire would say it; None where it cannot."""
+    """Return a content part for a user message, as it came from the wire or as the wire would say it; None where it cannot."""
     facts = dict(of_vendor(part.extra, VENDOR))
     match part:
         case Text() if facts.get("type") == "refusal":
@@ -158,7 +158,7 @@ def _media_to(part: Media, facts: dict[str, Json], blobs: Blobs, note: Note) -> 
 
 
 def call_from(item: Json) -> ToolCall | Opaque:
-    """One entry of `tool_calls`. `arguments` stays what it was: a string on the wire, an object with some servers."""
+    """Return one entry of `tool_calls`. `arguments` stays what it was: a string on the wire, an object with some servers."""
     data = as_object(item) or {}
     custom = data.get("type") == "custom"
     inner = as_object(data.get("custom" if custom else "function"))
@@ -176,7 +176,7 @@ def call_from(item: Json) -> ToolCall | Opaque:
 
 
 def call_to(call: ToolCall) -> dict[str, Json]:
-    """The entry of `tool_calls` for a call, as it came from the wire or as the wire would say it."""
+    """Return the entry of `tool_calls` for a call, as it came from the wire or as the wire would say it."""
     facts = dict(of_vendor(call.extra, VENDOR))
     kind = facts.pop("type", "function")  # None: some servers leave it away
     key, said = ("custom", "input") if kind == "custom" else ("function", "arguments")

@@ -1,7 +1,7 @@
 """Files of OpenAI Responses items: a request with `input`, a response with `output`, a bare list, or one of the first per line.
 
 Owns: recognising, reading and writing them, in the shape they had. The plain functions for programs are handed on from
-`openai_responses_item`. Refuses: what is no item; it is kept beside, with a problem. Single items per line are what Codex
+`openai/responses_item`. Refuses: what is not an item; it is kept beside, with a problem. Single items per line are what Codex
 writes: `codex` reads those.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from backscroll.errors import FormatError
+from backscroll.formats.losses import ExportLosses
 from backscroll.formats.openai.responses_item import (
     VENDOR,
     ResponsesPrompt,
@@ -23,20 +24,19 @@ from backscroll.formats.openai.responses_item import (
     messages_from_responses,
     messages_to_responses,
 )
-from backscroll.formats.shape import Blobs, Format, Source, Written
+from backscroll.formats.shape import Blobs, Format, FormatOutput, Source
 from backscroll.formats.sources.json_text import dumps, elements
 from backscroll.formats.sources.rows import (
     as_array,
     as_object,
     as_text,
-    kept,
+    keep_line,
     of_vendor,
     parse,
     short_title,
     stem,
     without,
 )
-from backscroll.formats.unsaid import Unsaid
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
 
@@ -54,7 +54,7 @@ _ITEM = re.compile(rf'"type"\s*:\s*"(?:{_KINDS}|input_text|output_text|input_ima
 
 
 @dataclass(frozen=True, slots=True)
-class _Talk:
+class _ResponseItems:
     """One list of items of a file."""
 
     name: str
@@ -95,37 +95,39 @@ def _read(source: Source) -> Iterator[ForeignThread]:
     return (_thread(talk) for talk in _talks(source))
 
 
-def _talks(source: Source) -> list[_Talk]:
+def _talks(source: Source) -> list[_ResponseItems]:
     text = source.text()
     try:
         value = parse(text)
     except ValueError as error:
-        return _rows(source) or [_broken(source, text, str(error))]
+        return _rows(source) or [_salvage_items(source, text, str(error))]
     talk = _talk(stem(source.name), value, "object")
     if talk is None:
         raise FormatError(f"{source.name} holds no list of items", hint=_HINT)
     return [talk]
 
 
-def _talk(name: str, value: Json, shape: Shape, line: int | None = None) -> _Talk | None:
+def _talk(name: str, value: Json, shape: Shape, line: int | None = None) -> _ResponseItems | None:
     items, document = as_array(value), as_object(value)
     if items is not None:
-        return _Talk(name, "list", "input", {}, [(line, item) for item in items])
+        return _ResponseItems(name, "list", "input", {}, [(line, item) for item in items])
     if document is None:
         return None
     key = next((k for k in ("input", "output") if as_array(document.get(k)) is not None), None)
     given = as_text(document.get("id")) or name
     if key is not None:
-        return _Talk(given, shape, key, without(document, key), [(line, item) for item in document[key]])
+        return _ResponseItems(
+            given, shape, key, without(document, key), [(line, item) for item in document[key]]
+        )
     if isinstance(document.get("input"), str):
         said = {"role": "user", "content": document["input"]}
-        return _Talk(given, shape, "input", without(document, "input"), [(line, said)], plain=True)
+        return _ResponseItems(given, shape, "input", without(document, "input"), [(line, said)], plain=True)
     return None
 
 
-def _rows(source: Source) -> list[_Talk]:
-    """One request or response per line; empty where the first line is none."""
-    out: list[_Talk] = []
+def _rows(source: Source) -> list[_ResponseItems]:
+    """Return one request or response per line; empty where the first line is none."""
+    out: list[_ResponseItems] = []
     for number, line in source.lines():
         if not line.strip():
             continue
@@ -134,20 +136,20 @@ def _rows(source: Source) -> list[_Talk]:
         except ValueError as error:
             if not out:
                 return []
-            out[-1].troubles.extend([Problem(f"not JSON: {error}", number), kept(line, number)])
+            out[-1].troubles.extend([Problem(f"not JSON: {error}", number), keep_line(line, number)])
             continue
         talk = _talk(f"{stem(source.name)}:{number}", value, "row", number) if as_object(value) else None
         if talk is None and not out:
             return []
         if talk is None:
-            out[-1].troubles.extend([Problem("no list of items", number), kept(line, number)])
+            out[-1].troubles.extend([Problem("not a list of items", number), keep_line(line, number)])
         else:
             out.append(talk)
     return out
 
 
-def _broken(source: Source, text: str, why: str) -> _Talk:
-    """The whole items of a document that breaks off."""
+def _salvage_items(source: Source, text: str, why: str) -> _ResponseItems:
+    """Return the whole items of a document that breaks off."""
     opens = _KEY.search(text)
     if opens or text.lstrip().startswith("["):
         whole, cut = elements(text, opens.end() if opens else 0)
@@ -156,16 +158,16 @@ def _broken(source: Source, text: str, why: str) -> _Talk:
             troubles: list[Item] = [
                 Problem(f"the document breaks off here: {cut.what if cut else why}", line)
             ]
-            troubles += [kept(cut.rest, cut.line)] if cut and cut.rest.strip() else []
+            troubles += [keep_line(cut.rest, cut.line)] if cut and cut.rest.strip() else []
             entries: list[tuple[int | None, Json]] = [(element.line, element.value) for element in whole]
             key = opens[1] if opens else "input"
-            return _Talk(
+            return _ResponseItems(
                 stem(source.name), "object" if opens else "list", key, {}, entries, troubles=troubles
             )
-    raise FormatError(f"{source.name} is no JSON: {why}", hint=_HINT)
+    raise FormatError(f"{source.name} is not valid JSON: {why}", hint=_HINT)
 
 
-def _thread(talk: _Talk) -> ForeignThread:
+def _thread(talk: _ResponseItems) -> ForeignThread:
     document = dict(talk.document)
     instructions = document.pop("instructions", None)
     if not isinstance(instructions, str):
@@ -174,12 +176,12 @@ def _thread(talk: _Talk) -> ForeignThread:
         instructions = None
     meta: dict[str, Json] = {"shape": talk.shape, "key": talk.key, "document": document}
     meta |= {"plain": True} if talk.plain else {}
-    title = next((t for _, entry in talk.entries if (t := short_title(_asked(entry)))), "")
+    title = next((t for _, entry in talk.entries if (t := short_title(_read_user_text(entry)))), "")
     items = _items(talk, instructions)
     return ForeignThread(VENDOR, talk.name, items, title=title, metadata={VENDOR: meta})
 
 
-def _asked(entry: Json) -> str:
+def _read_user_text(entry: Json) -> str:
     item = as_object(entry) or {}
     if item.get("role") != "user":
         return ""
@@ -187,7 +189,7 @@ def _asked(entry: Json) -> str:
     return said[1].text if said is not None else ""
 
 
-def _items(talk: _Talk, instructions: str | None) -> Iterator[Item]:
+def _items(talk: _ResponseItems, instructions: str | None) -> Iterator[Item]:
     if instructions is not None:
         yield ForeignMessage("system", instructions_from(instructions))
     for line, value in talk.entries:
@@ -197,7 +199,7 @@ def _items(talk: _Talk, instructions: str | None) -> Iterator[Item]:
             yield ForeignMessage(*said, line=line)
             continue
         if data is None or not as_text(data.get("type")):
-            yield Problem("no item: an object with a known type or role was expected", line)
+            yield Problem("not an item: an object with a known type or role was expected", line)
         yield Aside(_ENTRY, dumps(value), line=line)
     yield from talk.troubles
 
@@ -205,14 +207,14 @@ def _items(talk: _Talk, instructions: str | None) -> Iterator[Item]:
 # -- writing ---------------------------------------------------------------------------------------------------
 
 
-def _write(thread: ForeignThread, blobs: Blobs) -> Written:
+def _write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
     problems: list[Problem] = []
-    return Written(_texts(thread, blobs, problems), problems)
+    return FormatOutput(_texts(thread, blobs, problems), problems)
 
 
 def _texts(thread: ForeignThread, blobs: Blobs, problems: list[Problem]) -> Iterator[str]:
-    """The document as a whole: its instructions come from the first message, which may have been edited."""
-    unsaid = Unsaid("the OpenAI Responses format", problems)
+    """Yield the document as a whole: its instructions come from the first message, which may have been edited."""
+    unsaid = ExportLosses("the OpenAI Responses format", problems)
     meta = of_vendor(thread.metadata, VENDOR)
     instructions: str | None = None
     out: list[str] = []

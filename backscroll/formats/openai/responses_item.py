@@ -1,8 +1,8 @@
 """Items of the OpenAI Responses wire as messages of ours and back, to the same JSON value.
 
-Owns: the plain functions that programs use. One item is one message; its words go into parts, what is left of it stands in
-`metadata["openai-responses"]["item"]`. The instructions of a request are a system message with `place: instructions`. Rollouts
-of Codex hold the same items, so `codex_item` reads them. Refuses: judging validity. After: `openai_responses` (files).
+Owns: the plain functions that programs use. One item is one message; its words go into parts, what is left of it is in
+`metadata["openai-responses"]["item"]`. The instructions of a request are a system message with `place: instructions`.
+Rollouts of Codex hold the same items, so `codex/item` reads them. Refuses: judging validity.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from backscroll.errors import FormatError
 from backscroll.formats.codex.item import contents, is_item, put_back, said_in, taken_out
+from backscroll.formats.losses import Note, quiet
 from backscroll.formats.shape import Blobs
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.media import no_blobs
 from backscroll.formats.sources.rows import as_object, as_text, own, same, without
-from backscroll.formats.unsaid import Note, quiet
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content, Role
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -37,26 +37,26 @@ class ResponsesPrompt(NamedTuple):
 def messages_from_responses(
     items: Sequence[Json] | str, instructions: str | None = None
 ) -> list[ForeignMessage]:
-    """Items, and the instructions if any, as ours. Raises FormatError for an entry that is no item."""
+    """Return items, and the instructions if any, as ours. Raises FormatError for an entry that is not an item."""
     out = [ForeignMessage("system", instructions_from(instructions))] if instructions is not None else []
     for number, item in enumerate([{"role": "user", "content": items}] if isinstance(items, str) else items):
         data = as_object(item)
         said = message_from_item(data) if data is not None else None
         if said is None:
             raise FormatError(
-                f"entry {number} is no item", hint="expected messages, calls, outputs and reasoning"
+                f"entry {number} is not an item", hint="expected messages, calls, outputs and reasoning"
             )
         out.append(ForeignMessage(*said))
     return out
 
 
 def instructions_from(text: str) -> Content:
-    """The instructions of a request."""
+    """Return the instructions of a request."""
     return Content((Text(text),) if text else (), metadata={VENDOR: {"place": "instructions"}})
 
 
 def message_from_item(item: Mapping[str, Json]) -> tuple[Role, Content] | None:
-    """One item; None for what is no message, or could not be written again as it is."""
+    """Return one item; None for what is not a message, or could not be written again as it is."""
     bare = "type" not in item and "role" in item
     payload = {"type": "message", **item} if bare else dict(item)
     if not is_item(payload):
@@ -75,7 +75,7 @@ def message_from_item(item: Mapping[str, Json]) -> tuple[Role, Content] | None:
 def messages_to_responses(
     messages: Iterable[ForeignMessage], blobs: Blobs, note: Note = quiet
 ) -> ResponsesPrompt:
-    """Instructions and items."""
+    """Return instructions and items."""
     instructions: str | None = None
     out: list[dict[str, Json]] = []
     for message in messages:
@@ -87,13 +87,13 @@ def messages_to_responses(
 
 
 def is_instructions(message: ForeignMessage) -> bool:
-    """True for a system message that was the instructions, or comes from elsewhere."""
+    """Return True for a system message that was the instructions, or comes from elsewhere."""
     meta = own(message.content, VENDOR)
     return message.role == "system" and (VENDOR not in message.content.metadata or "place" in meta)
 
 
 def items_of(role: Role, content: Content, blobs: Blobs, note: Note) -> list[dict[str, Json]]:
-    """The items of one message: the one it was, or new ones for a message from elsewhere."""
+    """Return the items of one message: the one it was, or new ones for a message from elsewhere."""
     meta = own(content, VENDOR)
     skeleton = as_object(meta.get("item"))
     payload = put_back(skeleton, content.parts, blobs, note) if skeleton is not None else None
@@ -110,7 +110,7 @@ def _new(role: Role, content: Content, blobs: Blobs, note: Note) -> Iterator[dic
             continue
         yield from _words(role, words, blobs, note)
         words = []
-        yield from _deed(part, blobs, note)
+        yield from _write_part(part, blobs, note)
     yield from _words(role, words, blobs, note)
 
 
@@ -121,7 +121,7 @@ def _words(role: Role, parts: list[Part], blobs: Blobs, note: Note) -> Iterator[
         yield {"type": "message", "role": who, "content": said}
 
 
-def _deed(part: Part, blobs: Blobs, note: Note) -> Iterator[dict[str, Json]]:
+def _write_part(part: Part, blobs: Blobs, note: Note) -> Iterator[dict[str, Json]]:
     match part:
         case Reasoning():
             sealed = as_text((as_object(part.extra.get("codex")) or {}).get("encrypted_content"))

@@ -1,9 +1,9 @@
 """One line of a SillyTavern chat as messages of ours.
 
-Owns: what each field of a line means. `mes` is what stands on the screen and wins over the swipe it came from; `is_system`
+Owns: what each field of a line means. `mes` is what is on the screen and wins over the swipe it came from; `is_system`
 means "not sent to the model", not a role; who speaks is `is_user`, or `extra.type` for narrators and notes. A line with
 tool invocations becomes a reply with calls and a message with their results. Whatever has no home in our parts stays in
-`metadata["sillytavern"]`, so that `sillytavern_write` can put the line together again:
+`metadata["sillytavern"]`, so that `sillytavern/writer` can put the line together again:
 
     fields       send_date, gen_started, gen_finished and the rest of `extra`, for this swipe
     naive        send_date did not say its time zone
@@ -13,8 +13,6 @@ tool invocations becomes a reply with calls and a message with their results. Wh
     info         swipe_info of the live swipe, where it says other things than the line does
     invocations  the line was one of tool calls
     raw          the whole line, where all of the above would not give it back; `written` says when it still holds
-
-Before: `sillytavern` parses the line. After: `sillytavern_write` turns messages into lines.
 """
 
 from __future__ import annotations
@@ -75,18 +73,18 @@ _SUFFIX_TYPES = {
 
 
 def mapping(value: Json) -> dict[str, Json]:
-    """The object, or an empty one where something else stands."""
+    """Return the object, or an empty one if it is not an object."""
     return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
 def unspoken(extra: Mapping[str, Json]) -> bool:
-    """True where `extra` marks a line that neither the user nor the character said."""
+    """Return True if `extra` marks a line that neither the user nor the character said."""
     kind = extra.get("type")
     return isinstance(kind, str) and kind in UNSPOKEN
 
 
 def messages_of(line: Mapping[str, Json], number: int | None) -> list[ForeignMessage]:
-    """The messages that one line says: one, or two where it holds tool invocations."""
+    """Return the messages that one line says: one, or two where it holds tool invocations."""
     if _invocations(line):
         return _tool_messages(line, number)
     alternatives, times, chosen = _alternatives(line)
@@ -134,9 +132,9 @@ def _swipes(line: Mapping[str, Json]) -> Swipes | None:
 
 
 def _live(line: Mapping[str, Json]) -> Content:
-    """What the line says now: `mes`, with the fields of the line itself."""
+    """Return what the line says now: `mes`, with the fields of the line itself."""
     extra = dict(mapping(line.get("extra")))
-    parts = _spoken(extra, line.get("mes"))
+    parts = _take_parts(extra, line.get("mes"))
     kept = _fields(line, extra)
     kept["line"] = {k: v for k, v in line.items() if k not in _SAID_ELSEWHERE}
     swipes = _swipes(line)
@@ -157,7 +155,7 @@ def _author(line: Mapping[str, Json]) -> str | None:
 
 
 def _fields(holder: Mapping[str, Json], extra: dict[str, Json]) -> dict[str, Json]:
-    """What a swipe knows about itself, with `extra` reduced to what our parts do not say."""
+    """Return what a swipe knows about itself, with `extra` reduced to what our parts do not say."""
     fields = {k: holder[k] for k in SWIPED if k in holder}
     if isinstance(fields.get("extra"), dict):
         fields["extra"] = extra
@@ -169,7 +167,7 @@ def _fields(holder: Mapping[str, Json], extra: dict[str, Json]) -> dict[str, Jso
 
 
 def _alternatives(line: Mapping[str, Json]) -> tuple[list[Content], list[str | None], int]:
-    """All swipes in order, their times, and which one is live; empty where the line has none or one."""
+    """Return all swipes in order, their times, and which one is live; empty where the line has none or one."""
     swipes = _swipes(line)
     if swipes is None or len(swipes.texts) < 2:
         return [], [], 0
@@ -179,7 +177,7 @@ def _alternatives(line: Mapping[str, Json]) -> tuple[list[Content], list[str | N
     for index, text in enumerate(swipes.texts):
         own = mapping(infos[index]) if index < len(infos) else {}
         extra = dict(mapping(own.get("extra")))
-        parts = _spoken(extra, text)
+        parts = _take_parts(extra, text)
         kept = _fields(own, extra)
         rest = {k: v for k, v in own.items() if k not in SWIPED}
         if rest:
@@ -190,8 +188,8 @@ def _alternatives(line: Mapping[str, Json]) -> tuple[list[Content], list[str | N
     return contents, times, swipes.chosen
 
 
-def _spoken(extra: dict[str, Json], text: Json) -> tuple[Part, ...]:
-    """The parts of one swipe; takes out of `extra` what the parts say."""
+def _take_parts(extra: dict[str, Json], text: Json) -> tuple[Part, ...]:
+    """Return the parts of one swipe; takes out of `extra` what the parts say."""
     parts: list[Part] = []
     reasoning, signature = extra.get("reasoning"), extra.get("reasoning_signature")
     if isinstance(reasoning, str) and (reasoning or isinstance(signature, str)):
@@ -206,7 +204,7 @@ def _spoken(extra: dict[str, Json], text: Json) -> tuple[Part, ...]:
 
 
 def _attachments(extra: dict[str, Json]) -> list[Media]:
-    """Images, sounds and files; takes them out of `extra` and notes in each part where it came from."""
+    """Return images, sounds and files; takes them out of `extra` and notes in each part where it came from."""
     out: list[Media] = []
     for key in ATTACHED:
         value = extra.get(key)
@@ -225,7 +223,7 @@ def _attachments(extra: dict[str, Json]) -> list[Media]:
 
 
 def _media(key: str, item: Json) -> Media | None:
-    """One attachment, or None where the value is no address."""
+    """Return one attachment, or None where the value is not an address."""
     rest = {k: v for k, v in mapping(item).items() if k != "url"}
     url = item if isinstance(item, str) else mapping(item).get("url")
     if not isinstance(url, str) or not url:
@@ -263,10 +261,10 @@ def _invocations(line: Mapping[str, Json]) -> list[dict[str, Json]]:
 
 
 def _tool_messages(line: Mapping[str, Json], number: int | None) -> list[ForeignMessage]:
-    """A reply that calls tools, and the message with their results. `mes` only renders the same in HTML: it is kept aside."""
+    """Return a reply that calls tools, and the message with their results. `mes` only renders the same in HTML: it is kept aside."""
     extra = dict(mapping(line.get("extra")))
     del extra["tool_invocations"]
-    calls: list[Part] = list(_spoken(extra, None))
+    calls: list[Part] = list(_take_parts(extra, None))
     results: list[Part] = []
     for index, item in enumerate(_invocations(line)):
         ident = item.get("id")

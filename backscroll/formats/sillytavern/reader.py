@@ -3,7 +3,7 @@
 Owns: recognising a chat, its header (old group chats have none), what is known about it as a whole, and going on after a
 line that cannot be read. Every line that could not be put together again from our parts alone keeps its raw form in the
 metadata of its message, so that an export gives the same JSON values for every line. What a line means:
-`sillytavern_message`; the way out: `sillytavern_write`.
+`sillytavern/message`; the way out: `sillytavern/writer`.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from backscroll.formats.sillytavern.time import when
 from backscroll.formats.sillytavern.writer import (
     BROKEN_ASIDE,
     LINE_ASIDE,
-    Scribe,
+    SillyTavernWriter,
     canonical,
     fingerprint,
     write,
 )
-from backscroll.formats.sources.json_text import NotJson, parsed
+from backscroll.formats.sources.json_text import NotJson, try_parse
 from backscroll.formats.sources.media import no_blobs
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, ToolResult
 
-_SAMPLE = 300  # messages that are looked at to tell names and language
+_SAMPLE = 300  # messages read to detect names and language
 _ID_LIKE = re.compile(r"[\d@hms .:_-]+")
 _NAMED = re.compile(r'"(chat_metadata|is_user|mes|user_name|character_name|swipe_id)"\s*:')
 
 
 def sniff(source: Source) -> float:
-    """How surely this is a SillyTavern chat."""
+    """Return how surely this is a SillyTavern chat."""
     if source.is_folder:
         return 0.0
     for text in source.head().split("\n")[:5]:
-        value = parsed(text)
+        value = try_parse(text)
         if isinstance(value, NotJson):
             if text.lstrip().startswith("{") and len(text) > 1000:  # a line longer than what we looked at
                 names = set(_NAMED.findall(text))
@@ -70,8 +70,8 @@ def _is_message(value: Json) -> bool:
 
 
 @dataclass(slots=True)
-class _Glimpse:
-    """What a look at the beginning of a chat tells about it as a whole."""
+class _ChatOpening:
+    """Facts about a chat from its beginning."""
 
     header: dict[str, Json] | None = None
     begins_broken: bool = False
@@ -84,9 +84,9 @@ class _Glimpse:
 
 
 def read(source: Source) -> Iterable[ForeignThread]:
-    """The one conversation of a chat file."""
+    """Return the one conversation of a chat file."""
     if source.is_folder:
-        raise FormatError("a folder is no SillyTavern chat", hint="name one of the .jsonl files in it")
+        raise FormatError("a folder is not a SillyTavern chat", hint="name one of the .jsonl files in it")
     seen = _glimpse(source)
     if not seen.found:
         raise FormatError(
@@ -118,13 +118,13 @@ def read(source: Source) -> Iterable[ForeignThread]:
     ]
 
 
-def _glimpse(source: Source) -> _Glimpse:
-    seen = _Glimpse()
+def _glimpse(source: Source) -> _ChatOpening:
+    seen = _ChatOpening()
     sampled, first = 0, True
     for _, text in source.lines():
         if not text.strip():
             continue
-        value = parsed(text)
+        value = try_parse(text)
         if isinstance(value, NotJson):
             seen.begins_broken = seen.begins_broken or first
         elif first and _is_header(value):
@@ -140,13 +140,13 @@ def _glimpse(source: Source) -> _Glimpse:
     return seen
 
 
-def _start(seen: _Glimpse, value: Json) -> None:
+def _start(seen: _ChatOpening, value: Json) -> None:
     moment = when(value)
     if moment and seen.started is None:
         seen.started, seen.naive = moment
 
 
-def _look_at(seen: _Glimpse, line: Mapping[str, Json]) -> None:
+def _look_at(seen: _ChatOpening, line: Mapping[str, Json]) -> None:
     _start(seen, line.get("send_date"))
     seen.group = seen.group or isinstance(line.get("original_avatar"), str)
     seen.words.append(cast("str", line["mes"])[:2000])
@@ -156,8 +156,8 @@ def _look_at(seen: _Glimpse, line: Mapping[str, Json]) -> None:
         seen.speakers.append(name)
 
 
-def _character(seen: _Glimpse, source: Source) -> str:
-    """Whom the chat is with: the header's name, the folder's, or who speaks in it."""
+def _character(seen: _ChatOpening, source: Source) -> str:
+    """Return the character: the header's name, the folder's, or a speaker's."""
     named = (seen.header or {}).get("character_name")
     if isinstance(named, str) and named and named != "unused":
         return named
@@ -175,24 +175,24 @@ def _items(source: Source, *, has_header: bool) -> Iterator[Item]:
     for number, text in source.lines():
         if not text.strip():
             continue
-        value = parsed(text)
+        value = try_parse(text)
         if isinstance(value, NotJson):
             yield Problem(f"not JSON: {value.what} at character {value.at + 1}", number, source.name)
             yield Aside(BROKEN_ASIDE, text, line=number)
         elif awaited and _is_header(value):
             awaited = False
         elif isinstance(value, dict) and "mes" in mapping(value):
-            yield from _checked(mapping(value), number)
+            yield from _read_line(mapping(value), number)
         else:
             yield Problem("neither header nor message: kept as it is", number, source.name)
             yield Aside(LINE_ASIDE, text, line=number)
 
 
-def _checked(line: dict[str, Json], number: int) -> list[ForeignMessage]:
-    """The messages of a line; where our parts alone would give another line back, the raw one is kept as well."""
+def _read_line(line: dict[str, Json], number: int) -> list[ForeignMessage]:
+    """Return the messages of a line; where our parts alone would give another line back, the raw one is kept as well."""
     messages = messages_of(line, number)
     results = [part for m in messages[1:] for part in m.content.parts if isinstance(part, ToolResult)]
-    lines = Scribe("", no_blobs, []).lines(messages[0], results)
+    lines = SillyTavernWriter("", no_blobs, []).lines(messages[0], results)
     if canonical(lines) == canonical([line]):
         return messages
     return [_with_raw(messages[0], line, fingerprint(lines)), *messages[1:]]

@@ -1,7 +1,7 @@
 """SillyTavern's many ways to write a time, as ISO 8601.
 
 Over the years `send_date` was a number, a sentence in the language of the browser, two home-made shapes and ISO. Some of
-them never said a time zone: those are read as UTC and marked as naive, so that nobody takes the zone for a fact. Refuses to
+them never said a time zone: those are read as UTC and marked as naive, so that the zone is not taken for a fact. Refuses to
 guess: what it does not know for sure gives None, and the raw value stays with the message.
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from backscroll.vocab.part import Json
 
 
-class When(NamedTuple):
+class SourceTime(NamedTuple):
     """A time as ISO 8601 with a zone; `naive` where the source did not say the zone."""
 
     iso: str
@@ -53,8 +53,8 @@ _AMERICAN = re.compile(
 )
 
 
-def when(value: Json) -> When | None:
-    """The time that a `send_date`, `gen_started` or `create_date` means; None where it cannot be known."""
+def when(value: Json) -> SourceTime | None:
+    """Return the time that a `send_date`, `gen_started` or `create_date` means; None where it cannot be known."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -67,15 +67,15 @@ def when(value: Json) -> When | None:
     return _iso(text) or _first_that_fits(text)
 
 
-def _of_number(number: float) -> When | None:
-    """Milliseconds since 1970, as JavaScript counts; seconds where milliseconds would mean the early 1970s."""
+def _of_number(number: float) -> SourceTime | None:
+    """Return milliseconds since 1970, as JavaScript counts; seconds where milliseconds would mean the early 1970s."""
     milliseconds = number if number >= 1e11 else number * 1000
     if not 1e11 <= milliseconds < 1e14:  # 1973 to 5138; also refuses NaN
         return None
-    return When((_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(), naive=False)
+    return SourceTime((_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(), naive=False)
 
 
-def _iso(text: str) -> When | None:
+def _iso(text: str) -> SourceTime | None:
     if (
         len(text) < 16 or text[4] != "-"
     ):  # dates without a time, week dates and bare digits are not what is meant
@@ -85,16 +85,16 @@ def _iso(text: str) -> When | None:
     except ValueError:
         return None
     if found.tzinfo is None:
-        return When(found.replace(tzinfo=UTC).isoformat(), naive=True)
-    return When(found.isoformat(), naive=False)
+        return SourceTime(found.replace(tzinfo=UTC).isoformat(), naive=True)
+    return SourceTime(found.isoformat(), naive=False)
 
 
-def _first_that_fits(text: str) -> When | None:
+def _first_that_fits(text: str) -> SourceTime | None:
     for pattern, read in _SHAPES:
         match = pattern.fullmatch(text)
         if match:
             try:
-                return When(read(match).isoformat(), naive=True)
+                return SourceTime(read(match).isoformat(), naive=True)
             except (ValueError, KeyError):  # the thirtieth of February; a month in a language we do not know
                 return None
     return None
@@ -113,7 +113,7 @@ def _sentence(found: re.Match[str]) -> datetime:
     )
 
 
-def _humanized(found: re.Match[str]) -> datetime:
+def _parse_humanized(found: re.Match[str]) -> datetime:
     year, month, day, hour, minute, second = (int(found[i]) for i in range(1, 7))
     return datetime(year, month, day, hour, minute, second, int(found[7] or 0) * 1000, tzinfo=UTC)
 
@@ -140,7 +140,7 @@ def _hour(hour: str, half: str) -> int:
 
 _SHAPES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], datetime]], ...] = (
     (_SENTENCE, _sentence),
-    (_HUMANIZED, _humanized),
+    (_HUMANIZED, _parse_humanized),
     (_NUMERIC, _numeric),
     (_AMERICAN, _american),
 )

@@ -1,8 +1,8 @@
 """Messages as lines of a SillyTavern chat.
 
-Owns: putting imported lines together again (the same JSON values, where nothing was changed since), and saying a
-conversation from elsewhere in SillyTavern's terms: system text as narrator, tool calls with their results as one line,
-alternatives as swipes. What it cannot say it reports. Before: `sillytavern_message` explains the metadata used here.
+Owns: putting imported lines together again (the same JSON values, where nothing was changed since), and saying a conversation
+from elsewhere in SillyTavern's terms: system text as narrator, tool calls with their results as one line, alternatives as
+swipes. What it cannot say it reports.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.formats.shape import Blobs, Written
+from backscroll.formats.shape import Blobs, FormatOutput
 from backscroll.formats.sillytavern.message import KEY, SWIPED, mapping, unspoken
-from backscroll.formats.sources.json_text import dumps, parsed
+from backscroll.formats.sources.json_text import dumps, try_parse
 from backscroll.formats.sources.media import bytes_of, to_data_url
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Media, Opaque, Reasoning, Text, ToolCall, ToolResult
 
-LINE_ASIDE = "sillytavern-line"  # a sound line of the chat that is no message
-BROKEN_ASIDE = "sillytavern-broken"  # a line that is no JSON
+LINE_ASIDE = "sillytavern-line"  # a sound line of the chat that is not a message
+BROKEN_ASIDE = "sillytavern-broken"  # a line that is not JSON
 _LISTED = ("media", "files", "image_swipes")
 
 
-def write(thread: ForeignThread, blobs: Blobs) -> Written:
-    """The chat file, line by line."""
+def write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
+    """Return the chat file, line by line."""
     problems: list[Problem] = []
-    return Written(_lines(thread, blobs, problems), problems)
+    return FormatOutput(_lines(thread, blobs, problems), problems)
 
 
 def _lines(thread: ForeignThread, blobs: Blobs, problems: list[Problem]) -> Iterator[str]:
@@ -39,9 +39,9 @@ def _lines(thread: ForeignThread, blobs: Blobs, problems: list[Problem]) -> Iter
         yield dumps(_new_header(thread)) + "\n"
     elif own["header"] is not None:
         yield dumps(own["header"]) + "\n"
-    scribe = Scribe(thread.project, blobs, problems)
+    scribe = SillyTavernWriter(thread.project, blobs, problems)
     unsaid: Counter[str] = Counter()
-    step = _Step()
+    step = _PendingReplies()
     for item in thread.items:
         if isinstance(item, ForeignMessage):
             if item.role == "tool":
@@ -50,11 +50,11 @@ def _lines(thread: ForeignThread, blobs: Blobs, problems: list[Problem]) -> Iter
                 continue
             if item.role != "assistant" or step.answered:
                 yield from step.texts(scribe)
-                step = _Step()
+                step = _PendingReplies()
             step.messages.append(item)
         elif isinstance(item, Aside) and item.kind == LINE_ASIDE:
             yield from step.texts(scribe)
-            step = _Step()
+            step = _PendingReplies()
             yield item.raw + "\n"
         elif isinstance(item, Problem):
             problems.append(item)
@@ -66,7 +66,7 @@ def _lines(thread: ForeignThread, blobs: Blobs, problems: list[Problem]) -> Iter
 
 
 @dataclass(slots=True)
-class _Step:
+class _PendingReplies:
     """Replies that wait for the results of their calls: several, where a reply was logged in pieces."""
 
     messages: list[ForeignMessage] = field(default_factory=list[ForeignMessage])
@@ -75,20 +75,20 @@ class _Step:
     @property
     def answered(self) -> bool:
         """True where no call is open."""
-        return _asked(self.messages) <= {result.call_id for result in self.results}
+        return _collect_call_ids(self.messages) <= {result.call_id for result in self.results}
 
-    def texts(self, scribe: Scribe) -> Iterator[str]:
-        """The lines; each result with the call it answers, results of no call at the end."""
+    def texts(self, scribe: SillyTavernWriter) -> Iterator[str]:
+        """Yield the lines; each result with the call it answers, results of no call at the end."""
         for message in self.messages:
-            asked = _asked([message])
+            asked = _collect_call_ids([message])
             mine = [result for result in self.results if result.call_id in asked]
             yield from (dumps(line) + "\n" for line in scribe.lines(message, mine))
-        asked = _asked(self.messages)
+        asked = _collect_call_ids(self.messages)
         orphans = [result for result in self.results if result.call_id not in asked]
         yield from (dumps(scribe.orphan(result)) + "\n" for result in orphans)
 
 
-def _asked(messages: Iterable[ForeignMessage]) -> set[str]:
+def _collect_call_ids(messages: Iterable[ForeignMessage]) -> set[str]:
     return {part.id for message in messages for part in message.content.parts if isinstance(part, ToolCall)}
 
 
@@ -99,16 +99,16 @@ def _new_header(thread: ForeignThread) -> dict[str, Json]:
 
 
 def canonical(lines: Sequence[Mapping[str, Json]]) -> str:
-    """A text that is equal for equal JSON values only (True is not 1, 1 is not 1.0)."""
+    """Return a text that is equal for equal JSON values only (True is not 1, 1 is not 1.0)."""
     return json.dumps(lines, sort_keys=True)
 
 
 def fingerprint(lines: Sequence[Mapping[str, Json]]) -> str:
-    """A short name for the JSON values of these lines."""
+    """Return a short name for the JSON values of these lines."""
     return hashlib.sha256(canonical(lines).encode()).hexdigest()
 
 
-class Scribe:
+class SillyTavernWriter:
     """Turns one message at a time into lines, and notes what cannot be said."""
 
     def __init__(self, character: str, blobs: Blobs, problems: list[Problem]) -> None:
@@ -117,12 +117,12 @@ class Scribe:
         self.problems = problems
 
     def lines(self, message: ForeignMessage, results: Sequence[ToolResult]) -> list[dict[str, Json]]:
-        """The lines of a message and the results of its calls; the line it was read from where nothing changed."""
+        """Return the lines of a message and the results of its calls; the line it was read from where nothing changed."""
         calls = [part for part in message.content.parts if isinstance(part, ToolCall)]
         kept = mapping(message.content.metadata.get(KEY))
         worded = (Text,) if kept.get("invocations") else (Text, Media)
         spoken = any(isinstance(part, worded) for part in message.content.parts)
-        out = [self._spoken(message)] if spoken or not calls else []
+        out = [self._write_message(message)] if spoken or not calls else []
         if calls:
             answers = {result.call_id: result for result in results}
             out.append(self._tool_line(message, calls, answers, whole=not spoken))
@@ -145,10 +145,10 @@ class Scribe:
             if isinstance(part, Opaque):
                 self._problem(f"a {part.vendor} part ({part.kind}) cannot be said in SillyTavern", message)
 
-    def _spoken(self, message: ForeignMessage) -> dict[str, Json]:
-        """The line of an ordinary message."""
+    def _write_message(self, message: ForeignMessage) -> dict[str, Json]:
+        """Return the line of an ordinary message."""
         self.note_flags(message)
-        kept = _kept(message)
+        kept = _find_kept_line(message)
         imported = kept is not None
         line: dict[str, Json] = dict(mapping((kept or {}).get("line")))
         line |= self._own_fields(message.content, message.at, message.role)
@@ -161,10 +161,10 @@ class Scribe:
         line["mes"] = message.content.text
         if message.alternatives or (kept or {}).get("swiped"):
             self._add_swipes(line, message, kept or {})
-        return _ordered(line)
+        return _order_keys(line)
 
     def _own_fields(self, content: Content, at: str | None, role: str) -> dict[str, Json]:
-        """send_date, gen_* and extra of one swipe."""
+        """Return send_date, gen_* and extra of one swipe."""
         kept = mapping(content.metadata.get(KEY))
         fields = dict(mapping(kept.get("fields")))
         if "fields" not in kept and at is not None:
@@ -256,7 +256,7 @@ class Scribe:
         *,
         whole: bool,
     ) -> dict[str, Json]:
-        """One line for all calls of a reply and their results. `whole`: no other line says the rest of the message."""
+        """Return one line for all calls of a reply and their results. `whole`: no other line says the rest of the message."""
         invocations = [self._invocation(call, answers.get(call.id), message) for call in calls]
         kept = mapping(message.content.metadata.get(KEY))
         line: dict[str, Json] = {}
@@ -272,12 +272,12 @@ class Scribe:
                 )
         if "line" not in kept or not whole:
             line |= {"name": message.content.author or "System", "is_user": False, "is_system": True}
-            line["mes"] = _rendered(invocations)
+            line["mes"] = _render_tool_calls(invocations)
             extra["isSmallSys"] = True
             if message.at is not None:
                 line["send_date"] = message.at
         line["extra"] = {**extra, "tool_invocations": invocations}
-        return _ordered(line)
+        return _order_keys(line)
 
     def _invocation(
         self, call: ToolCall, answer: ToolResult | None, message: ForeignMessage
@@ -308,14 +308,14 @@ class Scribe:
         return out
 
     def _answer(self, result: ToolResult) -> Json:
-        """The text of a result, or the JSON value it was made from."""
+        """Return the text of a result, or the JSON value it was made from."""
         text = "\n".join(part.text for part in result.content if isinstance(part, Text))
         if any(not isinstance(part, Text) for part in result.content):
             self._problem("a tool result in SillyTavern is text: its images or vendor parts were left out")
-        return parsed(text) if mapping(result.extra.get(KEY)).get("json") else text
+        return try_parse(text) if mapping(result.extra.get(KEY)).get("json") else text
 
     def orphan(self, result: ToolResult) -> dict[str, Json]:
-        """A result whose call is not there: said as a call without parameters, so that the words are kept."""
+        """Return a result whose call is not there: said as a call without parameters, so that the words are kept."""
         self._problem(f"the tool result {result.call_id} has no call: it was written with an empty one")
         call = {
             "id": result.call_id,
@@ -323,19 +323,19 @@ class Scribe:
             "parameters": "{}",
             "result": self._answer(result),
         }
-        return _ordered(
+        return _order_keys(
             {
                 "name": "System",
                 "is_user": False,
                 "is_system": True,
-                "mes": _rendered([call]),
+                "mes": _render_tool_calls([call]),
                 "extra": {"isSmallSys": True, "tool_invocations": [call]},
             }
         )
 
 
-def _kept(message: ForeignMessage) -> Mapping[str, Json] | None:
-    """What the import kept about the line; it stays with the swipe that was live then, which may not be live now."""
+def _find_kept_line(message: ForeignMessage) -> Mapping[str, Json] | None:
+    """Return what the import kept about the line; it stays with the swipe that was live then, which may not be live now."""
     for content in (message.content, *message.alternatives):
         kept = mapping(content.metadata.get(KEY))
         if "line" in kept:
@@ -344,7 +344,7 @@ def _kept(message: ForeignMessage) -> Mapping[str, Json] | None:
 
 
 def _results(message: ForeignMessage) -> list[ToolResult]:
-    """The results in a tool message; bare words in it count as a result of no known call."""
+    """Return the results in a tool message; bare words in it count as a result of no known call."""
     found = [part for part in message.content.parts if isinstance(part, ToolResult)]
     words = [part for part in message.content.parts if isinstance(part, Text | Media)]
     if words:
@@ -352,8 +352,8 @@ def _results(message: ForeignMessage) -> list[ToolResult]:
     return found
 
 
-def _rendered(invocations: Sequence[Mapping[str, Json]]) -> str:
-    """What SillyTavern shows for a line of tool calls."""
+def _render_tool_calls(invocations: Sequence[Mapping[str, Json]]) -> str:
+    """Return what SillyTavern shows for a line of tool calls."""
     names = html.escape(", ".join(str(item["name"]) for item in invocations), quote=False)
     body = html.escape(dumps(list(invocations), indent=2), quote=False)
     return f"<details><summary>Tool calls: {names}</summary><pre><code>{body}</code></pre></details>"
@@ -362,7 +362,7 @@ def _rendered(invocations: Sequence[Mapping[str, Json]]) -> str:
 _ORDER = ("name", "is_user", "is_system", "send_date", "mes", "extra")
 
 
-def _ordered(line: Mapping[str, Json]) -> dict[str, Json]:
-    """The keys in SillyTavern's own order; unknown ones after them."""
+def _order_keys(line: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the keys in SillyTavern's own order; unknown ones after them."""
     first = {key: line[key] for key in _ORDER if key in line}
     return first | {key: value for key, value in line.items() if key not in first}

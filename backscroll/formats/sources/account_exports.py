@@ -1,7 +1,7 @@
-"""What the account exports of chat services have in common: a folder with one or more huge documents and attached files.
+"""Account exports of chat services: a folder with one or more huge documents and attached files.
 
-Owns: finding those files, telling a service by how its document begins, and handing on what belongs to no
-conversation. Refuses: to know any service. Before: `stream_json`. After: `chatgpt`, `claude_ai`, `grok`.
+Owns: finding those files, telling a service by how its document begins, and handing on what belongs to no conversation.
+Refuses: to know any service.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import chain
 
 from backscroll.errors import BackscrollError, FormatError
 from backscroll.formats.shape import Source
-from backscroll.formats.sources.json_text import dumps, parsed
+from backscroll.formats.sources.json_text import dumps, try_parse
 from backscroll.formats.sources.rows import as_object, as_text, time_of
 from backscroll.vocab.foreign import Aside, ForeignThread, Problem
 from backscroll.vocab.part import Json
@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def documents(source: Source) -> list[Source]:
-    """The documents with conversations: the file itself, or those of an unpacked export."""
+    """Return the documents with conversations: the file itself, or those of an unpacked export."""
     if not source.is_folder:
         return [source]
     names = [name for name in source.children() if _CONVERSATIONS.fullmatch(name)]
@@ -36,7 +36,7 @@ def documents(source: Source) -> list[Source]:
 
 
 def sniff_documents(source: Source, likely: Callable[[str], float]) -> float:
-    """How sure `likely` is about the first document, judged by its head."""
+    """Return how sure `likely` is about the first document, judged by its head."""
     first = next(iter(documents(source)), None)
     if first is None:
         return 0.0
@@ -45,9 +45,9 @@ def sniff_documents(source: Source, likely: Callable[[str], float]) -> float:
 
 
 def with_leftovers(found: Iterable[ForeignThread | Problem | Aside]) -> Iterator[ForeignThread]:
-    """The threads, each with what came after it and belongs to no conversation (for the first: also before it).
+    """Yield the threads, each with what came after it and belongs to no conversation (for the first: also before it).
 
-    Holds one thread back, so that what is wrong with the rest of a file reaches somebody. Raises FormatError where there are
+    Holds one thread back, so that problems in the rest of a file are reported. Raises FormatError where there are
     problems and no thread.
     """
     held: ForeignThread | None = None
@@ -57,29 +57,29 @@ def with_leftovers(found: Iterable[ForeignThread | Problem | Aside]) -> Iterator
             leftovers.append(item)
             continue
         if held is not None:
-            yield _followed(held, leftovers)
+            yield _append_leftovers(held, leftovers)
             leftovers = []
         held = item
     if held is not None:
-        yield _followed(held, leftovers)
+        yield _append_leftovers(held, leftovers)
     elif problem := next((item for item in leftovers if isinstance(item, Problem)), None):
         line = f" (line {problem.line})" if problem.line else ""
         raise FormatError(f"nothing in this file could be read: {problem.what}{line}")
 
 
-def _followed(thread: ForeignThread, leftovers: list[Problem | Aside]) -> ForeignThread:
+def _append_leftovers(thread: ForeignThread, leftovers: list[Problem | Aside]) -> ForeignThread:
     return replace(thread, items=chain(thread.items, leftovers)) if leftovers else thread
 
 
 def beside(members: Mapping[str, Json]) -> Iterator[Aside]:
-    """What an export holds beside its conversations (the account, projects, ...), kept to the letter."""
+    """Yield what an export holds beside its conversations (the account, projects, ...), kept to the letter."""
     for key, value in members.items():
         if value not in (None, "", [], {}):
             yield Aside(key, dumps(value))
 
 
 def moment(value: Json) -> str | None:
-    """A time in ISO 8601: from ISO text, from seconds or milliseconds since 1970, also as text or as MongoDB writes it."""
+    """Return a time in ISO 8601: from ISO text, from seconds or milliseconds since 1970, also as text or as MongoDB writes it."""
     if isinstance(value, dict):
         inner = as_object(value) or {}
         return moment(inner.get("$date", inner.get("$numberLong")))
@@ -93,7 +93,7 @@ def moment(value: Json) -> str | None:
     return (_EPOCH + timedelta(seconds=seconds)).isoformat()
 
 
-class Files:
+class ExportFiles:
     """The attached files of an export, found by the id that messages name them by."""
 
     def __init__(self, source: Source) -> None:
@@ -102,11 +102,11 @@ class Files:
         self._names: dict[str, str] | None = None
 
     def find(self, id: str, name: str = "") -> tuple[str, Source] | None:
-        """The name it had when it was attached, as far as known, and the file; None where the export lacks it."""
+        """Return the name it had when it was attached, as far as known, and the file; None where the export lacks it."""
         for path in self._paths(id, name):
             found = self._source.child(path)
             if found is not None and not found.is_folder:
-                return self._called(path) or name or found.name, found
+                return self._find_original_name(path) or name or found.name, found
         return None
 
     def _paths(self, id: str, name: str) -> list[str]:
@@ -128,19 +128,19 @@ class Files:
                 if child is not None and child.is_folder:
                     yield from self._list(child, f"{path}{name}/", depth - 1)
 
-    def _called(self, path: str) -> str:
+    def _find_original_name(self, path: str) -> str:
         return self._original_names().get(path.rpartition("/")[2], "")
 
     def _original_names(self) -> dict[str, str]:
         if self._names is None:
             file = self._source.child(_NAMES if self._source.is_folder else "../" + _NAMES)
-            listed = as_object(parsed(file.text())) if file is not None and not file.is_folder else None
+            listed = as_object(try_parse(file.text())) if file is not None and not file.is_folder else None
             self._names = {key: as_text(value) for key, value in (listed or {}).items()}
         return self._names
 
 
 def bytes_of(file: Source) -> bytes | None:
-    """The bytes of an attached file; None where it cannot be read."""
+    """Return the bytes of an attached file; None where it cannot be read."""
     try:
         return file.data()
     except (BackscrollError, OSError):

@@ -1,4 +1,4 @@
-"""Where lists of messages stand in a file: a JSON list, an object with `messages`, one conversation or one message a line.
+"""Where lists of messages are in a file: a JSON list, an object with `messages`, one conversation or one message a line.
 
 Owns: telling these shapes apart, reading the two line shapes without holding the file, saving the whole messages of a
 document that breaks off, and writing each shape. Refuses: to look into a message; that is the format's business.
@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from backscroll.errors import FormatError
 from backscroll.formats.shape import Source
 from backscroll.formats.sources.json_text import dumps, elements
-from backscroll.formats.sources.rows import as_array, as_object, kept, parse, parse_row, stem
+from backscroll.formats.sources.rows import as_array, as_object, keep_line, parse, parse_row, stem
 from backscroll.vocab.foreign import Aside, Problem
 from backscroll.vocab.part import Json
 
@@ -26,7 +26,7 @@ _OBJECT_OPENS = re.compile(r'\s*\{[^\[\]{}]*?"messages"\s*:\s*(?=\[)')
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class MessageList:
     """One list of messages of a file. `entries` may be read once."""
 
     name: str
@@ -36,22 +36,22 @@ class Conversation:
 
 
 def shape_of(value: Json) -> Shape:
-    """The shape that a thread's metadata asks for; an object where it asks for none."""
+    """Return the shape that a thread's metadata asks for; an object where it asks for none."""
     return value if value in ("list", "object", "row", "rows") else "object"
 
 
-def conversations(source: Source) -> Iterator[Conversation]:
-    """The lists of messages in a file. Raises FormatError where there is none."""
+def conversations(source: Source) -> Iterator[MessageList]:
+    """Yield the lists of messages in a file. Raises FormatError where there is none."""
     first = _first_row(source)
     if first is not None and as_array(first.get("messages")) is not None:
         return _conversation_rows(source)
     if first is not None and "role" in first:
-        return iter([Conversation(stem(source.name), "rows", {}, _message_rows(source))])
+        return iter([MessageList(stem(source.name), "rows", {}, _message_rows(source))])
     return iter([_document(source)])
 
 
 def _first_row(source: Source) -> dict[str, Json] | None:
-    """The object on the first line that is not blank; None where that line alone is no object."""
+    """Return the object on the first line that is not blank; None where that line alone is not an object."""
     for number, line in source.lines():
         if line.strip():
             row = parse_row(number, line)
@@ -66,14 +66,14 @@ def _message_rows(source: Source) -> Iterator[Found]:
         row = parse_row(number, line)
         if isinstance(row, Problem):
             yield row
-            yield kept(line, number)
+            yield keep_line(line, number)
         else:
             yield number, row
 
 
-def _conversation_rows(source: Source) -> Iterator[Conversation]:
-    """One conversation a line; what is wrong with a line travels with the conversation before or after it."""
-    waiting: Conversation | None = None
+def _conversation_rows(source: Source) -> Iterator[MessageList]:
+    """Yield one conversation a line; what is wrong with a line travels with the conversation before or after it."""
+    waiting: MessageList | None = None
     troubles: list[Found] = []
     for number, line in source.lines():
         if not line.strip():
@@ -81,17 +81,17 @@ def _conversation_rows(source: Source) -> Iterator[Conversation]:
         row = parse_row(number, line)
         messages = None if isinstance(row, Problem) else as_array(row.get("messages"))
         if isinstance(row, Problem) or messages is None:
-            troubles.append(row if isinstance(row, Problem) else Problem("no list of messages", number))
-            troubles.append(kept(line, number))
+            troubles.append(row if isinstance(row, Problem) else Problem("not a list of messages", number))
+            troubles.append(keep_line(line, number))
             continue
         if waiting is not None:
             yield waiting
         entries: list[Found] = [*troubles, *((number, message) for message in messages)]
         document = {key: value for key, value in row.items() if key != "messages"}
-        waiting = Conversation(_row_name(source, document, number), "row", document, entries)
+        waiting = MessageList(_row_name(source, document, number), "row", document, entries)
         troubles = []
     if waiting is not None:
-        yield Conversation(waiting.name, waiting.shape, waiting.document, [*waiting.entries, *troubles])
+        yield MessageList(waiting.name, waiting.shape, waiting.document, [*waiting.entries, *troubles])
 
 
 def _row_name(source: Source, document: Mapping[str, Json], number: int) -> str:
@@ -99,32 +99,32 @@ def _row_name(source: Source, document: Mapping[str, Json], number: int) -> str:
     return name if isinstance(name, str) and name else f"{stem(source.name)}:{number}"
 
 
-def _document(source: Source) -> Conversation:
+def _document(source: Source) -> MessageList:
     text = source.text()
     try:
         value = parse(text)
     except ValueError as error:
-        return _broken(source, text, str(error))
+        return _salvage_document(source, text, str(error))
     name, document = stem(source.name), as_object(value)
     if document is None:
         messages = as_array(value)
         if messages is None:
             raise FormatError(f"{source.name} holds no list of messages", hint=_HINT)
-        return Conversation(name, "list", {}, [(None, message) for message in messages])
+        return MessageList(name, "list", {}, [(None, message) for message in messages])
     messages = as_array(document.get("messages"))
     if messages is None:
         raise FormatError(f"{source.name} has no list called `messages`", hint=_HINT)
     rest = {key: value for key, value in document.items() if key != "messages"}
     given = rest.get("id")
     name = given if isinstance(given, str) and given else name
-    return Conversation(name, "object", rest, [(None, message) for message in messages])
+    return MessageList(name, "object", rest, [(None, message) for message in messages])
 
 
 _HINT = "expected a JSON list of messages, an object with `messages`, or one of these per line"
 
 
-def _broken(source: Source, text: str, why: str) -> Conversation:
-    """Whatever is whole in a document that is no JSON: elements before the break, or single lines."""
+def _salvage_document(source: Source, text: str, why: str) -> MessageList:
+    """Return whatever is whole in a document that is not JSON: elements before the break, or single lines."""
     opens = _OBJECT_OPENS.match(text)
     if opens or text.lstrip().startswith("["):
         whole, cut = elements(text, opens.end() if opens else 0)
@@ -133,15 +133,15 @@ def _broken(source: Source, text: str, why: str) -> Conversation:
             line = cut.line if cut else None
             found.append(Problem(f"the document breaks off here: {cut.what if cut else why}", line))
             if cut and cut.rest.strip():
-                found.append(kept(cut.rest, cut.line))
-            return Conversation(stem(source.name), "object" if opens else "list", {}, found)
+                found.append(keep_line(cut.rest, cut.line))
+            return MessageList(stem(source.name), "object" if opens else "list", {}, found)
     if any(isinstance(item, tuple) and "role" in item[1] for item in _message_rows(source)):
-        return Conversation(stem(source.name), "rows", {}, _message_rows(source))
-    raise FormatError(f"{source.name} is no JSON: {why}", hint=_HINT)
+        return MessageList(stem(source.name), "rows", {}, _message_rows(source))
+    raise FormatError(f"{source.name} is not valid JSON: {why}", hint=_HINT)
 
 
-def written(shape: Shape, document: Mapping[str, Json], entries: Iterable[str]) -> Iterator[str]:
-    """The text of a conversation in its shape, from the JSON texts of its messages.
+def write_document(shape: Shape, document: Mapping[str, Json], entries: Iterable[str]) -> Iterator[str]:
+    """Yield the text of a conversation in its shape, from the JSON texts of its messages.
 
     `document` is read only once the first entry is there, because some keys (Anthropic's `system`) come from the messages.
     """
@@ -164,7 +164,7 @@ def written(shape: Shape, document: Mapping[str, Json], entries: Iterable[str]) 
 
 
 def sniff_messages(head: str, looks: Callable[[Mapping[str, Json], str], float]) -> float:
-    """Ask `looks(first message or object, text that begins there)` about the head of a file; 0.0 where it is no list."""
+    """Ask `looks(first message or object, text that begins there)` about the head of a file; 0.0 where it is not a list."""
     text = head.lstrip()
     if not text or text[0] not in "[{":
         return 0.0
@@ -192,7 +192,7 @@ _ROLE = re.compile(r'"role"\s*:\s*"(\w+)"')
 
 
 def _sniff_list(text: str, looks: Callable[[Mapping[str, Json], str], float]) -> float:
-    """The head may end inside the first message; then its role has to be enough."""
+    """Return the head may end inside the first message; then its role has to be enough."""
     if not text.startswith("["):
         return 0.0
     whole, _ = elements(text)

@@ -1,8 +1,8 @@
 """One huge JSON document, element by element, in little memory.
 
 Owns: an array of conversations, or an object that holds one, read from pieces of text. Whatever is whole is given out; an
-element that is no JSON is skipped and reported; a file that breaks off is reported with the place. Refuses: to know what the
-elements mean. Before: `shape.Source.chunks`. After: the formats whose exports are one document.
+element that is not JSON is skipped and reported; a file that breaks off is reported with the place. Refuses: to know what the
+elements mean.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NEAR_THE_END = 16  # an escape or a literal that is cut in two fails at most so
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class StreamElement:
     """One element of an array, counted from 1, and the line that it starts on."""
 
     number: int
@@ -44,14 +44,14 @@ class Member:
     line: int
 
 
-Piece: TypeAlias = Element | Member | Problem
+Piece: TypeAlias = StreamElement | Member | Problem
 
 
-class _Broken(Exception):
-    """A value that is no JSON; the rest of the text may still be."""
+class _BrokenValue(Exception):
+    """A value that is not JSON; the rest of the text may still be."""
 
 
-class _Ended(Exception):
+class _UnexpectedEnd(Exception):
     """The text ended in the middle of something."""
 
 
@@ -62,7 +62,7 @@ def _finite(text: str) -> float | str:
     )  # a number that JSON does not have stays what was written
 
 
-class _Window:
+class _TextWindow:
     """The part of the text that is being looked at: grows at its end, is dropped at its beginning."""
 
     def __init__(self, chunks: Iterator[str]) -> None:
@@ -73,7 +73,7 @@ class _Window:
         self.line = 1
 
     def _grow(self, least: int) -> bool:
-        """Have at least so many characters ahead, where there are any; False, and nothing moves, where none came."""
+        """Return have at least so many characters ahead, where there are any; False, and nothing moves, where none came."""
         new: list[str] = []
         have = len(self._text) - self._at
         while have < least and (chunk := next(self._chunks, None)) is not None:
@@ -89,7 +89,7 @@ class _Window:
         self._at = end
 
     def peek(self) -> str:
-        """The next character that is no space; empty at the end."""
+        """Return the next character that is not a space; empty at the end."""
         while True:
             space = _SPACE.match(self._text, self._at)
             self._pass(space.end() if space else self._at)
@@ -102,32 +102,32 @@ class _Window:
         """Go past this character, or say that it is not there."""
         found = self.peek()
         if not found:
-            raise _Ended
+            raise _UnexpectedEnd
         if found != character:
-            raise _Broken(f"{character!r} expected instead of {found!r}")
+            raise _BrokenValue(f"{character!r} expected instead of {found!r}")
         self._pass(self._at + 1)
 
     def value(self) -> Json:
-        """The next value, read whole."""
+        """Return the next value, read whole."""
         while True:
             if not self.peek():
-                raise _Ended
+                raise _UnexpectedEnd
             ahead = len(self._text) - self._at
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
             except RecursionError as error:
-                raise _Broken(TOO_DEEP) from error
+                raise _BrokenValue(TOO_DEEP) from error
             except json.JSONDecodeError as error:
                 # Twice as much each time: so the work stays in proportion to the text, however large the value is.
                 if self._near_the_end(error) and self._grow(2 * ahead):
                     continue
-                raise (_Ended() if self._at_the_end(error) else _Broken(error.msg)) from error
+                raise (_UnexpectedEnd() if self._at_the_end(error) else _BrokenValue(error.msg)) from error
             except ValueError as error:  # an integer of thousands of digits
-                raise _Broken(str(error)) from error
+                raise _BrokenValue(str(error)) from error
             if isinstance(value, int | float) and end >= len(self._text) - 2 and self._grow(2 * ahead):
                 continue  # a number may go on in the next piece: 1 of 12, 1 of 1e+5
             if is_deeper(value, DEEPEST_LINE):
-                raise _Broken(TOO_DEEP)
+                raise _BrokenValue(TOO_DEEP)
             self._pass(end)
             return value
 
@@ -135,7 +135,7 @@ class _Window:
         return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _NEAR_THE_END
 
     def _at_the_end(self, error: json.JSONDecodeError) -> bool:
-        """True where the text ends in the middle of the value, rather than being wrong."""
+        """Return True if the text ends in the middle of the value, rather than being wrong."""
         rest = self._text[error.pos :].strip()
         if error.msg.startswith("Unterminated"):
             return True
@@ -144,14 +144,14 @@ class _Window:
         return any(word.startswith(rest) for word in ("true", "false", "null"))
 
     def skip(self) -> None:
-        """Go past a value that is no JSON: to the comma or bracket that ends it."""
+        """Go past a value that is not JSON: to the comma or bracket that ends it."""
         depth, at = 0, self._at
         while True:
             found = _STRUCTURE.search(self._text, at)
             if not found or (found[0][0] == '"' and not found[1]):
                 done = (found.start() if found else len(self._text)) - self._at
                 if not self._grow(2 * (len(self._text) - self._at) + 1):
-                    raise _Ended
+                    raise _UnexpectedEnd
                 at = self._at + done
                 continue
             at = found.end()
@@ -164,8 +164,8 @@ class _Window:
                 depth += 1
 
 
-def _elements(window: _Window) -> Iterator[Element | Problem]:
-    """The elements of the array that opens here. Raises _Ended and _Broken where the array itself is not whole."""
+def _elements(window: _TextWindow) -> Iterator[StreamElement | Problem]:
+    """Yield the elements of the array that opens here. Raises _Ended and _Broken where the array itself is not whole."""
     window.take("[")
     number = 0
     while window.peek() != "]":
@@ -175,14 +175,14 @@ def _elements(window: _Window) -> Iterator[Element | Problem]:
         window.peek()
         line = window.line
         try:
-            yield Element(number, window.value(), line)
-        except _Broken as error:
-            yield Problem(f"element {number} is no JSON and was skipped: {error}", line)
+            yield StreamElement(number, window.value(), line)
+        except _BrokenValue as error:
+            yield Problem(f"element {number} is not valid JSON and was skipped: {error}", line)
             window.skip()
     window.take("]")
 
 
-def _members(window: _Window, arrays: tuple[str, ...]) -> Iterator[Piece]:
+def _members(window: _TextWindow, arrays: tuple[str, ...]) -> Iterator[Piece]:
     window.take("{")
     first = True
     while window.peek() != "}":
@@ -190,7 +190,7 @@ def _members(window: _Window, arrays: tuple[str, ...]) -> Iterator[Piece]:
             window.take(",")
         first = False
         if window.peek() != '"':
-            raise _Ended if not window.peek() else _Broken("a key in quotes expected")
+            raise _UnexpectedEnd if not window.peek() else _BrokenValue("a key in quotes expected")
         line = window.line
         key = window.value()
         window.take(":")
@@ -199,14 +199,14 @@ def _members(window: _Window, arrays: tuple[str, ...]) -> Iterator[Piece]:
             continue
         try:
             yield Member(key, window.value(), line)
-        except _Broken as error:
-            yield Problem(f"the value of {key!r} is no JSON and was skipped: {error}", line)
+        except _BrokenValue as error:
+            yield Problem(f"the value of {key!r} is not valid JSON and was skipped: {error}", line)
             window.skip()
     window.take("}")
 
 
 def pieces(source: Source, *arrays: str) -> Iterator[Piece]:
-    """The elements of the document where it is an array; where it is an object, its members, and instead of a member
+    """Yield the elements of the document where it is an array; where it is an object, its members, and instead of a member
     that is named in `arrays` the elements of its array.
 
     Raises FormatError where the text does not even begin like either.
@@ -215,18 +215,20 @@ def pieces(source: Source, *arrays: str) -> Iterator[Piece]:
 
 
 def pieces_of(chunks: Iterator[str], name: str, *arrays: str) -> Iterator[Piece]:
-    """The same for text that comes from elsewhere."""
-    window = _Window(chunks)
+    """Yield the same for text that comes from elsewhere."""
+    window = _TextWindow(chunks)
     opening = window.peek()
     if opening not in ("[", "{"):
         what = f"begins with {opening!r}" if opening else "is empty"
-        raise FormatError(f"{name} is no JSON document: it {what}", hint="a JSON array or object is expected")
+        raise FormatError(
+            f"{name} is not a JSON document: it {what}", hint="a JSON array or object is expected"
+        )
     try:
         yield from _elements(window) if opening == "[" else _members(window, arrays)
-    except _Ended:
+    except _UnexpectedEnd:
         yield Problem("the file ends in the middle; what was whole before that was read", window.line)
         return
-    except _Broken as error:
+    except _BrokenValue as error:
         yield Problem(f"the file is broken here, and what follows could not be read: {error}", window.line)
         return
     if rest := window.peek():

@@ -22,13 +22,13 @@ _DECODER = json.JSONDecoder()
 
 
 class NotJson(NamedTuple):
-    """Why a text is no JSON value."""
+    """The reason a text is not a JSON value."""
 
     what: str
     at: int  # characters before the place
 
 
-class Element(NamedTuple):
+class ArrayElement(NamedTuple):
     """One whole element of an array."""
 
     value: Json
@@ -37,8 +37,8 @@ class Element(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """Where an array broke off, and the text from there on."""
+class ArrayBreak:
+    """The position where an array broke off, and the text from there on."""
 
     what: str
     at: int
@@ -46,24 +46,24 @@ class Cut:
     rest: str
 
 
-def escaped(text: str) -> str:
-    """JSON text that UTF-8 can hold: lone surrogates as escapes, everything else as it is."""
+def escape_surrogates(text: str) -> str:
+    """Return JSON text that UTF-8 can hold: lone surrogates as escapes, everything else as it is."""
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def printable(text: str) -> str:
-    """Plain text that UTF-8 can hold: a lone surrogate says nothing to a reader and becomes U+FFFD."""
+    """Return plain text that UTF-8 can hold: a lone surrogate says nothing to a reader and becomes U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def dumps(value: Json, indent: int | None = None) -> str:
-    """Readable JSON: letters of every language as themselves; compact where not indented."""
+    """Return readable JSON: letters of every language as themselves; compact where not indented."""
     separators = (",", ":") if indent is None else None
-    return escaped(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators))
+    return escape_surrogates(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators))
 
 
-def parsed(text: str) -> Json | NotJson:
-    """The value, or why there is none. Never raises, however deep or broken the text is."""
+def try_parse(text: str) -> Json | NotJson:
+    """Return the value, or why there is none. Never raises, however deep or broken the text is."""
     try:
         return parse(text)
     except json.JSONDecodeError as error:
@@ -73,25 +73,25 @@ def parsed(text: str) -> Json | NotJson:
 
 
 def words_parsed(text: str) -> Json | NotJson:
-    """The same in valid Unicode, for whoever reads words inside JSON: an escape can spell half of a character."""
-    value = parsed(text)
+    """Return valid Unicode: a JSON escape can encode a lone surrogate."""
+    value = try_parse(text)
     return value if isinstance(value, NotJson) or "\\u" not in text else valid_json(value)
 
 
 def object_in(text: str) -> dict[str, Json] | None:
-    """The object that a text holds; None where it holds anything else."""
-    return as_object(parsed(text))
+    """Return the object that a text holds; None where it holds anything else."""
+    return as_object(try_parse(text))
 
 
 def value_in(text: str) -> Json:
-    """The value that a text holds; None where it is no JSON."""
-    value = parsed(text)
+    """Return the value that a text holds; None where it is not JSON."""
+    value = try_parse(text)
     return None if isinstance(value, NotJson) else value
 
 
-def elements(text: str, start: int = 0) -> tuple[list[Element], Cut | None]:
-    """The whole elements of the array that opens at `start`, and where it broke off (None where it is whole)."""
-    out: list[Element] = []
+def elements(text: str, start: int = 0) -> tuple[list[ArrayElement], ArrayBreak | None]:
+    """Return the whole elements of the array that opens at `start`, and where it broke off (None where it is whole)."""
+    out: list[ArrayElement] = []
     at = _skip(text, start)
     if not text.startswith("[", at):
         return out, _cut(text, at, "no array starts here")
@@ -115,7 +115,7 @@ def elements(text: str, start: int = 0) -> tuple[list[Element], Cut | None]:
             return out, _cut(text, begin, TOO_DEEP)
         if end == len(text) and text[end - 1].isdigit():
             return out, _cut(text, begin, "the text ends inside a number")
-        out.append(Element(value, text[begin:end], line))
+        out.append(ArrayElement(value, text[begin:end], line))
         line += text.count("\n", begin, end)
         at = end
 
@@ -125,5 +125,5 @@ def _skip(text: str, at: int) -> int:
     return space.end() if space else at
 
 
-def _cut(text: str, at: int, what: str) -> Cut:
-    return Cut(what, at, 1 + text.count("\n", 0, at), text[at:])
+def _cut(text: str, at: int, what: str) -> ArrayBreak:
+    return ArrayBreak(what, at, 1 + text.count("\n", 0, at), text[at:])

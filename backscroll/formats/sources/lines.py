@@ -18,7 +18,7 @@ from backscroll.vocab.part import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class SourceLines:
     """The lines that are not blank, with their numbers, as often as wanted."""
 
     source: Source
@@ -31,31 +31,31 @@ class Lines:
         return ((number, line) for number, line in numbered if line.strip())
 
 
-def lines_of(source: Source, key: str) -> Lines:
-    """The lines of a file, or of the list that a document has under this key."""
+def lines_of(source: Source, key: str) -> SourceLines:
+    """Return the lines of a file, or of the list that a document has under this key."""
     head = source.head(4096).lstrip()
     if not head.startswith("{") or f'"{key}"' not in head:
-        return Lines(source)
+        return SourceLines(source)
     first = next((line for _, line in source.lines() if line.strip()), "")
     row = parse_row(1, first)
     if not isinstance(row, Problem) and as_array(row.get(key)) is None:
-        return Lines(source)  # a line that merely has such a key somewhere inside
+        return SourceLines(source)  # a line that merely has such a key somewhere inside
     text = source.text()
     try:
         document = as_object(parse(text)) or {}
     except ValueError as error:
-        return _broken(source, text, key, str(error))
+        return _salvage_lines(source, text, key, str(error))
     listed = as_array(document.get(key))
     if listed is None:
-        return Lines(source)
+        return SourceLines(source)
     rest = {name: value for name, value in document.items() if name != key}
-    return Lines(source, tuple(dumps(value) for value in listed), rest)
+    return SourceLines(source, tuple(dumps(value) for value in listed), rest)
 
 
-def _broken(source: Source, text: str, key: str, why: str) -> Lines:
+def _salvage_lines(source: Source, text: str, key: str, why: str) -> SourceLines:
     opening = text.find("[", text.index(f'"{key}"'))
     whole, cut = elements(text, opening) if opening >= 0 else ([], None)
     if not whole:
-        raise FormatError(f"{source.name} is no JSON: {why}", hint="is the file complete?")
+        raise FormatError(f"{source.name} is not valid JSON: {why}", hint="is the file complete?")
     trouble = Problem(f"the document breaks off here: {cut.what if cut else why}", cut.line if cut else None)
-    return Lines(source, tuple(dumps(element.value) for element in whole), {}, trouble)
+    return SourceLines(source, tuple(dumps(element.value) for element in whole), {}, trouble)

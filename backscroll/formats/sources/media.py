@@ -16,7 +16,7 @@ _DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
 
 
 def from_base64(text: str) -> bytes | None:
-    """The bytes; None where the text is not exactly what we would write for them."""
+    """Return the bytes; None where the text is not exactly what we would write for them."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -25,12 +25,12 @@ def from_base64(text: str) -> bytes | None:
 
 
 def to_base64(data: bytes) -> str:
-    """The text for these bytes."""
+    """Return the text for these bytes."""
     return base64.b64encode(data).decode("ascii")
 
 
 def from_data_url(url: str) -> tuple[str, bytes] | None:
-    """Media type and bytes of a `data:` address; None where it would not come back the same."""
+    """Return media type and bytes of a `data:` address; None where it would not come back the same."""
     found = _DATA_URL.fullmatch(url)
     if not found:
         return None
@@ -39,16 +39,16 @@ def from_data_url(url: str) -> tuple[str, bytes] | None:
 
 
 def to_data_url(media_type: str, data: bytes) -> str:
-    """The `data:` address of these bytes."""
+    """Return the `data:` address of these bytes."""
     return f"data:{media_type};base64,{to_base64(data)}"
 
 
 def bytes_of(part: Media, blobs: Blobs) -> bytes | None:
-    """The bytes of a part, on their way in or kept by their hash; None where we only have an address, or forgot them."""
+    """Return the bytes of a part, on their way in or kept by their hash; None where we only have an address, or forgot them."""
     if part.data is not None:
         return part.data
     return blobs(part.blob) if part.blob else None
 
 
 def no_blobs(_: str) -> None:
-    """The blobs of somebody who has none."""
+    """Return None: no blobs are available."""

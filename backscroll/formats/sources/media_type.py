@@ -1,4 +1,4 @@
-"""What kind of file some bytes are: told by the maker, by the name, or by how they begin.
+"""Media types, by the given type, the name, or the first bytes.
 
 Owns the few kinds that people attach to conversations. Refuses the system's table of types, which is another on each machine.
 """
@@ -52,7 +52,7 @@ _BY_RIFF = {b"WAVE": "audio/wav", b"WEBP": "image/webp"}
 
 
 def media_type(said: str = "", name: str = "", data: bytes = b"") -> str:
-    """The media type: as said where that is one, else by the name, else by the first bytes."""
+    """Return the media type: as said where that is one, else by the name, else by the first bytes."""
     if "/" in said:
         return said
     suffix = name.rpartition(".")[2].lower()

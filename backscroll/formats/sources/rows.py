@@ -1,7 +1,7 @@
-"""What the formats share that keep one JSON value per line.
+"""Shared parts of formats with one JSON value per line.
 
 Owns: a line as an object or as a `Problem` with its number, typed looks into other people's JSON, times, short titles, and
-names made from content alone. Refuses: to know any vendor. After: `json_text` (writing), one module per format.
+names made from content alone. Refuses: to know any vendor.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NoReturn, cast
 
-from backscroll.formats.shape import Overlong
+from backscroll.formats.shape import OverlongLine
 from backscroll.vocab.foreign import Aside, Problem
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.nesting import DEEPEST_LINE, is_deeper, may_be_deeper
 
 #: The kinds of asides that hold what is not even a record of the format. Their text is kept all the same.
-MALFORMED = "malformed"  # a line that is no JSON
+MALFORMED = "malformed"  # a line that is not JSON
 UNKNOWN = "unknown"  # JSON, but nothing that the format knows
 
 TOO_DEEP = "nested too deeply"
@@ -29,46 +29,46 @@ _TITLE = 80
 
 
 def as_object(value: Json) -> dict[str, Json] | None:
-    """The value where it is a JSON object."""
+    """Return the value where it is a JSON object."""
     return cast("dict[str, Json]", value) if isinstance(value, dict) else None
 
 
 def as_array(value: Json) -> list[Json] | None:
-    """The value where it is a JSON array."""
+    """Return the value where it is a JSON array."""
     return cast("list[Json]", value) if isinstance(value, list) else None
 
 
 def as_text(value: Json) -> str:
-    """The value where it is a string, else an empty one."""
+    """Return the value where it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def without(data: Mapping[str, Json], *keys: str) -> dict[str, Json]:
-    """The other keys of an object."""
+    """Return the other keys of an object."""
     return {key: value for key, value in data.items() if key not in keys}
 
 
 def own(content: Content, vendor: str) -> Mapping[str, Json]:
-    """What a format has left in the metadata of a content."""
+    """Return what a format has left in the metadata of a content."""
     return as_object(content.metadata.get(vendor)) or {}
 
 
 def of_vendor(extra: Mapping[str, Json], vendor: str) -> Mapping[str, Json]:
-    """What a format has left in the `extra` of a part or the metadata of a thread."""
+    """Return what a format has left in the `extra` of a part or the metadata of a thread."""
     return as_object(extra.get(vendor)) or {}
 
 
 def under(vendor: str, facts: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Facts as `extra` or metadata of a vendor; nothing at all where there are none, so that equal words stay equal."""
+    """Return facts as `extra` or metadata of a vendor; nothing at all where there are none, so that equal words stay equal."""
     return {vendor: dict(facts)} if facts else {}
 
 
 def parse(text: str) -> Json:
-    """The JSON value of a text; raises ValueError for everything else, numbers that JSON does not have included.
+    """Return the JSON value of a text; raises ValueError for everything else, numbers that JSON does not have included.
 
     What is nested deeper than anything here could walk through is refused as well.
     """
-    if isinstance(text, Overlong):
+    if isinstance(text, OverlongLine):
         raise ValueError(text.why)  # noqa: TRY004 - the type is ours, the value was too long
     try:
         value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
@@ -80,7 +80,7 @@ def parse(text: str) -> Json:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:
@@ -91,7 +91,7 @@ def _finite(text: str) -> float:
 
 
 def parse_row(number: int, line: str) -> dict[str, Json] | Problem:
-    """The object on a line, or what is wrong with it."""
+    """Return the object on a line, or what is wrong with it."""
     try:
         value = parse(line)
     except ValueError as error:
@@ -102,8 +102,8 @@ def parse_row(number: int, line: str) -> dict[str, Json] | Problem:
     )
 
 
-def kept(line: str, number: int) -> Aside:
-    """A line that is no record of the format, kept to the letter."""
+def keep_line(line: str, number: int) -> Aside:
+    """Return a line that is not a record of the format, kept to the letter."""
     try:
         parse(line)
     except ValueError:
@@ -112,12 +112,12 @@ def kept(line: str, number: int) -> Aside:
 
 
 def same(one: Json, other: Json) -> bool:
-    """True where two JSON values are equal, and True is not 1."""
+    """Return True if two JSON values are equal, and True is not 1."""
     return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def time_of(value: Json) -> str | None:
-    """A time in ISO 8601 with its zone; times without a zone are taken as UTC, and what is no time as None."""
+    """Return a time in ISO 8601 with its zone; times without a zone are taken as UTC, and what is not a time as None."""
     if not isinstance(value, str):
         return None
     try:
@@ -128,24 +128,24 @@ def time_of(value: Json) -> str | None:
 
 
 def short_title(text: str) -> str:
-    """The first line that says something, short enough for a list."""
+    """Return the first line that says something, short enough for a list."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     line = " ".join(line.split())
     return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
 
 
 def stem(name: str) -> str:
-    """The name of a file without its suffix."""
+    """Return the name of a file without its suffix."""
     head, dot, _ = name.rpartition(".")
     return head if dot and head else name
 
 
-def minted(*seed: Json) -> str:
-    """64 hex digits that depend on the seed and on nothing else: the same export gives the same ids."""
+def mint_id(*seed: Json) -> str:
+    """Return 64 hex digits that depend only on the seed: the same export gives the same ids."""
     return hashlib.sha256(json.dumps(seed, sort_keys=True).encode()).hexdigest()
 
 
 def minted_uuid(*seed: Json) -> str:
-    """A UUID (version 8: made our own way) that depends on the seed and on nothing else."""
-    d = minted(*seed)
+    """Return a UUID (version 8: made our own way) that depends on the seed and on nothing else."""
+    d = mint_id(*seed)
     return f"{d[:8]}-{d[8:12]}-8{d[13:16]}-{'89ab'[int(d[16], 16) % 4]}{d[17:20]}-{d[20:32]}"

@@ -19,7 +19,7 @@ BEGINNING = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class MessageNode:
     """One node: its parent, and who speaks in it; an empty role for a node that says nothing."""
 
     id: str
@@ -28,7 +28,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """The next message. `leaves_from` names the message after which a branch begins, and is None inside a path.
 
     `versions` are the nodes of all its versions in order, itself included; empty where there is only one.
@@ -39,8 +39,8 @@ class Step:
     versions: tuple[str, ...] = ()
 
 
-class _Tree:
-    def __init__(self, nodes: Sequence[Node], leaf: str | None) -> None:
+class _MessageTree:
+    def __init__(self, nodes: Sequence[MessageNode], leaf: str | None) -> None:
         self.nodes = {node.id: node for node in reversed(nodes)}
         order = dict.fromkeys(node.id for node in nodes)
         self.parent = {
@@ -55,7 +55,7 @@ class _Tree:
         self._groups: dict[str | None, tuple[str, tuple[str, ...]]] = {}
 
     def _break_circles(self) -> None:
-        """A node that cannot be reached from a beginning becomes one: damage must not hide messages."""
+        """Make unreachable nodes roots: damage must not hide messages."""
         reached: set[str] = set()
         self._reach(list(self.children[None]), reached)
         for id in self.parent:
@@ -73,7 +73,7 @@ class _Tree:
                 todo += self.children.get(id, [])
 
     def _path_to(self, leaf: str) -> dict[str | None, str]:
-        """For each node on the way from the beginning to the leaf, the next one."""
+        """Return the next node for each node on the path from the root to the leaf."""
         following: dict[str | None, str] = {}
         at: str | None = leaf
         while at is not None:
@@ -82,14 +82,14 @@ class _Tree:
         return following
 
     def main(self, at: str | None) -> str | None:
-        """Where the path through a node goes on: along the live path, elsewhere to the newest child."""
+        """Return where the path through a node goes on: along the live path, elsewhere to the newest child."""
         if at in self._live or at == self._leaf:
             return self._live.get(at)
         kids = self.children.get(at)
         return kids[-1] if kids else None
 
     def _answers(self, parent: str | None) -> tuple[str, tuple[str, ...]]:
-        """Among the answers to one message: the one that goes on, and all versions of it, the dead ends, in order."""
+        """Return among the answers to one message: the one that goes on, and all versions of it, the dead ends, in order."""
         if parent not in self._groups:
             answers = [id for id in self.children.get(parent, []) if self.nodes[id].role == "assistant"]
             dead = {id for id in answers if not self.children.get(id)}
@@ -101,26 +101,26 @@ class _Tree:
         return self._groups[parent]
 
     def versions(self, at: str) -> tuple[str, ...]:
-        """All versions of an answer; empty where there is one, and for one that stands beside that which goes on."""
+        """Return all versions of an answer; empty where there is one, and for one beside the branch that continues."""
         head, found = self._answers(self.parent[at])
         return found if at == head else ()
 
     def branches(self, at: str | None) -> list[str]:
-        """The children with which something else begins than what goes on, or than another version of an answer."""
+        """Return the children with which something else begins than what goes on, or than another version of an answer."""
         head, found = self._answers(at)
         gathered = set(found) - {head}
         main = self.main(at)
         return [kid for kid in self.children.get(at, []) if kid != main and kid not in gathered]
 
 
-def walk(nodes: Sequence[Node], leaf: str | None) -> Iterator[Step]:
-    """Every node that says something, once: the path to `leaf` first, then the branches.
+def walk(nodes: Sequence[MessageNode], leaf: str | None) -> Iterator[PathStep]:
+    """Yield every node that says something, once: the path to `leaf` first, then the branches.
 
     Nodes come in the order of siblings. Without a known leaf the last node is taken for it.
     """
     if not nodes:
         return
-    tree = _Tree(nodes, leaf)
+    tree = _MessageTree(nodes, leaf)
     pending: list[tuple[str | None, str | None]] = [(id, BEGINNING) for id in reversed(tree.branches(None))]
     pending.append((tree.main(None), None))
     while pending:
@@ -129,15 +129,17 @@ def walk(nodes: Sequence[Node], leaf: str | None) -> Iterator[Step]:
         found: list[tuple[str | None, str | None]] = []
         while at is not None:
             if tree.nodes[at].role:
-                yield Step(at, leaves_from, tree.versions(at))
+                yield PathStep(at, leaves_from, tree.versions(at))
                 leaves_from, said = None, at
             found += [(id, said) for id in tree.branches(at)]
             at = tree.main(at)
         pending += reversed(found)
 
 
-def told(step: Step, role: Role, said: Callable[[str], tuple[Content, str | None]]) -> ForeignMessage:
-    """The message of a step with all its versions; a node whose id begins with `#` was numbered by us and has none of its own."""
+def build_message(
+    step: PathStep, role: Role, said: Callable[[str], tuple[Content, str | None]]
+) -> ForeignMessage:
+    """Return the message of a step with all its versions; a node whose id begins with `#` was numbered by us and has none of its own."""
     versions = step.versions or (step.node,)
     contents, times = zip(*map(said, versions), strict=True)
     chosen = versions.index(step.node)

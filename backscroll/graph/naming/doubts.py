@@ -1,7 +1,7 @@
 """What a sentence makes doubtful of the things it names: "my husband died there" speaks against assuming that he is alive.
 
-Owns the words (`doubts.toml`), by attribute. A default that any live sentence speaks against is not assumed (`graph/complete`); it takes no understanding of
-who did what to be careful. Before: nothing. After: `graph/index`.
+Owns the words (`doubts.toml`), by attribute. A default that any live sentence speaks against is not assumed (`graph/completion`);
+it takes no understanding of who did what to be careful.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _each_doubt() -> Mapping[str, re.Pattern[str]]:
     return {name: re.compile(words, re.IGNORECASE) for name, words in _words().items()}
 
 
-def doubted(text: str) -> frozenset[str]:
+def find_doubted_attributes(text: str) -> frozenset[str]:
     """Of which attributes a sentence makes the defaults of what it names doubtful ("died": not "alive")."""
     if not _doubting().search(text):
         return frozenset()

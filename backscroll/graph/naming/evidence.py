@@ -1,9 +1,8 @@
-"""How much speaks for a name: whether a node is shown, or kept aside as a candidate.
+"""Evidence for a name: whether a node is shown, or kept as a candidate.
 
-Owns the sum. A turn speaks for a name as surely as its reader saw a name there (a node claim), or, where the reader only used it as the end of a
-fact or as another name, as surely as that was said; something plainly said of a name adds a little. Turns add up, so a name that keeps
-coming back is shown in the end. Whole numbers, so that taking a turn away leaves exactly what was there. Before: `graph/index`. After:
-`graph/weave`.
+Owns the sum. A turn speaks for a name as surely as its reader saw a name there (a node claim), or, where the reader only used it
+as the end of a fact or as another name, as surely as that was said; something plainly said of a name adds a little. Turns add up,
+so a name that keeps coming back is shown in the end. Whole numbers, so that taking a turn away leaves exactly what was there.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.graph.naming.names import owned
+from backscroll.graph.naming.names import split_owner
 from backscroll.vocab.assertion import PRONOUN, Claim
 
 if TYPE_CHECKING:
-    from backscroll.graph.index import Index, Raw
-    from backscroll.graph.overrides import Layer
+    from backscroll.graph.index import ClaimIndex, RawClaim
+    from backscroll.graph.overrides import OverrideLayer
 
 #: Hundredths from which a node is shown.
 SHOWN = 60
@@ -26,15 +25,15 @@ _PLAIN = 0.8  # how sure a relation has to be that it speaks for its other end a
 _BARE = 45  # a relative without a name, of whom only that is said
 
 
-def proofs(raws: Iterable[Raw]) -> dict[str, int]:
-    """What one turn says for each of its names, in hundredths."""
+def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
+    """Return what one turn says for each of its names, in hundredths."""
     seen: dict[str, int] = {}
     used: dict[str, int] = {}
     told: set[str] = set()
     for raw in raws:
         claim = raw.claim
         if raw.subject == PRONOUN + "asked" or (claim.kind is Claim.NODE and claim.hint == "asked"):
-            continue  # a question names nobody, and an answer only where it was asked for
+            continue  # a question names no person, and an answer only where it was asked for
         worth = max(1, round(claim.sure * 100))
         if claim.kind is Claim.NODE:
             if raw.subject[0] != PRONOUN:
@@ -60,8 +59,8 @@ def proofs(raws: Iterable[Raw]) -> dict[str, int]:
     }
 
 
-def enough(members: Sequence[str], index: Index, layer: Layer) -> bool:
-    """True where a node of these names is shown: the turns say enough for them, or a person said something of it."""
+def enough(members: Sequence[str], index: ClaimIndex, layer: OverrideLayer) -> bool:
+    """Return True if a node of these names is shown: the turns say enough for them, or a person said something of it."""
     if any(key in told for key in members for told in (layer.about, layer.stands, layer.shown)):
         return True
     if "user" in members:
@@ -72,8 +71,8 @@ def enough(members: Sequence[str], index: Index, layer: Layer) -> bool:
 
 
 def _of(key: str) -> str:
-    """Whose relative a description speaks of."""
-    mine = owned(key)
+    """Return whose relative a description speaks of."""
+    mine = split_owner(key)
     return mine[0] if mine else ""
 
 

@@ -1,6 +1,6 @@
 """A group of names that are one node, with what was worked out about it so far.
 
-Owns the caches that hang on a node, nothing that fills them. Before: `graph/index`. After: `graph/weave`, `graph/facts`.
+Owns the caches that hang on a node, nothing that fills them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Place = tuple[bytes, Ref]
 NOWHERE = Ref("", 0)
 
 
-class Group:
+class NameGroup:
     """Names that are one node, with what was worked out about it so far."""
 
     __slots__ = ("first", "last", "members", "spans", "told", "view")

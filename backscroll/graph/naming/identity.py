@@ -1,8 +1,8 @@
-"""Which names are one node: joins that texts state, joins by rule where only one reading is possible, joins by a person.
+"""Name identity: joins that texts state, joins by rule where only one reading is possible, joins by a person.
 
-Owns links between keys and the rules for titles, first names and family names. A rule joins only what has one reading: as
-soon as a second "John …" turns up, "John" stands for itself again. Nothing is remembered: the links follow from what is live,
-so taking a turn away takes its joins away. Before: `graph/naming/names`. After: `graph/weave`.
+Owns links between keys and the rules for titles, first names and family names. A rule joins only what has one reading: as soon as
+a second "John …" turns up, "John" stands for itself again. Nothing is remembered: the links follow from what is live, so taking a
+turn away takes its joins away.
 """
 
 from __future__ import annotations
@@ -11,38 +11,38 @@ from collections.abc import Callable, Collection, Container, Iterable
 from enum import IntEnum
 
 from backscroll.graph.index import Profile
-from backscroll.graph.naming.names import Shape, code_like, owned, shape_of
+from backscroll.graph.naming.names import NameShape, code_like, shape_of, split_owner
 
 
-class Tie(IntEnum):
+class NameTie(IntEnum):
     """Why two names are one node, the strongest reason first."""
 
     PERSON = 0  # a merge
     STATED = 1  # a text says so
     RULE = 2  # only one reading is possible
-    PRONOUN = 3  # a text says so of somebody whom it only calls "she"
+    PRONOUN = 3  # a text says so of a person whom it only calls "she"
 
 
 Pair = tuple[str, str]
 
 
 def pair(one: str, two: str) -> Pair:
-    """Two keys in a fixed order."""
+    """Return two keys in a fixed order."""
     return (one, two) if one <= two else (two, one)
 
 
-class Links:
+class NameLinks:
     """Ties between keys, counted, and the groups that they make."""
 
     def __init__(self) -> None:
         self._ties: dict[str, dict[str, list[int]]] = {}
         self._bars: frozenset[Pair] = frozenset()
-        self.changed: set[str] = set()  # keys whose ties appeared or went since somebody last looked
+        self.changed: set[str] = set()  # keys whose ties appeared or went since the last read
 
     def __contains__(self, key: str) -> bool:
         return key in self._ties
 
-    def tie(self, one: str, two: str, why: Tie, by: int) -> None:
+    def tie(self, one: str, two: str, why: NameTie, by: int) -> None:
         """Count a tie up (1) or down (-1)."""
         if one == two or not one or not two:
             return
@@ -67,8 +67,8 @@ class Links:
             self.changed |= {one, two}
         self._bars = fresh
 
-    def reach(self, key: str, most: Tie = Tie.PRONOUN) -> set[str]:
-        """Every key that ties lead to, whatever a person keeps apart."""
+    def reach(self, key: str, most: NameTie = NameTie.PRONOUN) -> set[str]:
+        """Return every key that ties lead to, whatever a person keeps apart."""
         if key not in self._ties:
             return {key}
         seen = {key}
@@ -80,8 +80,8 @@ class Links:
                     todo.append(other)
         return seen
 
-    def group(self, key: str, most: Tie = Tie.PRONOUN) -> tuple[str, ...]:
-        """The keys that are one node with this one."""
+    def group(self, key: str, most: NameTie = NameTie.PRONOUN) -> tuple[str, ...]:
+        """Return the keys that are one node with this one."""
         reached = self.reach(key, most)
         if len(reached) == 1:
             return (key,)
@@ -90,7 +90,7 @@ class Links:
             return tuple(sorted(reached))
         return self._kept_apart(key, reached, barred, most)
 
-    def _kept_apart(self, key: str, reached: set[str], barred: list[Pair], most: Tie) -> tuple[str, ...]:
+    def _kept_apart(self, key: str, reached: set[str], barred: list[Pair], most: NameTie) -> tuple[str, ...]:
         """Ties are followed strongest first; one that would bring together what a person keeps apart is not."""
         part = {k: {k} for k in reached}
         ties = {
@@ -117,7 +117,7 @@ _FILES = frozenset({"file", "", "thing", "concept"})
 
 def tokens_of(key: str) -> tuple[str, ...]:
     """By what a key may meet others: its name without titles, its first and last part."""
-    if mine := owned(key):
+    if mine := split_owner(key):
         return (f"o:{mine[1]}",)
     shape = shape_of(key)
     if shape is None:
@@ -136,13 +136,13 @@ def tokens_of(key: str) -> tuple[str, ...]:
 
 
 def _file_name(key: str) -> str:
-    """The last part of a path, or a file's own name; empty for identifiers, addresses and folders."""
+    """Return the last part of a path, or a file's own name; empty for identifiers, addresses and folders."""
     name = key.rsplit("/", 1)[-1]
     return name if code_like(key) and "." in name and "://" not in key and "#" not in key else ""
 
 
-def joined(token: str, keys: Iterable[str], kind_of: Callable[[str], Profile]) -> set[Pair]:
-    """The pairs of live keys that meet at a token and can only mean one node."""
+def find_joined_pairs(token: str, keys: Iterable[str], kind_of: Callable[[str], Profile]) -> set[Pair]:
+    """Return the pairs of live keys that meet at a token and can only mean one node."""
     if token[0] == "b":
         return _same_file(sorted(keys, key=lambda key: (-len(key), key)), kind_of)
     known = [(key, shape, _kind(shape, kind_of(key))) for key in sorted(keys) if (shape := shape_of(key))]
@@ -156,7 +156,7 @@ def joined(token: str, keys: Iterable[str], kind_of: Callable[[str], Profile]) -
 
 
 def _same_file(paths: list[str], kind_of: Callable[[str], Profile]) -> set[Pair]:
-    """A shorter path joins the only file that it can be: `table.py` and `src/table.py`, while there is no other."""
+    """Join a shorter path with the only file that it can be: `table.py` and `src/table.py`, while there is no other."""
     out: set[Pair] = set()
     for at, path in enumerate(paths):
         ends = "/" + path.lstrip("/")
@@ -167,13 +167,13 @@ def _same_file(paths: list[str], kind_of: Callable[[str], Profile]) -> set[Pair]
     return out
 
 
-def _kind(shape: Shape, said: Profile) -> Profile:
-    """What a title tells counts where nothing is said."""
+def _kind(shape: NameShape, said: Profile) -> Profile:
+    """Return the kind, with the gender of a title where none is stated."""
     return Profile(said.type or ("person" if shape.titled else ""), said.gender or shape.gender)
 
 
-def _same_name(known: list[tuple[str, Shape, Profile]]) -> set[Pair]:
-    """The same name with and without titles, unless the titles tell different genders."""
+def _same_name(known: list[tuple[str, NameShape, Profile]]) -> set[Pair]:
+    """Return the same name with and without titles, unless the titles tell different genders."""
     if len({kind.gender for _, _, kind in known if kind.gender}) > 1:
         return set()
     if not all(kind.type in ("person", "") for _, _, kind in known):
@@ -182,8 +182,8 @@ def _same_name(known: list[tuple[str, Shape, Profile]]) -> set[Pair]:
     return {pair(first, key) for key, _, _ in known[1:]}
 
 
-def _part_of_name(token: str, known: list[tuple[str, Shape, Profile]]) -> set[Pair]:
-    """A first, last, family or given name joins the only full name that has it."""
+def _part_of_name(token: str, known: list[tuple[str, NameShape, Profile]]) -> set[Pair]:
+    """Join a first, last, family or given name with the only full name that has it."""
     part = token[2:]
     shorts: list[tuple[str, Profile]] = []
     wholes: list[tuple[str, tuple[str, ...], Profile]] = []
@@ -215,7 +215,7 @@ def _part_of_name(token: str, known: list[tuple[str, Shape, Profile]]) -> set[Pa
     }
 
 
-def _short_forms(known: list[tuple[str, Shape, Profile]]) -> set[Pair]:
+def _short_forms(known: list[tuple[str, NameShape, Profile]]) -> set[Pair]:
     """Ed is Edmund, while there is no Edwin: the beginning of the only first name that goes on so."""
     people = [
         (key, shape.core[0], shape.core)
@@ -232,10 +232,10 @@ def _short_forms(known: list[tuple[str, Shape, Profile]]) -> set[Pair]:
     return out
 
 
-class ByRule:
+class RuleTies:
     """The ties that rules make among the names in use, looked at again only where a name came, went or changed its kind."""
 
-    def __init__(self, links: Links) -> None:
+    def __init__(self, links: NameLinks) -> None:
         self._links = links
         self._tokens: dict[str, set[str]] = {}
         self._pairs: dict[str, set[Pair]] = {}
@@ -243,8 +243,8 @@ class ByRule:
         self._hints: dict[str, dict[str, int]] = {}  # a description, the names that sentences hint at
 
     def hint(self, name: str, description: str, by: int) -> None:
-        """A sentence hints that somebody is "Ann's sister": so it is, while nobody else is said to be."""
-        if owned(description) is None or name == description:
+        """A sentence hints that a person is "Ann's sister": so it is, while no other person is said to be."""
+        if split_owner(description) is None or name == description:
             return
         names = self._hints.setdefault(description, {})
         before = set(names) if len(names) == 1 else set[str]()
@@ -253,7 +253,7 @@ class ByRule:
             del names[name]
         now = set(names) if len(names) == 1 else set[str]()
         for one in before ^ now:
-            self._links.tie(one, description, Tie.RULE, 1 if one in now else -1)
+            self._links.tie(one, description, NameTie.RULE, 1 if one in now else -1)
         if not names:
             del self._hints[description]
 
@@ -263,7 +263,7 @@ class ByRule:
         """Follow what became of some keys."""
         tokens: set[str] = set()
         for changed in list(self._links.changed) if self._owners else ():
-            for owner in self._links.reach(changed, Tie.STATED):
+            for owner in self._links.reach(changed, NameTie.STATED):
                 tokens |= self._owners.get(owner, set())
         for key in keys:
             alive = key in live
@@ -271,14 +271,14 @@ class ByRule:
                 sharing = self._tokens.setdefault(token, set())
                 (sharing.add if alive else sharing.discard)(key)
                 tokens.add(token)
-            if mine := owned(key):
+            if mine := split_owner(key):
                 self._own(mine[0], f"o:{mine[1]}")
         for token in sorted(tokens):
             sharing = self._tokens.get(token, set())
-            now = self._same_owner(sharing) if token[0] == "o" else joined(token, sharing, kind_of)
+            now = self._same_owner(sharing) if token[0] == "o" else find_joined_pairs(token, sharing, kind_of)
             before = self._pairs.get(token, set())
             for one, two in now ^ before:
-                self._links.tie(one, two, Tie.RULE, 1 if (one, two) in now else -1)
+                self._links.tie(one, two, NameTie.RULE, 1 if (one, two) in now else -1)
             if now:
                 self._pairs[token] = now
             else:
@@ -289,7 +289,7 @@ class ByRule:
     def _own(self, owner: str, token: str) -> None:
         """Remember whose something is while it is spoken of."""
         tokens = self._owners.setdefault(owner, set())
-        if any((mine := owned(key)) and mine[0] == owner for key in self._tokens[token]):
+        if any((mine := split_owner(key)) and mine[0] == owner for key in self._tokens[token]):
             tokens.add(token)
         else:
             tokens.discard(token)
@@ -297,9 +297,9 @@ class ByRule:
                 del self._owners[owner]
 
     def _same_owner(self, keys: Iterable[str]) -> set[Pair]:
-        """The user's sister and Li Lei's sister are one, where the text says that the user is Li Lei."""
+        """Join the user's sister with Li Lei's sister if the text says that the user is Li Lei."""
         by_owner: dict[tuple[str, ...], list[str]] = {}
         for key in sorted(keys):
-            if mine := owned(key):
-                by_owner.setdefault(self._links.group(mine[0], Tie.STATED), []).append(key)
+            if mine := split_owner(key):
+                by_owner.setdefault(self._links.group(mine[0], NameTie.STATED), []).append(key)
         return {pair(same[0], other) for same in by_owner.values() for other in same[1:]}

@@ -1,8 +1,8 @@
 """Names: the stable key of a name, the readable id of a node, what a name is made of.
 
-Owns spelling only: which names mean the same node is `graph/naming/identity`'s business. A key is what overrides hang on, so the same
-name gives the same key in every version of this program; a key is its own key. Tables of titles and forms of address are
-data (`names.toml`). Before: nothing. After: `graph/naming/identity`, `graph/index`, `graph/reading/lookup`.
+Owns spelling only: which names mean the same node is `graph/naming/identity`'s business. A key is what overrides hang on, so the
+same name gives the same key in every version of this program; a key is its own key. Tables of titles and forms of address are
+data (`names.toml`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from backscroll.vocab.values.pattern import late
 
 #: Roles that speak without a name of their own.
 ROLES = frozenset({"user", "assistant", "system", "tool"})
-#: Roles that are nobody by themselves: a node of one is not shown before it has a name.
+#: Roles that name no person by themselves: a node of one is not shown before it has a name.
 NAMELESS = ROLES - {"user"}
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
 _IDEOGRAPH = late(f"[{CJK}]")
@@ -38,7 +38,7 @@ _FIXED = 8  # rounds after which spelling has settled; two are usual
 
 @cache
 def table() -> dict[str, dict[str, list[str]]]:
-    """The tables beside this module."""
+    """Return the tables beside this module."""
     return tomllib.loads(resources.files("backscroll.graph").joinpath("names.toml").read_text("utf-8"))
 
 
@@ -48,7 +48,7 @@ def _endings() -> frozenset[str]:
 
 
 def code_like(text: str) -> bool:
-    """True for paths, files and identifiers, whose capitals count."""
+    """Return True for paths, files and identifiers, whose capitals count."""
     if " " in text or _IDEOGRAPH.search(text):
         return "/" in text and " " not in text and "." in text.rsplit("/", 1)[-1]
     bare = text.removesuffix("()")
@@ -62,8 +62,8 @@ def _edge(char: str) -> bool:
     return char not in _KEPT and (char.isspace() or unicodedata.category(char)[0] in "PZC")
 
 
-def trimmed(text: str) -> str:
-    """A name without odd characters and without punctuation around it, otherwise as it was written."""
+def trim_name(text: str) -> str:
+    """Return a name without odd characters and without punctuation around it, otherwise as it was written."""
     text = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in text)
     text = _SPACE.sub(" ", "".join(c for c in text if unicodedata.category(c) != "Cf")).strip()
     if code_like(text):
@@ -80,7 +80,7 @@ def trimmed(text: str) -> str:
 
 
 def _once(name: str) -> str:
-    text = _POSSESSIVE.sub("", trimmed(unicodedata.normalize("NFKC", name)))
+    text = _POSSESSIVE.sub("", trim_name(unicodedata.normalize("NFKC", name)))
     if code_like(text):
         path = text.replace("\\", "/").removesuffix("()").removeprefix("./")
         return (path.rstrip("/") or path) if code_like(path) else path.casefold()
@@ -89,12 +89,12 @@ def _once(name: str) -> str:
         text = text[found.end() :]
     text = _DOTS.sub("·", _BETWEEN.sub("", text.casefold()))
     words = [word.rstrip(".,") or word for word in text.split(" ")]
-    return trimmed(" ".join(words)).lstrip("@") or text
+    return trim_name(" ".join(words)).lstrip("@") or text
 
 
 @lru_cache(maxsize=1 << 17)
 def key_of(name: str) -> str:
-    """The stable key of a name: spelling, case, articles and possessives off; a key is its own key; empty for nothing."""
+    """Return the stable key of a name: spelling, case, articles and possessives off; a key is its own key; empty for nothing."""
     text = name
     for _ in range(_FIXED):
         shorter = _once(text)
@@ -118,16 +118,16 @@ def value_key(value: str) -> str:
 
 
 def readable(name: str, qualifier: str = "") -> str:
-    """A name as an id for people: `ellie_forest_elf`, `艾莉_森林精灵`."""
+    """Return a name as an id for people: `ellie_forest_elf`, `艾莉_森林精灵`."""
     words = _UNIT.findall(unicodedata.normalize("NFKC", name).casefold())
-    said = _joined(words)
+    said = _join_words(words)
     more = [w for w in _UNIT.findall(unicodedata.normalize("NFKC", qualifier).casefold()) if w not in words]
-    tail = _joined(more)
+    tail = _join_words(more)
     return "_".join(part for part in (said[:60].strip("_"), tail[:40].strip("_")) if part) or "node"
 
 
-def _joined(words: list[str]) -> str:
-    """Words with underscores between; Chinese characters stand together."""
+def _join_words(words: list[str]) -> str:
+    """Return words with underscores between; Chinese characters are together."""
     out = ""
     for word in words:
         close = out and _IDEOGRAPH.match(word) and _IDEOGRAPH.match(out[-1])
@@ -137,17 +137,17 @@ def _joined(words: list[str]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def units(text: str) -> tuple[str, ...]:
-    """What a text is compared by: words, and single characters of Chinese."""
+    """Return what a text is compared by: words, and single characters of Chinese."""
     return tuple(_UNIT.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
 def units_with_places(text: str) -> list[tuple[str, int, int]]:
-    """The same of a longer text, with where each stands in the normalised text."""
+    """Return the same of a longer text, with where each stands in the normalised text."""
     return [(m.group(), m.start(), m.end()) for m in _UNIT.finditer(text)]
 
 
 def both_scripts(name: str) -> tuple[str, str] | None:
-    """The two names of "艾莉（Ellie）", where one is Chinese and the other is not; else nothing."""
+    """Return the two names of "艾莉（Ellie）", where one is Chinese and the other is not; else nothing."""
     found = _PAIR.match(unicodedata.normalize("NFKC", name).strip())
     if not found:
         return None
@@ -160,7 +160,7 @@ def both_scripts(name: str) -> tuple[str, str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class NameShape:
     """What a key is made of, as a name of a person."""
 
     core: tuple[str, ...]  # the name without titles: parts in order
@@ -189,14 +189,14 @@ def _form_genders() -> dict[str, str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def shape_of(key: str) -> Shape | None:
-    """What a key is made of; nothing for paths, identifiers, sentences and what a person split off."""
+def shape_of(key: str) -> NameShape | None:
+    """Return what a key is made of; nothing for paths, identifiers, sentences and what a person split off."""
     if not key or "#" in key or code_like(key) or key in ROLES:
         return None
     return _chinese_shape(key) if _IDEOGRAPH.match(key) else _latin_shape(key)
 
 
-def _latin_shape(key: str) -> Shape | None:
+def _latin_shape(key: str) -> NameShape | None:
     words = key.split(" ")
     genders = _title_genders()
     gender, taken = "", 0
@@ -208,10 +208,10 @@ def _latin_shape(key: str) -> Shape | None:
         core = core[:-1]
     if len(core) > 4 or not all(word[:1].isalpha() for word in core):
         return None
-    return Shape(tuple(core), titled=taken > 0, gender=gender)
+    return NameShape(tuple(core), titled=taken > 0, gender=gender)
 
 
-def _chinese_shape(key: str) -> Shape | None:
+def _chinese_shape(key: str) -> NameShape | None:
     if not all(_IDEOGRAPH.match(c) or c == "·" for c in key) or len(key) > 16:
         return None
     name, gender, titled = key, "", False
@@ -221,13 +221,13 @@ def _chinese_shape(key: str) -> Shape | None:
             break
     if "·" in name:
         parts = tuple(part for part in name.split("·") if part)
-        return Shape(parts, titled, gender, chinese=True) if parts else None
+        return NameShape(parts, titled, gender, chinese=True) if parts else None
     small = not titled and len(name) == 2 and name[0] in table()["forms"]["small"]
     if (titled and len(name) == 1) or small:
-        return Shape((name,), True, gender, family=name[-1], chinese=True)
+        return NameShape((name,), True, gender, family=name[-1], chinese=True)
     if len(name) == 3:
-        return Shape((name[0], name[1:]), titled, gender, chinese=True)
-    return Shape((name,), titled, gender, chinese=True)
+        return NameShape((name[0], name[1:]), titled, gender, chinese=True)
+    return NameShape((name,), titled, gender, chinese=True)
 
 
 @cache
@@ -237,7 +237,7 @@ def _pronouns() -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def pronoun_of(text: str) -> str:
-    """Which pronoun a marked word is ("she", "it" …); empty where the mark stands before a name."""
+    """Return which pronoun a marked word is ("she", "it" …); empty if the mark comes before a name."""
     return _pronouns().get(text.lstrip("@").strip().casefold(), "")
 
 
@@ -247,18 +247,18 @@ def _genders() -> dict[str, str]:
 
 
 def gender_of(value: str) -> str:
-    """The gender that a value tells: female, male, or empty."""
+    """Return the gender that a value tells: female, male, or empty."""
     return _genders().get(value_key(value), "")
 
 
 @lru_cache(maxsize=1 << 16)
-def owned(key: str) -> tuple[str, str] | None:
-    """Whose and what, of a description such as "user's sister" or "user的妹妹"; nothing for other names."""
+def split_owner(key: str) -> tuple[str, str] | None:
+    """Return whose and what, of a description such as "user's sister" or "user的妹妹"; nothing for other names."""
     found = _OWNED.fullmatch(key)
     return (found[1], found[2]) if found and "#" not in key else None
 
 
 def let_go() -> None:
-    """Drop the names that are kept in memory to be quick; whoever forgets words calls this."""
+    """Drop the names that are kept in memory to be quick; called when text is erased."""
     for kept in (key_of, value_key, units, shape_of, pronoun_of):
         kept.cache_clear()

@@ -1,8 +1,7 @@
 """Whom a pronoun means: the last mentioned node that fits, in the same turn or up to three turns before.
 
 Deterministic and local: looks at names in order and at what kind of thing each is. What cannot be settled is left out and
-counted, never guessed. A pronoun that was settled is itself a mention, so a talk about "her" can go on. Before: `graph/index`.
-After: `graph/weave`.
+counted, never guessed. A pronoun that was settled is itself a mention, so a talk about "her" can go on.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
-from backscroll.graph.index import ASKED, SURE, Line, Profile, Raw, Said, is_call, is_question
+from backscroll.graph.index import ASKED, SURE, ClaimLine, Profile, RawClaim, TurnEntry, is_call, is_question
 from backscroll.graph.naming.names import ROLES, key_of, table
 from backscroll.graph.predicates import venues
 from backscroll.vocab.assertion import PRONOUN, REGION, Claim
@@ -22,7 +21,7 @@ REACH = 3
 _ANIMATE = frozenset({"person", "creature", "animal", "group"})
 _SEXED = frozenset({"person", "creature", "animal"})
 _MANY = frozenset({"group", "organisation", "person", "creature", "animal"})
-#: How much a turn must say for a name (`graph/naming/proof`) before a pronoun may mean it.
+#: How much a turn must say for a name (`graph/naming/evidence`) before a pronoun may mean it.
 LOOKED = 40
 _TOPICS = {
     "work": frozenset({"work"}),
@@ -32,25 +31,25 @@ _TOPICS = {
 _OTHER_ROLE = {"user": "assistant", "assistant": "user"}
 
 
-class _Talk:
+class _MentionContext:
     """What has been mentioned before a claim: in its turn so far, and in the turns in reach."""
 
     __slots__ = ("before", "flow", "said", "spoke")
 
-    def __init__(self, said: Said, before: Sequence[Said]) -> None:
+    def __init__(self, said: TurnEntry, before: Sequence[TurnEntry]) -> None:
         self.said = said
         self.before = before
         self.flow: list[str] = []
         self.spoke: list[str] = []
 
     def mentions(self) -> Iterator[str]:
-        """Keys, the newest first; some come more than once."""
+        """Yield keys, the newest first; some come more than once."""
         yield from reversed(self.flow)
         for earlier in reversed(self.before):
             yield from reversed(earlier.mentions)
 
     def two(self) -> set[str]:
-        """Those who speak, where only two do: neither of them is "he" to the other."""
+        """Return those who speak, where only two do: neither of them is "he" to the other."""
         found = {key_of(raw.claim.speaker) for raw in self.said.raws if raw.claim.speaker}
         found.update(key for said in self.before for key in said.speakers)
         return found if len(found) < 3 else set()
@@ -60,8 +59,8 @@ class _Talk:
         turns = (*self.before, self.said)
         return {raw.subject for said in turns for raw in said.raws if raw.claim.hint == REGION}
 
-    def addressed(self, speaker: str) -> str:
-        """Who is spoken to: who else spoke last, or will answer in this turn, or the other role."""
+    def find_addressee(self, speaker: str) -> str:
+        """Return who is spoken to: who else spoke last, or will answer in this turn, or the other role."""
         earlier = (key for said in reversed(self.before) for key in reversed(said.speakers))
         answer = (key_of(raw.claim.speaker) for raw in self.said.raws if raw.claim.speaker)
         for key in chain(reversed(self.spoke), earlier, answer):
@@ -70,9 +69,9 @@ class _Talk:
         return _OTHER_ROLE.get(speaker, "")
 
 
-def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]) -> None:
+def settle(said: TurnEntry, before: Sequence[TurnEntry], kind_of: Callable[[str], Profile]) -> None:
     """Fill in the lines and mentions of a turn; `before` are the turns in reach, the oldest first."""
-    talk = _Talk(said, before)
+    talk = _MentionContext(said, before)
     flow, firsts = talk.flow, dict[str, int]()
     passing = _passing(said)
     said.lines, said.echoes, said.joins, said.asked, said.unsettled = [], [], [], {}, 0
@@ -91,9 +90,9 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
         if subject[0] == PRONOUN:
             subject = _subject(raw, speaker, talk, kind_of)
         if object_ and object_[0] == PRONOUN:
-            object_ = _meant(object_[1:], raw, speaker, subject, talk, kind_of, at_object=True)
+            object_ = _resolve_pronoun(object_[1:], raw, speaker, subject, talk, kind_of, at_object=True)
         if raw.subject == ASKED and not subject:
-            continue  # nobody asked: it answers nothing
+            continue  # no question came before: it answers nothing
         _note(said, raw, number, subject, object_, kind_of)
         keys = (subject, raw.other, object_)
         if raw.claim.kind is not Claim.NODE or subject != speaker:  # who signs is there, but not spoken of
@@ -107,9 +106,10 @@ def settle(said: Said, before: Sequence[Said], kind_of: Callable[[str], Profile]
     said.settled = True
 
 
-def _passing(said: Said) -> set[str]:
-    """Names that a turn speaks of in passing, so that no pronoun means them: of which little shows that they are names, and those
-    inside a value (the town in an address)."""
+def _passing(said: TurnEntry) -> set[str]:
+    """Return names that a turn speaks of in passing, so that no pronoun means them: of which little shows that they are names,
+    and those inside a value (the town in an address).
+    """
     out = {key for key, worth in said.proofs.items() if worth < LOOKED}
     values = [raw.claim.value.casefold() for raw in said.raws if raw.kind is Claim.ATTRIBUTE]
     longer = [value for value in values if len(value) > 6]
@@ -119,7 +119,7 @@ def _passing(said: Said) -> set[str]:
 
 
 def _note(
-    said: Said, raw: Raw, number: int, subject: str, object_: str, kind_of: Callable[[str], Profile]
+    said: TurnEntry, raw: RawClaim, number: int, subject: str, object_: str, kind_of: Callable[[str], Profile]
 ) -> None:
     """Keep what a claim says, now that its names are settled."""
     if is_question(raw):
@@ -130,20 +130,20 @@ def _note(
         _write(said, raw, number, subject, object_, kind_of)
 
 
-def _subject(raw: Raw, speaker: str, talk: _Talk, kind_of: Callable[[str], Profile]) -> str:
-    """Whom the pronoun of a claim means; of a bare answer, whom the turn before asked about."""
+def _subject(raw: RawClaim, speaker: str, talk: _MentionContext, kind_of: Callable[[str], Profile]) -> str:
+    """Return whom the pronoun of a claim means; of a bare answer, whom the turn before asked about."""
     if raw.subject == ASKED:
         return talk.before[-1].asked.get(raw.claim.predicate, "") if talk.before else ""
-    return _meant(raw.subject[1:], raw, speaker, "", talk, kind_of)
+    return _resolve_pronoun(raw.subject[1:], raw, speaker, "", talk, kind_of)
 
 
 def _each_last(keys: list[str]) -> tuple[str, ...]:
-    """Every key once, where it stands last."""
+    """Return every key once, where it is last."""
     return tuple(reversed(dict.fromkeys(reversed(keys))))
 
 
 def _write(
-    said: Said, raw: Raw, number: int, subject: str, object_: str, kind_of: Callable[[str], Profile]
+    said: TurnEntry, raw: RawClaim, number: int, subject: str, object_: str, kind_of: Callable[[str], Profile]
 ) -> None:
     """The line of a settled claim."""
     turn, claim = said.turn, raw.claim
@@ -156,30 +156,30 @@ def _write(
         return
     one, two = (object_, subject) if raw.flipped else (subject, object_)
     order = (0, turn.position, turn.opening, number)
-    said.lines.append(Line(order, turn.opening, claim, raw.kind, one, raw.predicate, two, raw.flipped))
+    said.lines.append(ClaimLine(order, turn.opening, claim, raw.kind, one, raw.predicate, two, raw.flipped))
 
 
 def _alike(one: Profile, two: Profile) -> bool:
-    """False where two names are known to mean different kinds of things, or different genders."""
+    """Return False if two names are known to mean different kinds of things, or different genders."""
     types = not one.type or not two.type or one.type == two.type
     return types and (not one.gender or not two.gender or one.gender == two.gender)
 
 
-def _meant(
+def _resolve_pronoun(
     pronoun: str,
-    raw: Raw,
+    raw: RawClaim,
     speaker: str,
     subject: str,
-    talk: _Talk,
+    talk: _MentionContext,
     kind_of: Callable[[str], Profile],
     *,
     at_object: bool = False,
 ) -> str:
-    """The key that a pronoun stands for, or nothing."""
+    """Return the key that a pronoun stands for, or nothing."""
     if pronoun in ("i", "we"):
         return speaker
     if pronoun == "you":
-        return talk.addressed(speaker)
+        return talk.find_addressee(speaker)
     # A hint narrows the pronoun of its claim: of the subject, unless only the object is one.
     hint = raw.claim.hint if not at_object or raw.subject[0] != PRONOUN else ""
     wanted = (raw.claim.object_type if at_object else raw.claim.type) or ""
@@ -191,14 +191,14 @@ def _meant(
         if key in barred or key in ROLES or (not at_object and _named_later(key, pronoun, raw.claim.quote)):
             continue
         kind = kind_of(key)
-        # Nobody speaks of themselves as "she", nor of the one at the other end.
+        # People do not speak of themselves as "she", nor of the one at the other end.
         if barred.isdisjoint(kind.names) and _fits(pronoun, hint, wanted, kind):
             return key
     return ""
 
 
 def _named_later(key: str, pronoun: str, quote: str) -> bool:
-    """True where the sentence comes to a name only after its pronoun: "She is married to Tom"."""
+    """Return True if the sentence comes to a name only after its pronoun: "She is married to Tom"."""
     plain = quote.casefold()
     at = plain.find(key)
     if at <= 0:
@@ -216,7 +216,7 @@ def _words(pronoun: str) -> re.Pattern[str]:
 
 
 def _fits(pronoun: str, hint: str, wanted: str, profile: Profile) -> bool:
-    """Whether a pronoun can stand for something of this kind; what is not known does not speak against it."""
+    """Return whether a pronoun can stand for something of this kind; what is not known does not speak against it."""
     type_, gender = profile.type, profile.gender
     if pronoun == "topic":
         return type_ in hint.split("|")

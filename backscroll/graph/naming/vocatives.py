@@ -1,18 +1,17 @@
 """Who is called by a name: those who are addressed so and answer, counted over the whole conversation.
 
-"Hey Ann!" names whoever is spoken to, and in a talk of several a single call does not tell who that is. Owns the count: a call speaks for who
-speaks next, less for who spoke before, and against the caller; who uses a name for somebody else is hardly its bearer. A name is
-tied to a speaker where one leads. A speaker without a name of their own (user, assistant) gets one only where they are called by no
-other: who plays three people in turn is none of them. Every count is whole and follows from the live turns. Before: `graph/index`.
-After: `graph/weave`.
+"Hey Ann!" names the person spoken to, and in a talk of several a single call does not tell who that is. Owns the count: a call
+speaks for who speaks next, less for who spoke before, and against the caller; who uses a name for another person is hardly its
+bearer. A name is tied to a speaker where one leads. A speaker without a name of their own (user, assistant) gets one only where
+they are called by no other: who plays three people in turn is none of them. Every count is whole and follows from the live turns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from backscroll.graph.index import Said, Voice
-from backscroll.graph.naming.identity import Links, Tie
+from backscroll.graph.index import MessageSpeaker, TurnEntry
+from backscroll.graph.naming.identity import NameLinks, NameTie
 from backscroll.graph.naming.names import ROLES
 from backscroll.vocab.ids import Ref
 
@@ -22,13 +21,13 @@ _OWNER = 600  # for who says it of themselves
 _ENOUGH = 90
 
 #: The turn before, the turn, and the turn after, of a turn.
-Around = Callable[[Ref], Sequence[Said]]
+Around = Callable[[Ref], Sequence[TurnEntry]]
 
 
-class Callings:
+class VocativeNames:
     """Names by which speakers are called."""
 
-    def __init__(self, links: Links) -> None:
+    def __init__(self, links: NameLinks) -> None:
         self._links = links
         self._calls: dict[str, dict[Ref, int]] = {}  # name, turn: how often
         self._uses: dict[str, dict[str, int]] = {}  # name, speaker: messages
@@ -40,10 +39,10 @@ class Callings:
 
     @property
     def called(self) -> set[str]:
-        """Every name by which somebody is called."""
+        """Every name by which a person is called."""
         return set(self._calls)
 
-    def note(self, said: Said, sign: int) -> set[str]:
+    def note(self, said: TurnEntry, sign: int) -> set[str]:
         """Put in (1) or take out (-1) a turn; the names whose bearer has to be looked for again."""
         touched: set[str] = set()
         for voice in said.voices:
@@ -87,19 +86,19 @@ class Callings:
         if old == speaker:
             return
         if old:
-            self._links.tie(name, old, Tie.PRONOUN, -1)
+            self._links.tie(name, old, NameTie.PRONOUN, -1)
             del self._tied[name]
         if speaker:
-            self._links.tie(name, speaker, Tie.PRONOUN, 1)
+            self._links.tie(name, speaker, NameTie.PRONOUN, 1)
             self._tied[name] = speaker
 
     def _bearer(self, name: str, around: Around) -> str:
-        """Who is called so; empty where nobody leads."""
+        """Return who is called so; empty if there is no clear leader."""
         if name not in self._calls or name in self._speaks:
             return ""
         votes: dict[str, int] = {}
         for opening in self._calls[name]:
-            _heard(name, opening, around(opening), votes)
+            _count_call_votes(name, opening, around(opening), votes)
         for weight, counts in ((_USER, self._uses), (_OWNER, self._owns)):
             for who, count in counts.get(name, {}).items():
                 votes[who] = votes.get(who, 0) + weight * count
@@ -108,7 +107,7 @@ class Callings:
         return ranked[0][0] if leads else ""
 
 
-def _heard(name: str, opening: Ref, turns: Sequence[Said], votes: dict[str, int]) -> None:
+def _count_call_votes(name: str, opening: Ref, turns: Sequence[TurnEntry], votes: dict[str, int]) -> None:
     """Votes of the calls of one turn."""
     voices = [(said.turn.opening == opening, voice) for said in turns for voice in said.voices]
     present = {voice.speaker for _, voice in voices}
@@ -128,12 +127,12 @@ def _heard(name: str, opening: Ref, turns: Sequence[Said], votes: dict[str, int]
                 votes[before] = votes.get(before, 0) + _BEFORE
 
 
-def _other(me: str, voices: Iterable[Voice]) -> str:
+def _other(me: str, voices: Iterable[MessageSpeaker]) -> str:
     return next((voice.speaker for voice in voices if voice.speaker != me), "")
 
 
 def _count(into: dict[str, int] | dict[Ref, int], key: str | Ref, by: int) -> bool:
-    """Count; True where it came or went."""
+    """Count; True if it came or went."""
     counts: dict[str | Ref, int] = into  # type: ignore[assignment]
     total = counts.get(key, 0) + by
     if total:

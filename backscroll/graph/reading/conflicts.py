@@ -1,7 +1,7 @@
 """What does not fit together: two values where there can be one, a person's word against the text, the dead who act, circles.
 
-A report, not a repair: latest wins, the person's word stands; here is what was passed over. Which predicates change often,
-never, or exclude each other is data (`rules.toml`). Before: `graph/facts`. After: `graph/fold`, `graph/reading/suggestions`.
+A report, not a repair: latest wins, the person's word stands; here is what was passed over. Which predicates change often, never,
+or exclude each other is data (`rules.toml`).
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple, cast
 
-from backscroll.graph.facts import EITHER, OBJECT, SUBJECT, VALUE, Span, fact, predicates_of, spans
-from backscroll.graph.index import Line
-from backscroll.graph.naming.group import NOWHERE, Group
+from backscroll.graph.facts import EITHER, OBJECT, SUBJECT, VALUE, FactSpan, spans
+from backscroll.graph.index import ClaimLine
+from backscroll.graph.naming.group import NOWHERE, NameGroup
 from backscroll.graph.naming.names import value_key
-from backscroll.graph.overrides import Stand
+from backscroll.graph.overrides import OverrideStatement
 from backscroll.graph.predicates import direction, rules
+from backscroll.graph.reading.fact_views import fact, predicates_of
 from backscroll.graph.reading.view import Contradiction, Evidence, Fact, Rank
-from backscroll.graph.weave import Weave
+from backscroll.graph.state import GraphState
 from backscroll.vocab.assertion import Claim
 from backscroll.vocab.ids import Ref
 
 
-class _Found(NamedTuple):
+class _ConflictCandidate(NamedTuple):
     """Something that may be a contradiction, before distances are known."""
 
     predicate: str
@@ -38,8 +39,8 @@ def _words(section: str, name: str) -> frozenset[str]:
     return frozenset(str(word) for word in rules()[section][name])
 
 
-def conflicts(weave: Weave) -> list[Contradiction]:
-    """Every contradiction, by the order in which the nodes appeared."""
+def conflicts(weave: GraphState) -> list[Contradiction]:
+    """Return every contradiction, by the order in which the nodes appeared."""
     out: list[Contradiction] = []
     groups = weave.groups()
     for group in groups:
@@ -48,39 +49,41 @@ def conflicts(weave: Weave) -> list[Contradiction]:
         node = weave.first(group)[1]
         out += [
             Contradiction(node, found.predicate, found.held, found.other, found.kind)
-            for found in cast("list[_Found]", group.told)
+            for found in cast("list[_ConflictCandidate]", group.told)
             if found.between is None or _near(weave, *found.between)
         ]
     return out + list(_circles(weave, groups))
 
 
-def _near(weave: Weave, one: Ref, two: Ref) -> bool:
+def _near(weave: GraphState, one: Ref, two: Ref) -> bool:
     places = [bisect_left(weave.places, weave.turns[ref].place) for ref in (one, two)]
     return abs(places[1] - places[0]) <= int(rules()["change"]["turns"])
 
 
-def _of_node(weave: Weave, group: Group) -> Iterator[_Found]:
+def _of_node(weave: GraphState, group: NameGroup) -> Iterator[_ConflictCandidate]:
     for predicate, roles in sorted(predicates_of(weave, group).items()):
         for role in sorted(roles - {OBJECT}):
             for span in spans(weave, group, predicate, role):
                 yield from _passed_over(weave, group, predicate, role, span)
     for stand in weave.layer.of(group.members):
         if stand.forbids:
-            yield from _denied(weave, group, stand)
+            yield from _find_denied_claims(weave, group, stand)
     yield from _dead(weave, group)
-    yield from _excluded(weave, group)
+    yield from _find_excluding_relations(weave, group)
 
 
-def _passed_over(weave: Weave, group: Group, predicate: str, role: str, span: Span) -> Iterator[_Found]:
-    """A value that another one took the place of."""
+def _passed_over(
+    weave: GraphState, group: NameGroup, predicate: str, role: str, span: FactSpan
+) -> Iterator[_ConflictCandidate]:
+    """Yield a value that another one took the place of."""
     if span.stands and span.until is None:
         held = fact(weave, group, predicate, role, span)
         for old in span.contested:
             told = fact(weave, group, predicate, role, old)
             if set(told.evidence) & set(held.contested):
-                yield _Found(predicate, held, told, "override")
+                yield _ConflictCandidate(predicate, held, told, "override")
     by = span.by
-    if not isinstance(by, Line) or by.kind is Claim.END or by.weak or span.weak or span.stands:
+    if not isinstance(by, ClaimLine) or by.kind is Claim.END or by.weak or span.weak or span.stands:
         return
     after = _successor(weave, group, by, role)
     if after is None or _refines(span, after):
@@ -89,15 +92,15 @@ def _passed_over(weave: Weave, group: Group, predicate: str, role: str, span: Sp
     held = fact(weave, group, by.predicate, role, after)
     if by.opening == span.lines[-1].opening and by.claim.source == span.lines[-1].claim.source:
         if predicate not in _words("change", "often"):
-            yield _Found(predicate, held, told, "same turn")
+            yield _ConflictCandidate(predicate, held, told, "same turn")
     elif predicate in _words("change", "never"):
-        yield _Found(predicate, held, told, "superseded")
+        yield _ConflictCandidate(predicate, held, told, "superseded")
     elif predicate not in _words("change", "often"):
-        yield _Found(predicate, held, told, "superseded", (span.lines[-1].opening, by.opening))
+        yield _ConflictCandidate(predicate, held, told, "superseded", (span.lines[-1].opening, by.opening))
 
 
-def _successor(weave: Weave, group: Group, by: Line, role: str) -> Span | None:
-    """What took the place of a span, seen from the same node; nothing where the other end brought it about."""
+def _successor(weave: GraphState, group: NameGroup, by: ClaimLine, role: str) -> FactSpan | None:
+    """Return what took the place of a span, seen from the same node; nothing if the other end brought it about."""
     if role == VALUE or by.subject in group.members or (role == EITHER and by.object in group.members):
         for span in spans(weave, group, by.predicate, role):
             if by in span.lines:
@@ -105,15 +108,17 @@ def _successor(weave: Weave, group: Group, by: Line, role: str) -> Span | None:
     return None
 
 
-def _refines(one: Span, two: Span) -> bool:
-    """True where one value only says the other more exactly ("elf", "forest elf")."""
+def _refines(one: FactSpan, two: FactSpan) -> bool:
+    """Return True if one value only says the other more exactly ("elf", "forest elf")."""
     if isinstance(one.other, str) and isinstance(two.other, str):
         return one.other in two.other or two.other in one.other
     return False
 
 
-def _denied(weave: Weave, group: Group, stand: Stand) -> Iterator[_Found]:
-    """What the text says although a person said that it is not so."""
+def _find_denied_claims(
+    weave: GraphState, group: NameGroup, stand: OverrideStatement
+) -> Iterator[_ConflictCandidate]:
+    """Yield what the text says although a person said that it is not so."""
     own = stand.subject or stand.object
     if own not in group.members:
         return
@@ -133,7 +138,7 @@ def _denied(weave: Weave, group: Group, stand: Stand) -> Iterator[_Found]:
         what = weave.group(first.subject)
     elif role == SUBJECT and first.subject not in group.members:
         what = weave.group(first.subject)  # a symmetric one, said from the other end
-    span = Span(what, first.order)
+    span = FactSpan(what, first.order)
     span.lines, span.weak = lines, False
     told = fact(weave, group, stand.predicate, role, span)
     held = Fact(
@@ -142,11 +147,11 @@ def _denied(weave: Weave, group: Group, stand: Stand) -> Iterator[_Found]:
         rank=Rank.PERSON,
         evidence=(Evidence(stand.override.id or NOWHERE, override=stand.override),),
     )
-    yield _Found(told.predicate, held, told, "override")
+    yield _ConflictCandidate(told.predicate, held, told, "override")
 
 
-def _meets(weave: Weave, stand: Stand, line: Line) -> bool:
-    """True where a line says what a person denies."""
+def _meets(weave: GraphState, stand: OverrideStatement, line: ClaimLine) -> bool:
+    """Return True if a line says what a person denies."""
     if not stand.relation:
         same = not stand.value or value_key(stand.value) == value_key(line.claim.value)
         return line.kind is Claim.ATTRIBUTE and same
@@ -162,8 +167,8 @@ def _meets(weave: Weave, stand: Stand, line: Line) -> bool:
     return fits(line.subject, line.object) or (symmetric and fits(line.object, line.subject))
 
 
-def _dead(weave: Weave, group: Group) -> Iterator[_Found]:
-    """Somebody does something after having died."""
+def _dead(weave: GraphState, group: NameGroup) -> Iterator[_ConflictCandidate]:
+    """Yield a person does something after having died."""
     death = _death(weave, group)
     if death is None:
         return
@@ -176,11 +181,11 @@ def _dead(weave: Weave, group: Group) -> Iterator[_Found]:
             for span in spans(weave, group, predicate, role):
                 later = [line for line in span.lines if line.order > when and not line.weak]
                 if later and span.until is None:
-                    yield _Found(said, held, fact(weave, group, predicate, role, span), "dead")
+                    yield _ConflictCandidate(said, held, fact(weave, group, predicate, role, span), "dead")
                     break
 
 
-def _death(weave: Weave, group: Group) -> tuple[Fact, tuple[int, bytes, Ref, int]] | None:
+def _death(weave: GraphState, group: NameGroup) -> tuple[Fact, tuple[int, bytes, Ref, int]] | None:
     if weave.type(group) not in ("person", "creature", "animal", ""):
         return None
     for predicate in rules()["death"]["attributes"]:
@@ -194,8 +199,8 @@ def _death(weave: Weave, group: Group) -> tuple[Fact, tuple[int, bytes, Ref, int
     return None
 
 
-def _excluded(weave: Weave, group: Group) -> Iterator[_Found]:
-    """Two relations between the same two that exclude each other."""
+def _find_excluding_relations(weave: GraphState, group: NameGroup) -> Iterator[_ConflictCandidate]:
+    """Yield two relations between the same two that exclude each other."""
     node = weave.first(group)[1]
     now: dict[str, dict[str, Fact]] = {}
     wanted = {str(name) for two in rules()["excludes"]["pairs"] for name in two}
@@ -211,11 +216,11 @@ def _excluded(weave: Weave, group: Group) -> Iterator[_Found]:
             # Seen from both ends; told by the one that comes first by name, or by the subject.
             if one in facts and two in facts and (node < other or not direction(two).symmetric):
                 held, told = facts[one], facts[two]
-                yield _Found(str(two), held, told, "excluded")
+                yield _ConflictCandidate(str(two), held, told, "excluded")
 
 
-def _circles(weave: Weave, groups: list[Group]) -> Iterator[Contradiction]:
-    """Somebody who is their own ancestor, something that is part of itself."""
+def _circles(weave: GraphState, groups: list[NameGroup]) -> Iterator[Contradiction]:
+    """Yield a person who is their own ancestor, something that is part of itself."""
     names = dict.fromkeys(direction(str(name)).name for name in rules()["circles"]["predicates"])
     for predicate in names:
         edges: dict[str, list[Fact]] = {}
@@ -235,7 +240,7 @@ def _circles(weave: Weave, groups: list[Group]) -> Iterator[Contradiction]:
 
 
 def _back(predicate: str, edges: dict[str, list[Fact]]) -> Iterator[Contradiction]:
-    """Edges that lead back, found depth first in a fixed order."""
+    """Yield edges that lead back, found depth first in a fixed order."""
     state: dict[str, int] = {}  # 1: on the way, 2: done
     for start, leaving in edges.items():
         if start in state:
@@ -257,7 +262,7 @@ def _back(predicate: str, edges: dict[str, list[Fact]]) -> Iterator[Contradictio
 
 
 def _leads(known: Fact, way: list[tuple[str, Iterator[Fact]]], step: Fact) -> bool:
-    """True for the edge by which the circle leaves the node that it comes back to."""
+    """Return True for the edge by which the circle leaves the node that it comes back to."""
     nodes = [node for node, _ in way]
     at = nodes.index(step.object)
     following = nodes[at + 1] if at + 1 < len(nodes) else step.object

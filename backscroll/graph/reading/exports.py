@@ -1,7 +1,7 @@
 """The graph in other people's shapes: JSON, GraphML, Mermaid, and a lorebook for role-play programs.
 
-Owns escaping: whatever a conversation says, the output is well formed and nothing in it is markup. The same graph gives the
-same bytes. Refuses choosing what to show, and files. Before: `view`, `complete`. After: `engine/knowledge/graph`, the surfaces.
+Owns escaping: whatever a conversation says, the output is well formed and nothing in it is markup. The same graph gives the same
+bytes. Not here: choosing what to show, and files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from backscroll.derive.extract.ontology import predicate
 from backscroll.errors import InvalidInput
 from backscroll.formats.lorebooks.reader import LoreEntry, write_lorebook
 from backscroll.formats.sources.json_text import dumps
-from backscroll.graph.complete import NOWHERE, seed_shape
+from backscroll.graph.completion import NOWHERE, seed_shape
 from backscroll.graph.reading.view import Evidence, Fact, NodeView, Rank
 from backscroll.graph.reading.words import one_line
 from backscroll.vocab.ids import Ref
@@ -29,8 +29,8 @@ _LONGEST_LABEL = 48
 Number = Callable[[Ref], int]
 
 
-def written(shape: str, nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number) -> str:
-    """The graph as text in one of `FORMATS`."""
+def render_graph(shape: str, nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number) -> str:
+    """Return the graph as text in one of `FORMATS`."""
     if shape == "json":
         return dumps(to_json(nodes, relations, number), indent=2) + "\n"
     makers = {"graphml": to_graphml, "mermaid": to_mermaid, "lorebook": to_lorebook}
@@ -40,8 +40,8 @@ def written(shape: str, nodes: Sequence[NodeView], relations: Sequence[Fact], nu
 
 
 def to_json(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number) -> dict[str, Json]:
-    """Everything, with evidence: the shape of the design notes for each node, and its facts in full."""
-    names = _named(nodes, every_relation(nodes, relations))
+    """Return everything, with evidence: the shape of the design notes for each node, and its facts in full."""
+    names = _collect_names(nodes, every_relation(nodes, relations))
     return {
         "nodes": [
             {
@@ -93,7 +93,7 @@ def evidence_json(evidence: Evidence, number: Number) -> dict[str, Json]:
 
 
 def every_relation(nodes: Sequence[NodeView], relations: Sequence[Fact]) -> list[Fact]:
-    """The relations given and those that only the nodes have (inferred ones); no inverse of what stands there anyway."""
+    """Return the relations given and those that only the nodes have (inferred ones); no inverse of what is there anyway."""
     found: dict[tuple[str, str, str, Ref | None], Fact] = {}
     for fact in (*relations, *(fact for node in nodes for fact in node.relations)):
         if not fact.derived and fact.object:
@@ -101,8 +101,8 @@ def every_relation(nodes: Sequence[NodeView], relations: Sequence[Fact]) -> list
     return list(found.values())
 
 
-def _named(nodes: Sequence[NodeView], relations: Sequence[Fact]) -> dict[str, str]:
-    """Names by id, of the nodes and of what they are related to without being given themselves."""
+def _collect_names(nodes: Sequence[NodeView], relations: Sequence[Fact]) -> dict[str, str]:
+    """Return names by id, of the nodes and of what they are related to without being given themselves."""
     names = {node.id: node.name for node in nodes}
     for fact in relations:
         names.setdefault(fact.node, fact.node)
@@ -114,7 +114,7 @@ def to_graphml(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Num
     """GraphML with typed keys, for graph programs."""
     edges = every_relation(nodes, relations)
     ids = _tokens(nodes, edges)
-    names = _named(nodes, edges)
+    names = _collect_names(nodes, edges)
     predicates = sorted({fact.predicate for node in nodes for fact in node.attributes} - {"name"})
     keys = {"name": "k0", "type": "k1", "aliases": "k2", "turns": "k3"}
     keys |= {_field(name): f"a{n}" for n, name in enumerate(predicates)}
@@ -124,7 +124,7 @@ def to_graphml(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Num
     ]
     for name, key in keys.items():
         kind = "int" if name == "turns" else "string"
-        lines.append(f'  <key id="{key}" for="node" attr.name={_quoted(name)} attr.type="{kind}"/>')
+        lines.append(f'  <key id="{key}" for="node" attr.name={_quote_attribute(name)} attr.type="{kind}"/>')
     for key, name, kind in _EDGE_KEYS:
         lines.append(f'  <key id="{key}" for="edge" attr.name="{name}" attr.type="{kind}"/>')
     lines.append('  <graph id="G" edgedefault="directed">')
@@ -133,7 +133,7 @@ def to_graphml(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Num
         lines += _graphml_node(token, names[node_id], views.get(node_id), keys)
     for n, fact in enumerate(edges):
         lines.append(
-            f'    <edge id="e{n}" source={_quoted(ids[fact.node])} target={_quoted(ids[fact.object])}>'
+            f'    <edge id="e{n}" source={_quote_attribute(ids[fact.node])} target={_quote_attribute(ids[fact.object])}>'
         )
         lines += [f'      <data key="{key}">{_xml(words)}</data>' for key, words in _edge_data(fact, number)]
         lines.append("    </edge>")
@@ -172,16 +172,16 @@ def _graphml_node(token: str, name: str, node: NodeView | None, keys: dict[str, 
         for field, text in data.items()
         if field in keys
     ]
-    return [f"    <node id={_quoted(token)}>", *rows, "    </node>"]
+    return [f"    <node id={_quote_attribute(token)}>", *rows, "    </node>"]
 
 
 def _field(name: str) -> str:
-    """The name of an attribute's key; those of the node itself are taken."""
+    """Return the name of an attribute's key; those of the node itself are taken."""
     return f"attribute_{name}" if name in {"type", "aliases", "turns"} else name
 
 
 def _tokens(nodes: Sequence[NodeView], edges: Sequence[Fact]) -> dict[str, str]:
-    """An XML name for every id: the readable one where it can be, a number otherwise; once each."""
+    """Return an XML name for every id: the readable one where it can be, a number otherwise; once each."""
     readable = {node.id: node.readable for node in nodes}
     ids = dict.fromkeys([*readable, *(end for fact in edges for end in (fact.node, fact.object))])
     counts = Counter(readable.values())
@@ -200,17 +200,17 @@ def _xml(text: str) -> str:
     return escape(_NOT_XML.sub("", text))
 
 
-def _quoted(text: str) -> str:
+def _quote_attribute(text: str) -> str:
     from xml.sax.saxutils import quoteattr
 
     return quoteattr(_NOT_XML.sub("", text))
 
 
 def to_mermaid(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number) -> str:
-    """A Mermaid drawing of what holds now; of a large graph the best connected part, and it says what is missing."""
+    """Return a Mermaid drawing of what holds now; of a large graph the best connected part, and it says what is missing."""
     del number  # a drawing has no room for turns
     edges = [fact for fact in every_relation(nodes, relations) if fact.current]
-    names = _named(nodes, edges)
+    names = _collect_names(nodes, edges)
     degree = Counter(end for fact in edges for end in (fact.node, fact.object))
     order = {node_id: n for n, node_id in enumerate(names)}
     chosen = sorted(names, key=lambda node_id: (-degree[node_id], order[node_id]))[:_NODES]
@@ -233,17 +233,18 @@ def to_mermaid(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Num
 
 
 def _mermaid(text: str) -> str:
-    """Everything that Mermaid might take for syntax as a numbered entity."""
+    """Return everything that Mermaid might take for syntax as a numbered entity."""
     return _MERMAID.sub(lambda found: f"#{ord(found[0])};", one_line(text, _LONGEST_LABEL)) or " "
 
 
 def to_lorebook(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number) -> str:
     """World info that SillyTavern imports: an entry for each node, its facts one a line, so that it can be read back.
 
-    Defaults stay out: they are nobody's word."""
+    Defaults stay out: no source states them.
+    """
     del number  # turns of this conversation mean nothing in another
     edges = [fact for fact in every_relation(nodes, relations) if fact.current]
-    names = _named(nodes, edges)
+    names = _collect_names(nodes, edges)
     by_node: dict[str, list[Fact]] = {}
     for fact in edges:
         by_node.setdefault(fact.node, []).append(fact)

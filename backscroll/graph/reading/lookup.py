@@ -1,7 +1,7 @@
 """Finding nodes by what people write: a name asked for, and names that occur in a text.
 
 Owns an index of the names that are in use, kept up to date name by name. Chinese is matched without spaces, everything else on
-the edges of words; the longest name wins. Before: `graph/weave`. After: `graph/fold`.
+the edges of words; the longest name wins.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import difflib
 import unicodedata
 from collections.abc import Iterable
 
-from backscroll.graph.naming.group import Group
-from backscroll.graph.naming.identity import owned
-from backscroll.graph.naming.names import ROLES, key_of, readable, trimmed, units, units_with_places
-from backscroll.graph.weave import Weave
+from backscroll.graph.naming.group import NameGroup
+from backscroll.graph.naming.identity import split_owner
+from backscroll.graph.naming.names import ROLES, key_of, readable, trim_name, units, units_with_places
+from backscroll.graph.state import GraphState
 
 _APART = frozenset(',;!?\n，。！？；、：:"“”')
 
@@ -21,7 +21,7 @@ _APART = frozenset(',;!?\n，。！？；、：:"“”')
 class Lookup:
     """Names in use, by their first word and by their readable form."""
 
-    def __init__(self, weave: Weave) -> None:
+    def __init__(self, weave: GraphState) -> None:
         self._weave = weave
         self._starts: dict[str, dict[tuple[str, ...], set[str]]] = {}
         self._slugs: dict[str, set[str]] = {}
@@ -53,34 +53,34 @@ class Lookup:
                     if not starts:
                         del self._starts[words[0]]
 
-    def groups(self, keys: Iterable[str]) -> list[Group]:
-        """The visible nodes of some keys, each once, in their order."""
-        out: dict[int, Group] = {}
+    def groups(self, keys: Iterable[str]) -> list[NameGroup]:
+        """Return the visible nodes of some keys, each once, in their order."""
+        out: dict[int, NameGroup] = {}
         for key in keys:
             group = self._weave.group(key)
             if self._weave.visible(group):
                 out.setdefault(id(group), group)
         return list(out.values())
 
-    def exact(self, name: str) -> Group | None:
-        """The node that has exactly this name, key or alias."""
+    def exact(self, name: str) -> NameGroup | None:
+        """Return the node that has exactly this name, key or alias."""
         for key in dict.fromkeys((name, key_of(name))):
             if key and (self._weave.lives(key) or key in self._weave.links):
                 group = self._weave.group(key)
                 if self._weave.there(group):
-                    return group  # whoever asks by name also finds what is only a candidate
+                    return group  # a lookup by name also finds what is only a candidate
         return None
 
-    def by_readable(self, name: str) -> list[Group]:
-        """Nodes whose readable id may be this: their name is its beginning."""
+    def by_readable(self, name: str) -> list[NameGroup]:
+        """Return nodes whose readable id may be this: their name is its beginning."""
         self._refresh()
         slug = name.casefold()
         cuts = [slug, *(slug[:at] for at in range(len(slug) - 1, 0, -1) if slug[at] == "_")]
         keys = [key for cut in cuts for key in sorted(self._slugs.get(cut, ()))]
         return self.groups(keys)
 
-    def by_part(self, name: str) -> list[Group]:
-        """Nodes one of whose names holds all of these words, in order of their names."""
+    def by_part(self, name: str) -> list[NameGroup]:
+        """Return nodes one of whose names holds all of these words, in order of their names."""
         self._refresh()
         words = units(name)
         if not words:
@@ -89,19 +89,19 @@ class Lookup:
         return self.groups(sorted(key for key in found if _within(words, units(key))))
 
     def nearest(self, name: str, count: int = 3) -> list[str]:
-        """Names that are spelled much like this one."""
+        """Return names that are spelled much like this one."""
         self._refresh()
         key = key_of(name)
         near = difflib.get_close_matches(key, sorted(self._known)[:20_000], n=count * 2, cutoff=0.5)
         groups = {id(group): group for group in (*self.by_part(name)[:count], *self.groups(near))}
         return [self.name(group) for group in list(groups.values())[:count]]
 
-    def name(self, group: Group) -> str:
-        """What a node is called: by the person, or as the text mostly calls it."""
-        return called(self._weave, group)
+    def name(self, group: NameGroup) -> str:
+        """Return what a node is called: by the person, or as the text mostly calls it."""
+        return choose_name(self._weave, group)
 
-    def mentioned(self, text: str) -> list[Group]:
-        """Nodes whose names occur in a text, in the order of the text; of several names at one place the longest."""
+    def find_mentioned_nodes(self, text: str) -> list[NameGroup]:
+        """Return nodes whose names occur in a text, in the order of the text; of several names at one place the longest."""
         self._refresh()
         plain = unicodedata.normalize("NFKC", text).casefold()
         words = units_with_places(plain)
@@ -133,7 +133,7 @@ def _within(words: tuple[str, ...], name: tuple[str, ...]) -> bool:
 
 
 def _stands(name: tuple[str, ...], words: list[tuple[str, int, int]], at: int, plain: str) -> bool:
-    """True where the words of a name stand together at this place."""
+    """Return True if the words of a name are together at this place."""
     for offset, word in enumerate(name):
         if words[at + offset][0] != word:
             return False
@@ -149,8 +149,8 @@ def _telling(name: tuple[str, ...], plain: str) -> bool:
     return len("".join(name)) > 1 or plain.strip() == name[0]
 
 
-def called(weave: Weave, group: Group) -> str:
-    """What a node is called: by the person, or as the text mostly calls it; a role only where there is no name."""
+def choose_name(weave: GraphState, group: NameGroup) -> str:
+    """Return what a node is called: by the person, or as the text mostly calls it; a role only where there is no name."""
     if told := weave.layer.newest(weave.layer.names, group.members):
         return told.strip()
     live = [key for key in group.members if weave.lives(key)]
@@ -160,11 +160,16 @@ def called(weave: Weave, group: Group) -> str:
     # called "he" afterwards is not called by the last of their names for that.
     best = min(
         own,
-        key=lambda key: (owned(key) is not None, -sum(index.surfaces.get(key, {}).values()), -len(key), key),
+        key=lambda key: (
+            split_owner(key) is not None,
+            -sum(index.surfaces.get(key, {}).values()),
+            -len(key),
+            key,
+        ),
     )
-    return spelled(weave, best)
+    return choose_spelling(weave, best)
 
 
-def spelled(weave: Weave, key: str) -> str:
-    """How a key is written: as the text mostly writes it, or as the person did."""
-    return trimmed(weave.index.spelled(key) or weave.layer.spelled.get(key, "") or key)
+def choose_spelling(weave: GraphState, key: str) -> str:
+    """Return how a key is written: as the text mostly writes it, or as the person did."""
+    return trim_name(weave.index.pick_spelling(key) or weave.layer.spelled.get(key, "") or key)

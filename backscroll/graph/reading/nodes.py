@@ -1,7 +1,7 @@
-"""A node as it stands, put together from its facts; what lies around it.
+"""A node in its current state, put together from its facts; what lies around it.
 
-Views are made when somebody looks and kept until something touches them. What the text does not say is filled in by
-`graph/complete`, below everything that was said. Before: `graph/facts`. After: `graph/fold`.
+Views are made on read and kept until something touches them. What the text does not say is filled in by `graph/completion`, below
+everything that was said.
 """
 
 from __future__ import annotations
@@ -9,33 +9,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from backscroll.graph.complete import completed
-from backscroll.graph.facts import OBJECT, VALUE, Span, fact, predicates_of, spans
-from backscroll.graph.index import Line
-from backscroll.graph.naming.group import Group
+from backscroll.graph.completion import complete_node
+from backscroll.graph.facts import OBJECT, VALUE, FactSpan, spans
+from backscroll.graph.index import ClaimLine
+from backscroll.graph.naming.group import NameGroup
 from backscroll.graph.naming.names import ROLES, readable, value_key
 from backscroll.graph.predicates import direction, suits
-from backscroll.graph.reading.lookup import called, spelled
+from backscroll.graph.reading.fact_views import fact, predicates_of
+from backscroll.graph.reading.lookup import choose_name, choose_spelling
 from backscroll.graph.reading.view import Evidence, Fact, Neighbourhood, NodeView, Options, Rank, WorldEntry
-from backscroll.graph.weave import Weave
+from backscroll.graph.state import GraphState
 
-#: What tells a node from others of its name, the most telling first.
+#: What tells a node from others of its name, the most distinctive first.
 _QUALIFIERS = ("race", "occupation", "title", "kind")
 
 
-def view_of(weave: Weave, group: Group, world: Sequence[WorldEntry], options: Options) -> NodeView:
-    """The node of a group, as it stands."""
+def view_of(weave: GraphState, group: NameGroup, world: Sequence[WorldEntry], options: Options) -> NodeView:
+    """Return the node of a group, in its current state."""
     if group.view is None:
-        group.view = _made(weave, group, world, options)
+        group.view = _make_view(weave, group, world, options)
     return group.view
 
 
-def _made(weave: Weave, group: Group, world: Sequence[WorldEntry], options: Options) -> NodeView:
+def _make_view(
+    weave: GraphState, group: NameGroup, world: Sequence[WorldEntry], options: Options
+) -> NodeView:
     attributes: list[Fact] = []
     relations: list[Fact] = []
     for predicate, role in _roles(weave, group):
         for span in spans(weave, group, predicate, role):
-            if span.until is None and _seen(weave, span):
+            if span.until is None and _is_visible(weave, span):
                 (attributes if role == VALUE else relations).append(fact(weave, group, predicate, role, span))
     openings = weave.openings(group)
     name = _name(weave, group, options)
@@ -52,12 +55,12 @@ def _made(weave: Weave, group: Group, world: Sequence[WorldEntry], options: Opti
         last=openings[-1] if openings else None,
         overridden=any(key in weave.layer.about for key in group.members),
     )
-    view = completed(view, world, options, lambda told: _refused(weave, group, told))
+    view = complete_node(view, world, options, lambda told: _is_refused(weave, group, told))
     return replace(view, readable=readable(name, _qualifier(view)))
 
 
-def _refused(weave: Weave, group: Group, told: Fact) -> bool:
-    """True for what a person said is not so, and for a default that a sentence speaks against: it is not inferred either."""
+def _is_refused(weave: GraphState, group: NameGroup, told: Fact) -> bool:
+    """Return True for what a person said is not so, and for a default that a sentence speaks against: it is not inferred either."""
     if told.rank is Rank.DEFAULT and any(
         told.predicate in weave.index.doubts.get(key, ()) for key in group.members
     ):
@@ -72,18 +75,18 @@ def _refused(weave: Weave, group: Group, told: Fact) -> bool:
     )
 
 
-def _name(weave: Weave, group: Group, options: Options) -> str:
-    name = called(weave, group)
+def _name(weave: GraphState, group: NameGroup, options: Options) -> str:
+    name = choose_name(weave, group)
     if options.character and name.casefold() == "assistant" and "assistant" in group.members:
         return options.character
     return options.user if name.casefold() == "user" and "user" in group.members else name
 
 
-def _aliases(weave: Weave, group: Group, name: str) -> tuple[str, ...]:
-    """The other names of a node, in the order of their keys; roles are no names."""
+def _aliases(weave: GraphState, group: NameGroup, name: str) -> tuple[str, ...]:
+    """Return the other names of a node, in the order of their keys; roles are not names."""
     given = weave.layer.spelled
     keys = [key for key in group.members if (weave.lives(key) or key in given) and key not in ROLES]
-    written = dict.fromkeys(spelled(weave, key) for key in keys)
+    written = dict.fromkeys(choose_spelling(weave, key) for key in keys)
     return tuple(text for text in written if text != name)
 
 
@@ -95,8 +98,8 @@ def _qualifier(view: NodeView) -> str:
     return ""
 
 
-def _roles(weave: Weave, group: Group) -> Iterator[tuple[str, str]]:
-    """Predicates and roles of a node that are seen from it, in a fixed order."""
+def _roles(weave: GraphState, group: NameGroup) -> Iterator[tuple[str, str]]:
+    """Yield predicates and roles of a node that are seen from it, in a fixed order."""
     kind = weave.type(group)
     for predicate, roles in sorted(predicates_of(weave, group).items()):
         for role in sorted(roles):
@@ -104,31 +107,31 @@ def _roles(weave: Weave, group: Group) -> Iterator[tuple[str, str]]:
                 yield predicate, role
 
 
-def _seen(weave: Weave, span: Span) -> bool:
-    """False for what leads to a deleted node."""
+def _is_visible(weave: GraphState, span: FactSpan) -> bool:
+    """Return False for what leads to a deleted node."""
     return isinstance(span.other, str) or weave.visible(span.other)
 
 
-def all_facts(weave: Weave, group: Group, predicate: str = "") -> list[Fact]:
-    """Everything that was ever held about a node, in order; of one predicate (either direction), where it is named."""
-    found: list[tuple[Span, Fact]] = []
+def all_facts(weave: GraphState, group: NameGroup, predicate: str = "") -> list[Fact]:
+    """Return everything that was ever held about a node, in order; of one predicate (either direction), where it is named."""
+    found: list[tuple[FactSpan, Fact]] = []
     for name, role in _roles(weave, group):
         way = direction(name)
         if predicate and predicate not in (name, way.inverse):
             continue
         for span in spans(weave, group, name, role):
             told = fact(weave, group, name, role, span)
-            if _seen(weave, span) and predicate in ("", told.predicate):
+            if _is_visible(weave, span) and predicate in ("", told.predicate):
                 found.append((span, told))
     if predicate in ("", "alias"):
-        found += [(Span("", line.order), told) for line, told in _alias_facts(weave, group)]
+        found += [(FactSpan("", line.order), told) for line, told in _alias_facts(weave, group)]
     found.sort(key=lambda pair: (pair[0].opened, pair[1].predicate, pair[1].value, pair[1].object))
     return [told for _, told in found]
 
 
-def _alias_facts(weave: Weave, group: Group) -> Iterator[tuple[Line, Fact]]:
-    """Why a node has its other names."""
-    lines: dict[str, list[Line]] = {}
+def _alias_facts(weave: GraphState, group: NameGroup) -> Iterator[tuple[ClaimLine, Fact]]:
+    """Yield why a node has its other names."""
+    lines: dict[str, list[ClaimLine]] = {}
     for key in group.members:
         for line in weave.index.lines(key, "alias"):
             if line.subject == key:
@@ -148,13 +151,13 @@ def _alias_facts(weave: Weave, group: Group) -> Iterator[tuple[Line, Fact]]:
         )
 
 
-def neighbours(weave: Weave, group: Group) -> list[tuple[Group, Fact]]:
-    """Nodes that stand in a relation to this one now, with the relation as it was said; in both directions."""
-    out: list[tuple[Group, Fact]] = []
+def neighbours(weave: GraphState, group: NameGroup) -> list[tuple[NameGroup, Fact]]:
+    """Return nodes that stand in a relation to this one now, with the relation as it was said; in both directions."""
+    out: list[tuple[NameGroup, Fact]] = []
     for predicate, roles in sorted(predicates_of(weave, group).items()):
         for role in sorted(roles - {VALUE}):
             for span in spans(weave, group, predicate, role):
-                if span.until is not None or isinstance(span.other, str) or not _seen(weave, span):
+                if span.until is not None or isinstance(span.other, str) or not _is_visible(weave, span):
                     continue
                 if not suits(weave.type(span.other if role == OBJECT else group), predicate):
                     continue
@@ -166,35 +169,35 @@ def neighbours(weave: Weave, group: Group) -> list[tuple[Group, Fact]]:
     return out
 
 
-def _seen_from(span: Span, group: Group) -> Span:
-    """The same span with the other end turned round."""
-    turned = Span(group, span.opened)
+def _seen_from(span: FactSpan, group: NameGroup) -> FactSpan:
+    """Return the same span with the other end turned round."""
+    turned = FactSpan(group, span.opened)
     turned.lines, turned.stands, turned.contested = span.lines, span.stands, span.contested
     turned.until, turned.by, turned.weak = span.until, span.by, span.weak
     return turned
 
 
 def surroundings(
-    weave: Weave,
-    starts: Sequence[Group],
+    weave: GraphState,
+    starts: Sequence[NameGroup],
     depth: int,
     limit: int,
     world: Sequence[WorldEntry],
     options: Options,
 ) -> Neighbourhood:
-    """Nodes around some, the nearest first; among equally near ones those that more relations lead to, then the newest.
+    """Return nodes around some, the nearest first; among equally near ones those that more relations lead to, then the newest.
 
-    A relation counts by the share that it has of all relations of the node it leads from: of a node that everybody stands in
-    a relation to, each says little, and its neighbours do not push out those of a node that has three.
+    A relation counts by the share that it has of all relations of the node it leads from: of a node that every other node stands
+    in a relation to, each says little, and its neighbours do not push out those of a node that has three.
     """
-    picked: dict[int, Group] = {id(group): group for group in starts}
-    links: dict[int, list[tuple[Group, Fact]]] = {}
+    picked: dict[int, NameGroup] = {id(group): group for group in starts}
+    links: dict[int, list[tuple[NameGroup, Fact]]] = {}
     ring = list(picked.values())
     left_out = 0
     for _ in range(max(depth, 0)):
         if not ring:
             break  # everything that can be reached is there, however deep one asks
-        found: dict[int, tuple[Group, float]] = {}
+        found: dict[int, tuple[NameGroup, float]] = {}
         for group in ring:
             links[id(group)] = around = neighbours(weave, group)
             for other, _fact in around:

@@ -1,7 +1,6 @@
 """The graph as data for a page that people click through: labels in their language, facts with the quotes they rest on.
 
-Owns what the page knows and how much of a huge graph it is given. Refuses HTML (`surfaces/pages/graph`). Before: `exports`.
-After: `engine/knowledge/graph_shapes`.
+Owns what the page knows and how much of a huge graph it is given. Not here: HTML (`surfaces/pages/graph`).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from backscroll.derive.extract.ontology import predicate, types
-from backscroll.graph.complete import NOWHERE
+from backscroll.graph.completion import NOWHERE
 from backscroll.graph.reading.exports import every_relation
 from backscroll.graph.reading.view import Evidence, Fact, NodeView, Rank
 from backscroll.graph.reading.words import one_line
@@ -29,7 +28,7 @@ def page_data(
     language: str = "en",
     history: Mapping[str, Sequence[Fact]] | None = None,
 ) -> dict[str, Json]:
-    """Nodes, edges and types for the page; the best connected and most spoken of where there are too many."""
+    """Return nodes, edges and types for the page; the best connected and most spoken of where there are too many."""
     edges = every_relation(nodes, relations)
     degree = Counter(end for fact in edges for end in (fact.node, fact.object))
     order = {node.id: n for n, node in enumerate(nodes)}
@@ -37,7 +36,7 @@ def page_data(
     chosen = sorted(best[:MOST_NODES], key=lambda node: order[node.id])
     places = {node.id: n for n, node in enumerate(chosen)}
     names = {node.id: one_line(node.name, 120) for node in nodes}
-    told = _Teller(number, language, names)
+    told = _FactWriter(number, language, names)
     drawn = [fact for fact in edges if fact.node in places and fact.object in places]
     return {
         "nodes": [_node(node, told, (history or {}).get(node.id, ())) for node in chosen],
@@ -62,7 +61,7 @@ def _type_label(name: str, language: str) -> str:
     return (known.zh if language == "zh" else known.en) if known else one_line(name, 40)
 
 
-def _node(node: NodeView, told: _Teller, history: Sequence[Fact]) -> dict[str, Json]:
+def _node(node: NodeView, told: _FactWriter, history: Sequence[Fact]) -> dict[str, Json]:
     unplaced = [fact for fact in node.relations if not fact.derived and fact.object not in told.names]
     return {
         "id": node.id,
@@ -76,7 +75,7 @@ def _node(node: NodeView, told: _Teller, history: Sequence[Fact]) -> dict[str, J
     }
 
 
-class _Teller:
+class _FactWriter:
     """Facts in words of one language."""
 
     __slots__ = ("language", "names", "number")
@@ -117,7 +116,7 @@ class _Teller:
         if (override := evidence.override) is not None:
             out |= {"by": one_line(override.author, 80)} if override.author else {}
             out |= {"at": one_line(override.at, 40)} if override.at else {}
-            out.pop("turn", None)  # a person's change is no part of the conversation
+            out.pop("turn", None)  # a person's change is not part of the conversation
         out |= {"note": one_line(evidence.note, 200)} if evidence.note else {}
         return out
 

@@ -1,7 +1,7 @@
-"""Nodes that may be one, and questions for the person: what rules cannot settle.
+"""Merge suggestions and questions for the person: what rules cannot settle.
 
-Owns how alike two names are, and which contradictions are worth a question. Nothing is joined here: a suggestion becomes a
-merge only by a person. Before: `graph/weave`, `graph/reading/conflicts`. After: `graph/fold`.
+Owns how alike two names are, and which contradictions are worth a question. Nothing is joined here: a suggestion becomes a merge
+only by a person.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from backscroll.graph.facts import VALUE, spans
-from backscroll.graph.naming.group import Group
+from backscroll.graph.naming.group import NameGroup
 from backscroll.graph.naming.identity import pair, tokens_of
 from backscroll.graph.naming.names import ROLES, code_like, key_of, shape_of
 from backscroll.graph.predicates import direction, rules
-from backscroll.graph.reading.lookup import called
-from backscroll.graph.reading.view import Contradiction, NodeView, Question, Suggestion, WorldEntry
-from backscroll.graph.weave import Weave
+from backscroll.graph.reading.lookup import choose_name
+from backscroll.graph.reading.view import Contradiction, MergeSuggestion, NodeView, Question, WorldEntry
+from backscroll.graph.state import GraphState
 from backscroll.vocab.assertion import PRONOUN
 
-#: A name that more keys share than this tells nothing.
+#: A name that more keys share than this says nothing.
 _CROWD = 12
 #: Attributes that two nodes hardly share by chance.
 _TELLING = ("email", "phone", "birthday")
@@ -28,8 +28,8 @@ _UNSETTLED = frozenset({"same turn", "dead", "circle", "excluded", "override"})
 _Clue = tuple[str, str, float, str]
 
 
-def suggestions(weave: Weave, world: Sequence[WorldEntry]) -> list[Suggestion]:
-    """Nodes that may be one, the likeliest first."""
+def suggestions(weave: GraphState, world: Sequence[WorldEntry]) -> list[MergeSuggestion]:
+    """Return nodes that may be one, the likeliest first."""
     keys = sorted(key for key in weave.index.surfaces if key not in ROLES and "#" not in key)
     best: dict[tuple[str, str], tuple[float, str]] = {}
     for clue in _clues(weave, keys, world):
@@ -43,21 +43,21 @@ def suggestions(weave: Weave, world: Sequence[WorldEntry]) -> list[Suggestion]:
         if known is None or (score, why) > known:
             best[ids] = (score, why)
     least = float(rules()["mind"]["show"])
-    out = [Suggestion(*ids, score, why) for ids, (score, why) in best.items() if score >= least]
+    out = [MergeSuggestion(*ids, score, why) for ids, (score, why) in best.items() if score >= least]
     return sorted(out, key=lambda s: (-s.score, s.first, s.second))
 
 
-def _clues(weave: Weave, keys: list[str], world: Sequence[WorldEntry]) -> Iterator[_Clue]:
+def _clues(weave: GraphState, keys: list[str], world: Sequence[WorldEntry]) -> Iterator[_Clue]:
     yield from _shared_parts(weave, keys)
     yield from _spelled_alike(keys)
     yield from _initials(keys)
     yield from _one_entry(weave, world)
-    yield from _hinted(weave)
+    yield from _find_hinted_names(weave)
     yield from _same_attributes(weave)
 
 
-def _may_be_one(weave: Weave, first: Group, second: Group, one: str, two: str) -> bool:
-    """False where kinds or genders differ, a person keeps them apart, or they were set against each other."""
+def _may_be_one(weave: GraphState, first: NameGroup, second: NameGroup, one: str, two: str) -> bool:
+    """Return False if kinds or genders differ, a person keeps them apart, or they were set against each other."""
     if not (weave.visible(first) and weave.visible(second)):
         return False
     if any(pair(a, b) in weave.layer.bars for a in first.members for b in second.members):
@@ -65,17 +65,20 @@ def _may_be_one(weave: Weave, first: Group, second: Group, one: str, two: str) -
     types = weave.type(first), weave.type(second)
     if all(types) and types[0] != types[1]:
         return False
-    genders = weave.kind(one).gender or _titled(one), weave.kind(two).gender or _titled(two)
+    genders = (
+        weave.kind(one).gender or _find_title_gender(one),
+        weave.kind(two).gender or _find_title_gender(two),
+    )
     return not (all(genders) and genders[0] != genders[1])
 
 
-def _titled(key: str) -> str:
+def _find_title_gender(key: str) -> str:
     shape = shape_of(key)
     return shape.gender if shape else ""
 
 
-def _shared_parts(weave: Weave, keys: list[str]) -> Iterator[_Clue]:
-    """A first, last or family name that several have."""
+def _shared_parts(weave: GraphState, keys: list[str]) -> Iterator[_Clue]:
+    """Yield a first, last or family name that several have."""
     by_token: dict[str, list[str]] = {}
     for key in keys:
         for token in tokens_of(key):
@@ -93,12 +96,12 @@ def _shared_parts(weave: Weave, keys: list[str]) -> Iterator[_Clue]:
                 yield one, two, 0.8, "the same name with another title"
             elif shapes[0].whole != shapes[1].whole:
                 yield one, two, 0.6, "one name is part of the other"
-            elif shapes[0].whole and _shortened(shapes[0].core, shapes[1].core):
+            elif shapes[0].whole and _is_short_form(shapes[0].core, shapes[1].core):
                 yield one, two, 0.75, "one name is a shorter form of the other"
 
 
-def _shortened(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
-    """True for "john kennedy" and "john f kennedy", "j kennedy" and "john kennedy"."""
+def _is_short_form(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
+    """Return True for "john kennedy" and "john f kennedy", "j kennedy" and "john kennedy"."""
     if one[-1] != two[-1] or one[0][0] != two[0][0]:
         return False
     initials = len(one[0]) == 1 or len(two[0]) == 1
@@ -106,7 +109,7 @@ def _shortened(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
 
 
 def _spelled_alike(keys: list[str]) -> Iterator[_Clue]:
-    """Names that differ by one letter, by case or by how words are set apart."""
+    """Yield names that differ by one letter, by case or by how words are set apart."""
     bare: dict[str, list[str]] = {}
     short: dict[str, list[str]] = {}
     for key in keys:
@@ -128,7 +131,7 @@ def _spelled_alike(keys: list[str]) -> Iterator[_Clue]:
 
 
 def _slip(one: str, two: str) -> bool:
-    """True where two names differ by a letter, not by a number or a plural."""
+    """Return True if two names differ by a letter, not by a number or a plural."""
     if abs(len(one) - len(two)) > 1 or one + "s" == two or two + "s" == one:
         return False
     at = next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
@@ -153,8 +156,8 @@ def _initials(keys: list[str]) -> Iterator[_Clue]:
             yield key, wholes[plain][0], 0.6, "one name is the initials of the other"
 
 
-def _one_entry(weave: Weave, world: Sequence[WorldEntry]) -> Iterator[_Clue]:
-    """Names that one entry of the world description goes by."""
+def _one_entry(weave: GraphState, world: Sequence[WorldEntry]) -> Iterator[_Clue]:
+    """Yield names that one entry of the world description goes by."""
     for entry in world:
         if not entry.enabled or entry.constant:
             continue
@@ -165,7 +168,7 @@ def _one_entry(weave: Weave, world: Sequence[WorldEntry]) -> Iterator[_Clue]:
                     yield own, key, 0.7, "the same entry of the world description"
 
 
-def _hinted(weave: Weave) -> Iterator[_Clue]:
+def _find_hinted_names(weave: GraphState) -> Iterator[_Clue]:
     """Other names that a text only hints at."""
     for said in weave.turns.values():
         for raw in said.raws:
@@ -173,7 +176,7 @@ def _hinted(weave: Weave) -> Iterator[_Clue]:
                 yield raw.subject, raw.hinted, 0.6, "a sentence hints at it"
 
 
-def _same_attributes(weave: Weave) -> Iterator[_Clue]:
+def _same_attributes(weave: GraphState) -> Iterator[_Clue]:
     holders: dict[tuple[str, str], list[str]] = {}
     for group in weave.groups():
         for predicate in _TELLING:
@@ -191,17 +194,17 @@ def _same_attributes(weave: Weave) -> Iterator[_Clue]:
 
 
 def questions(
-    weave: Weave,
+    weave: GraphState,
     contradictions: Sequence[Contradiction],
-    merges: Sequence[Suggestion],
-    view: Callable[[Group], NodeView],
+    merges: Sequence[MergeSuggestion],
+    view: Callable[[NameGroup], NodeView],
 ) -> list[Question]:
-    """What only the person can settle: contradictions first, then merges, then what nothing speaks of any more."""
+    """Return what only the person can settle: contradictions first, then merges, then what nothing speaks of any more."""
     out = [_about(weave, c) for c in contradictions if _worth_asking(c)]
     ask = float(rules()["mind"]["ask"])
     for merge in merges:
         if merge.score >= ask:
-            names = [called(weave, weave.group(node)) for node in (merge.first, merge.second)]
+            names = [choose_name(weave, weave.group(node)) for node in (merge.first, merge.second)]
             text = f"Are {names[0]} and {names[1]} the same? ({merge.why})"
             out.append(
                 Question(_id("merge", merge.first, merge.second), "merge", (merge.first, merge.second), text)
@@ -209,36 +212,39 @@ def questions(
     for group in weave.groups():
         node = weave.first(group)[1]
         if not any(key in weave.index.mentions for key in group.members):
-            text = f"No turn speaks of {called(weave, group)} any more. Should it stay?"
+            text = f"No turn speaks of {choose_name(weave, group)} any more. Should it stay?"
             facts = (*view(group).attributes, *view(group).relations)
             own = tuple(f for f in facts if f.rank.value == "person")
             out.append(Question(_id("orphan", node), "orphan", (node,), text, own))
         elif not weave.type(group) and _often_told(weave, group):
-            text = f"What is {called(weave, group)}: a person, a place, a thing?"
+            text = f"What is {choose_name(weave, group)}: a person, a place, a thing?"
             out.append(Question(_id("missing", node), "missing", (node,), text))
     unique = {question.id: question for question in out}
     return list(unique.values())
 
 
-def _often_told(weave: Weave, group: Group) -> bool:
-    """True where many turns speak of it and something is said of it: only then its kind matters."""
+def _often_told(weave: GraphState, group: NameGroup) -> bool:
+    """Return True if many turns speak of it and something is said of it: only then its kind matters."""
     said = any(name != "alias" for key in group.members for name in weave.index.slots.get(key, ()))
     return said and len(weave.openings(group)) >= 5
 
 
 def _worth_asking(found: Contradiction) -> bool:
-    """Where the latest simply wins, nobody has to be asked."""
+    """Where the latest simply wins, there is nothing to ask."""
     return found.kind in _UNSETTLED or found.predicate in rules()["change"]["never"]
 
 
-def _about(weave: Weave, found: Contradiction) -> Question:
-    name = called(weave, weave.group(found.node))
+def _about(weave: GraphState, found: Contradiction) -> Question:
+    name = choose_name(weave, weave.group(found.node))
 
-    def said(value: str, other: str) -> str:
-        return value or (called(weave, weave.group(other)) if other else "not so")
+    def describe_value(value: str, other: str) -> str:
+        return value or (choose_name(weave, weave.group(other)) if other else "not so")
 
     what = direction(found.predicate).name.replace("_", " ")
-    held, other = said(found.held.value, found.held.object), said(found.other.value, found.other.object)
+    held, other = (
+        describe_value(found.held.value, found.held.object),
+        describe_value(found.other.value, found.other.object),
+    )
     text = f"{name}, {what}: “{held}” is held, and “{other}” is said too. Which is right?"
     nodes = tuple(dict.fromkeys(n for n in (found.node, found.held.object, found.other.object) if n))
     kind = "override" if found.kind == "override" else "contradiction"
@@ -247,7 +253,7 @@ def _about(weave: Weave, found: Contradiction) -> Question:
 
 
 def _id(*parts: str) -> str:
-    """The same for the same thing, whenever it is asked."""
+    """Return a stable id for the same question."""
     hashed = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")

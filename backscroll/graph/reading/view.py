@@ -1,6 +1,6 @@
-"""What a reader of the graph sees: facts with their evidence, nodes, neighbourhoods, contradictions, questions.
+"""Read models of the graph: facts with their evidence, nodes, neighbourhoods, contradictions, questions.
 
-Nouns only; `graph/fold` makes them. Before: `vocab/assertion`. After: `graph/reading/words` (words), `engine/knowledge/graph`.
+`graph/fold` builds them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Rank(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Why something is believed: the sentence, where it stands, who said it."""
+    """Why something is believed: the sentence, where it is, who said it."""
 
     opening: Ref  # the turn
     assertion: Assertion | None = None
@@ -51,13 +51,13 @@ class Fact:
 
     @property
     def current(self) -> bool:
-        """True where it holds now (or held at the moment of the view)."""
+        """True if it holds now (or at the time of the view)."""
         return self.until is None
 
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """A node as it stands."""
+    """A node in its current state."""
 
     id: str  # stable: follows from the name by which it was first called
     readable: str  # `ellie_forest_elf`; may change
@@ -72,7 +72,7 @@ class NodeView:
     overridden: bool = False
 
     def attribute(self, predicate: str) -> str:
-        """The value of an attribute; empty where it has none."""
+        """Return the value of an attribute; empty if it has none."""
         return next((f.value for f in self.attributes if f.predicate == predicate), "")
 
 
@@ -97,7 +97,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class MergeSuggestion:
     """Two nodes that may be one."""
 
     first: str
@@ -142,6 +142,6 @@ class Options:
     auto_infer: bool = True
     use_world: bool = True
     min_attributes: int = 3
-    user: str = "user"  # what "I" of the user is called where nobody signs
-    character: str = ""  # what "I" of the assistant is called where it plays somebody
+    user: str = "user"  # what "I" of the user is called where messages are unsigned
+    character: str = ""  # what "I" of the assistant is called in role play
     language: str = "en"

@@ -1,8 +1,8 @@
 """The graph in words: compact lines for a prompt, the most useful for their length first, within a number of tokens.
 
 Owns the wording in English and Chinese, what is worth telling, and the marks: what is only assumed says so, what is contested
-says so, everything names the turn since which it holds. The text is marked as a record, and no value can break out of
-its line. Refuses choosing the nodes (`fold.around` did). Before: `view`, `complete`. After: the prompt's graph section.
+says so, everything names the turn since which it holds. The text is marked as a record, and no value can break out of its line.
+Not here: choosing the nodes (`fold.around` did).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib import resources
 from typing import cast
 
 from backscroll.derive.extract.ontology import is_relation, predicate, types
-from backscroll.graph.complete import NOWHERE
+from backscroll.graph.completion import NOWHERE
 from backscroll.graph.reading.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.pattern import late
@@ -31,7 +31,7 @@ _CONTROL = late(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FactText:
     """What was put into words, what it rests on, and how many facts found no room."""
 
     text: str
@@ -43,7 +43,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class _Phrase:
+class _FactPhrase:
     """One fact in words, with its place and worth."""
 
     node: int
@@ -60,7 +60,7 @@ def _table() -> Mapping[str, Mapping[str, str]]:
 
 
 def one_line(text: str, limit: int = _LONGEST) -> str:
-    """Text that stays in its line: blanks folded, control characters and marks of direction gone, cut where too long."""
+    """Return text that stays in its line: blanks folded, control characters and marks of direction gone, cut where too long."""
     line = " ".join(_CONTROL.sub(" ", text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
@@ -72,8 +72,8 @@ def tell(
     *,
     language: str = "en",
     number: Callable[[Ref], int] | None = None,
-) -> Told:
-    """The neighbourhood in at most `room` tokens; `count` counts them, `number` gives the number of a turn."""
+) -> FactText:
+    """Return the neighbourhood in at most `room` tokens; `count` counts them, `number` gives the number of a turn."""
     words = _table()["zh" if language == "zh" else "en"]
     names = {node.id: one_line(node.name, 60) for node in neighbourhood.nodes}
     phrases = [
@@ -81,20 +81,22 @@ def tell(
         for place, node in enumerate(neighbourhood.nodes)
         for phrase in _phrases(place, node, neighbourhood.relations, names, words, number)
     ]
-    ranked = _ranked(phrases, neighbourhood.nodes, words, count)
+    ranked = _rank_phrases(phrases, neighbourhood.nodes, words, count)
 
     def text_of(n: int) -> str:
         return _text(ranked[:n], neighbourhood.nodes, words, len(ranked) - n)
 
     fits = _most(len(ranked), lambda n: count(text_of(n)) <= room)
     if not fits:
-        return Told("", (), (), len(ranked))
+        return FactText("", (), (), len(ranked))
     facts = tuple(phrase.fact for phrase in _in_order(ranked[:fits]))
-    return Told(text_of(fits), facts, _sources(facts), len(ranked) - fits)
+    return FactText(text_of(fits), facts, _sources(facts), len(ranked) - fits)
 
 
 def _most(n: int, fits: Callable[[int], bool]) -> int:
-    """The largest prefix that fits. Longer texts have more tokens but for a few at the seams, hence the last steps one by one."""
+    """Return the largest prefix that fits. Longer texts have more tokens but for a few at the seams, hence the last steps one by
+    one.
+    """
     low, high = 0, n
     while low < high:
         middle = (low + high + 1) // 2
@@ -114,18 +116,18 @@ def _phrases(
     names: Mapping[str, str],
     words: Mapping[str, str],
     number: Callable[[Ref], int] | None,
-) -> list[_Phrase]:
+) -> list[_FactPhrase]:
     own = [fact for fact in relations if fact.node == node.id and not fact.derived]
     own += [fact for fact in node.relations if not fact.derived or fact.object not in names]
     said = {_identity(fact): fact for fact in [*node.attributes, *own] if fact.current}
-    out: list[_Phrase] = []
+    out: list[_FactPhrase] = []
     for order, fact in enumerate(said.values()):
         if fact.predicate == "name" or (not fact.object and fact.value.casefold() in _EMPTY):
             continue
-        if fact.rank is Rank.DEFAULT:  # what a type is like tells nothing about this one: no tokens for it
+        if fact.rank is Rank.DEFAULT:  # what a type is like says nothing about this one: no tokens for it
             continue
         if text := _fact_words(fact, names, words, number):
-            out.append(_Phrase(place, order, text, fact, _worth(fact, place)))
+            out.append(_FactPhrase(place, order, text, fact, _worth(fact, place)))
     return out
 
 
@@ -173,32 +175,32 @@ def _marks(fact: Fact, words: Mapping[str, str], number: Callable[[Ref], int] | 
     return marks
 
 
-def _ranked(
-    phrases: Sequence[_Phrase],
+def _rank_phrases(
+    phrases: Sequence[_FactPhrase],
     nodes: Sequence[NodeView],
     words: Mapping[str, str],
     count: Callable[[str], int],
-) -> list[_Phrase]:
+) -> list[_FactPhrase]:
     """Best worth for its tokens first; the first of a node carries the node's head.
 
-    Of a node about which much is known, each further fact is worth less: else one that everybody speaks of would be told
-    alone.
+    Of a node about which much is known, each further fact is worth less: else one node that every turn mentions would fill the
+    section.
     """
     heads = [count(_node_line(node, "", words)) for node in nodes]
     costs = {id(phrase): max(count(phrase.words), 1) for phrase in phrases}
     taken = [0] * len(nodes)
 
-    def value(phrase: _Phrase) -> float:
+    def value(phrase: _FactPhrase) -> float:
         many = taken[phrase.node]
         extra = 0 if many else heads[phrase.node]
         return phrase.worth / (costs[id(phrase)] + 1 + extra) / (1 + max(0, many - _PLENTY) / _WEARY)
 
-    by_node: dict[int, list[_Phrase]] = {}
+    by_node: dict[int, list[_FactPhrase]] = {}
     for phrase in phrases:
         by_node.setdefault(phrase.node, []).append(phrase)
     for rows in by_node.values():
         rows.sort(key=lambda p: (-p.worth / costs[id(p)], p.order))
-    out: list[_Phrase] = []
+    out: list[_FactPhrase] = []
     while by_node:  # the best head of all queues; as many queues as there are nodes in view
         place = max(by_node, key=lambda n: (value(by_node[n][0]), -n))
         out.append(by_node[place].pop(0))
@@ -208,11 +210,13 @@ def _ranked(
     return out
 
 
-def _in_order(phrases: Sequence[_Phrase]) -> list[_Phrase]:
+def _in_order(phrases: Sequence[_FactPhrase]) -> list[_FactPhrase]:
     return sorted(phrases, key=lambda phrase: (phrase.node, phrase.order))
 
 
-def _text(phrases: Sequence[_Phrase], nodes: Sequence[NodeView], words: Mapping[str, str], left: int) -> str:
+def _text(
+    phrases: Sequence[_FactPhrase], nodes: Sequence[NodeView], words: Mapping[str, str], left: int
+) -> str:
     lines = [words["head"]]
     grouped: dict[int, list[str]] = {}
     for phrase in _in_order(phrases):

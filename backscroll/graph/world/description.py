@@ -1,8 +1,8 @@
 """The world description: entries of a lorebook or project description, with what they state read by rules.
 
-Owns which names an entry is found by, what type of thing it is about, and what it states about itself and in passing about
-others ("All elves are …"). Refuses completing nodes (`complete`) and making anything up: an entry that rules do not
-understand still has its words, for a model's prompt. Before: `formats/lorebooks/reader`. After: `complete`, `engine/knowledge/graph`.
+Owns which names an entry is found by, what type of thing it is about, and what it states about itself and in passing about others
+("All elves are …"). Not here: completing nodes (`graph/completion`) and making anything up: an entry that rules do not understand still
+has its words, for a model's prompt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from backscroll.graph.world.en import read_english
 from backscroll.graph.world.fields import read_fields
 from backscroll.graph.world.traits import traits
 from backscroll.graph.world.words import (
-    Said,
+    WorldStatement,
     covers,
     is_han,
     kind_words,
@@ -50,7 +50,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def world_entries(entries: Sequence[LoreEntry], char: str = "") -> list[WorldEntry]:
-    """What a world description says, entry by entry; nothing is left out, switched-off entries included.
+    """Return what a world description says, entry by entry; nothing is left out, switched-off entries included.
 
     `char`: who `{{char}}` is in entries that are written as a dialogue; by default the character of the card among them.
     """
@@ -110,13 +110,14 @@ def _entry(entry: LoreEntry, char: str = "") -> WorldEntry:
 
 
 def _is_name(text: str) -> bool:
-    """False for the beginning of a text that stands in for a name."""
+    """Return False for the beginning of a text that stands in for a name."""
     return 0 < len(text) <= 40 and len(text.split()) <= 6 and not _SENTENCE_MARK.search(text)
 
 
 def _names(name: str, keys: tuple[str, ...], stated: Sequence[str], text: str) -> tuple[str, ...]:
-    """Which keys name what the entry is about. A key may be any word that calls for it: the family that runs the market is not
-    the market. So a key counts where it is another form of the name, or where the name is only a note of the author."""
+    """Return which keys name what the entry is about. A key may be any word that calls for it: the family that runs the market is
+    not the market. So a key counts where it is another form of the name, or where the name is only a note of the author.
+    """
     own = [*([name] if _is_name(name) else ()), *stated]
     written = plain(text)
     if not any(plain(each) in written for each in own) and keys:
@@ -127,7 +128,7 @@ def _names(name: str, keys: tuple[str, ...], stated: Sequence[str], text: str) -
 
 
 def _akin(key: str, name: str, *, few: bool) -> bool:
-    """Another form of a name: a part of it, in the plural, in the other script (in a short list: else it is just a word)."""
+    """Return another form of a name: a part of it, in the plural, in the other script (in a short list: else it is just a word)."""
     if is_han(key) != is_han(name):
         return few
     if is_han(key):
@@ -137,12 +138,12 @@ def _akin(key: str, name: str, *, few: bool) -> bool:
 
 
 def _fitting(predicate: str, kind: str) -> str:
-    """A forest has no temper: how something without a mind is, is its description."""
+    """Turn traits of something without a mind (a forest has no temper) into its description."""
     return "description" if predicate == "disposition" and kind in _MINDLESS else predicate
 
 
 def _keys(raw: Iterable[str]) -> tuple[str, ...]:
-    """Names by which an entry is found: tidied, once each; a pattern gives the plain words in it."""
+    """Return names by which an entry is found: tidied, once each; a pattern gives the plain words in it."""
     out: dict[str, str] = {}
     for key in raw:
         for word in _words_of(key):
@@ -162,28 +163,31 @@ def _words_of(key: str) -> list[str]:
     ]
 
 
-def _type(entry: LoreEntry, header: str, name: str, said: Sequence[Said]) -> str:
+def _type(entry: LoreEntry, header: str, name: str, said: Sequence[WorldStatement]) -> str:
     own = [s for s in said if not s.subject]
-    stated = next((type_of_category(s.value) or _known(s.value) for s in own if s.predicate == "type"), "")
+    stated = next(
+        (type_of_category(s.value) or _check_type(s.value) for s in own if s.predicate == "type"), ""
+    )
     noun = noun_of(name) if _is_name(name) else None
     by_name = ("group" if noun.predicate == "race" else noun.type) if noun is not None else ""
     if stated and len(plain(name).split()) == 1 and not is_han(name):
-        by_name = ""  # one word may be anybody's title or a mere name; what the text says decides
+        by_name = ""  # one word may be any person's title or a mere name; what the text says decides
     somebody = "person" if any(s.predicate in telling_fields() for s in own) else ""
     if not somebody and noun is None and own and _SHE.search(entry.text):
         somebody = "person"
     return header or by_name or stated or somebody or type_of_category(entry.category)
 
 
-def _known(value: str) -> str:
+def _check_type(value: str) -> str:
     from backscroll.derive.extract.ontology import types
 
     return value if value in types() else ""
 
 
 def world_text(entries: Sequence[WorldEntry], names: Sequence[str], limit_chars: int) -> str:
-    """The entries that matter for some names, for a model's prompt: those about them, then those about what these are, then what
-    holds for everything; whole entries while they fit, the last one cut at a line or sentence."""
+    """Return the entries that matter for some names, for a model's prompt: those about them, then those about what these are,
+    then what holds for everything; whole entries while they fit, the last one cut at a line or sentence.
+    """
     live = [entry for entry in entries if entry.enabled and entry.text.strip()]
     wanted = frozenset(plain(name) for name in names if plain(name))
     direct = [e for e in live if not wanted.isdisjoint(map(plain, e.keys))]
@@ -210,7 +214,7 @@ def _matters(entry: WorldEntry, value: str) -> bool:
 
 
 def _cut(text: str, limit: int) -> str:
-    """The beginning of a text, up to the end of a sentence or line; nothing where that would say too little."""
+    """Return the beginning of a text, up to the end of a sentence or line; nothing if that would say too little."""
     if limit < 40:
         return ""
     head = text[: limit - 1]
@@ -244,7 +248,7 @@ def to_json(entries: Sequence[WorldEntry]) -> list[dict[str, Json]]:
 
 
 def from_json(rows: Iterable[Mapping[str, Json]]) -> list[WorldEntry]:
-    """Back from the body of an event, or from somebody's own list of entries."""
+    """Back from the body of an event, or from the user's own list of entries."""
     return [_from_row(number, row) for number, row in enumerate(rows, 1)]
 
 

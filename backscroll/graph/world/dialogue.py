@@ -1,8 +1,7 @@
 """Descriptions written as a dialogue: `{{user}}: "Describe yourself."`, then `{{char}}: *smiles* "I am the warden of this wood."`
 
-Role-play programs teach a character's voice that way, in cards and in lorebooks. Owns telling the parts apart: what stands outside, what the answers
-say about others (read as any description is), and what the character says of itself, in the first person or by what it is seen
-to look like. Before: `world_en`, `world_zh`. After: `world`.
+Role-play programs teach a character's voice that way, in cards and in lorebooks. Separates the parts: what is outside the dialogue, what the answers say about others (read as any description is), and what the character says of itself, in the first
+person or by what it is seen to look like.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 from backscroll.derive.essence.sentences import sentences
 from backscroll.graph.world.en import read_english
-from backscroll.graph.world.words import Said, is_han, noun_of, plain, tidy, words
+from backscroll.graph.world.words import WorldStatement, is_han, noun_of, plain, tidy, words
 from backscroll.graph.world.zh import read_chinese
 
 _LINE = re.compile(
@@ -34,7 +33,7 @@ _SEEN_ZH = re.compile(
     r"((?:浅|深|暗|淡|亮)?(?:绯红|酒红|鲜红|雪白|银白|银灰|墨绿|翠绿|湛蓝|天蓝|琥珀|玫瑰|琉璃|[红赤粉橙金黄棕褐绿碧青蓝紫黑墨白银灰])色)的?"
     r"(眼睛|双眼|眼眸|眸子|头发|长发|短发|秀发|翅膀|耳朵|尾巴|皮肤|羽毛|鳞片)"
 )
-#: 我是赤羽卫的统领: what somebody is there, unless it is a relation.
+#: 我是赤羽卫的统领: what a person is there, unless it is a relation.
 _POST_ZH = re.compile(r"我(?!们)是[^，。！？；\s的]{2,10}的([\u4e00-\u9fff]{2,4})(?=[，。！？；…”」]|$)")
 _MINE = re.compile(
     rf"\b[Mm]y\s+{_FEATURE}(?:,[^,]{{1,60}},)?\s+(?:is|are)\s+(?:the (?:hue|colou?r) of\s+)?([a-z][\w -]{{2,40}})"
@@ -51,7 +50,7 @@ _VAGUE = re.compile(
     r"^(?:the like|so on|more|such|others?|not|never|see|hear|feel|only|hardly|tell)\b", re.IGNORECASE
 )
 _MY_ZH = re.compile(r"我(?!们)(?:能够|能|会|可以|擅长|精通)([^，。！？；\s]{2,16})")
-#: How a character speaks of itself, and how somebody else would put it.
+#: How a character speaks of itself, and how another person would put it.
 _THIRD = (
     (re.compile(r"\bI['’]m\b|\bI am\b"), "{char} is"),
     (re.compile(r"\bI['’]ve\b|\bI have\b"), "{char} has"),
@@ -64,7 +63,7 @@ _THIRD = (
     (re.compile(r"我的"), "{char}的"),
     (re.compile(r"我(?!们)"), "{char}"),
 )
-#: Where somebody begins to say another thing of itself.
+#: Where a person begins to say another thing of itself.
 _APART = re.compile(
     r"(?:,\s*(?:and|but|so)?\s*|\s+(?:and|but)\s+)(?=(?:I|I['’]m|I['’]ve|my)\b)|(?<=[，；])(?=我)"
 )
@@ -77,11 +76,11 @@ class DialogueReading(NamedTuple):
     """What is left to be read as a description, and what the character says of itself."""
 
     rest: str
-    said: tuple[Said, ...] = ()  # the subject is the character's name
+    said: tuple[WorldStatement, ...] = ()  # the subject is the character's name
 
 
 def read_dialogue(text: str, char: str) -> DialogueReading:
-    """Take a description in the form of a dialogue apart; any other is given back as it is. `char`: empty where nobody knows."""
+    """Take a description in the form of a dialogue apart; any other is given back as it is. `char`: empty if unknown."""
     if not _LINE.search(text):
         return DialogueReading(text)
     answers = [line[2] for line in _LINE.finditer(text) if line[1].lower() == "char"]
@@ -105,17 +104,17 @@ def _sentences(text: str) -> Iterator[str]:
         yield from (piece for line in sentence.text.split("\n") if (piece := line.strip()))
 
 
-def _of_self(own: Sequence[str], char: str) -> Iterator[Said]:
-    """What sentences in the first person say."""
+def _of_self(own: Sequence[str], char: str) -> Iterator[WorldStatement]:
+    """Yield what sentences in the first person say."""
     names = frozenset({plain(char)})
     for whole in own:
         if found := _AS.search(whole):
             yield from read_english(f"{char} is a {found[1]}.", names)
     for sentence in (clause for whole in own for clause in _APART.split(whole)):
         if found := _MINE.search(sentence):
-            yield Said("", "appearance", _feature(found[1], found[2].strip()))
+            yield WorldStatement("", "appearance", _feature(found[1], found[2].strip()))
         if (found := _POST_ZH.search(sentence)) and noun_of(found[1]) is None and not _is_kin(found[1]):
-            yield Said("", "occupation", found[1])
+            yield WorldStatement("", "occupation", found[1])
             continue
         yield from _skills(sentence)
         third = sentence
@@ -136,19 +135,19 @@ def _is_kin(noun: str) -> bool:
     return any(noun.endswith(kin) for nouns in words("kin_zh").values() for kin in nouns)
 
 
-def _skills(sentence: str) -> Iterator[Said]:
+def _skills(sentence: str) -> Iterator[WorldStatement]:
     for pattern in (_GIFTS, _CAN):
         if found := pattern.search(sentence):
             pieces = [tidy(piece) for piece in _LISTED.split(found[1])]
             kept = [
                 p for p in pieces if 2 < len(p) <= 60 and not _VAGUE.match(p) and not re.search(r"\byou\b", p)
             ]
-            yield from (Said("", "skill", piece) for piece in kept[:_MOST])
-    yield from (Said("", "skill", found[1]) for found in _MY_ZH.finditer(sentence))
+            yield from (WorldStatement("", "skill", piece) for piece in kept[:_MOST])
+    yield from (WorldStatement("", "skill", found[1]) for found in _MY_ZH.finditer(sentence))
 
 
-def _looks(acted: Sequence[str]) -> Iterator[Said]:
-    """What the character is seen to look like: of two colours of eyes the one that is seen more often."""
+def _looks(acted: Sequence[str]) -> Iterator[WorldStatement]:
+    """Yield what the character is seen to look like: of two colours of eyes the one that is seen more often."""
     seen: Counter[tuple[str, str]] = Counter()
     colours = words("colours")["words"]
     for text in acted:
@@ -162,13 +161,13 @@ def _looks(acted: Sequence[str]) -> Iterator[Said]:
     for (feature, value), _ in seen.most_common():
         if feature not in done:
             done.add(feature)
-            yield Said("", "appearance", value)
+            yield WorldStatement("", "appearance", value)
 
 
-def unseen_before(said: Sequence[Said], more: Sequence[Said]) -> list[Said]:
-    """What is added to what is known: of eyes whose colour is stated, no other colour is taken from a scene."""
+def unseen_before(said: Sequence[WorldStatement], more: Sequence[WorldStatement]) -> list[WorldStatement]:
+    """Return what is added to what is known: of eyes whose colour is stated, no other colour is taken from a scene."""
     known = " ".join(s.value for s in said if not s.subject and s.predicate == "appearance").casefold()
-    out: list[Said] = []
+    out: list[WorldStatement] = []
     for one in more:
         feature = one.value.split()[-1].casefold() if one.predicate == "appearance" and one.value else ""
         if not one.subject and feature and feature.isascii() and feature in known:

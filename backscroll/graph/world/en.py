@@ -1,22 +1,32 @@
 """What English prose of a world description states: who is what, lives where, belongs to whom, is how.
 
-Owns a small grammar: a sentence has a subject, then clauses that each begin with a known verb. Descriptions are written to
-be looked up, so this finds most of what matters; what it does not understand it leaves alone. Refuses: pronouns that do not
-mean the subject at hand, questions, conditions. Before: `world_words`. After: `world_reading`.
+Owns a small grammar: a sentence has a subject, then clauses that each begin with a known verb. Descriptions are written to be
+looked up, so this finds most of what matters; what it does not understand it leaves alone. Not here: pronouns that do not mean
+the subject at hand, questions, conditions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from typing import cast
 
 from backscroll.derive.essence.sentences import sentences
 from backscroll.derive.extract.ontology import is_relation
+from backscroll.graph.world.en_verbs import (
+    ADVERB,
+    appearance_pattern,
+    be_pattern,
+    be_predicates,
+    joint_pattern,
+    opening_pattern,
+    phrase_values,
+    verb_pattern,
+    verb_predicates,
+)
 from backscroll.graph.world.words import (
     Noun,
-    Said,
+    WorldStatement,
     adjectives,
     is_field,
     is_han,
@@ -24,14 +34,10 @@ from backscroll.graph.world.words import (
     noun_of,
     plain,
     predicate_of,
-    table,
     tidy,
     words,
 )
 
-_BE = r"(?:is|are|was|were|'s|'re)"
-_HAVE = r"(?:has|have|had)"
-_ADVERB = r"(?:(?:also|often|usually|generally|mostly|always|never|still|now|currently|originally|typically|all|both|rarely|once)\s+)?"
 _PRONOUN = re.compile(r"(?:she|he|they|it)$", re.IGNORECASE)
 _DOUBT = re.compile(
     r"\b(?:if|maybe|perhaps|might|could|would|unless|whether|rumou?red|supposedly)\b|\?\s*$", re.IGNORECASE
@@ -63,81 +69,25 @@ _DONE_TO = re.compile(
 )
 _PROPER = re.compile(r"(?:[Tt]he\s+)?[A-Z][\w'’.-]*(?:\s+(?:of|the|de|von|van|and|al|[A-Z][\w'’.-]*)){0,5}")
 _SMALL = frozenset("of the and what about it does do how why to in for with on at is are".split())
-_LONGEST_SUBJECT = 60
 _MANY_OF = re.compile(r"(?:[a-z-]+\s){0,2}[a-z]{3,}s\s+of\s+[a-z]")
 #: What "beasts of darkness" are is said by all of these words.
 _OF_WHAT = frozenset({"creature", "animal", "thing", "concept"})
 
 
-def _any(phrases: Iterable[str]) -> str:
-    return "|".join(re.escape(p).replace(r"\ ", r"\s+") for p in sorted(phrases, key=lambda p: (-len(p), p)))
-
-
-@cache
-def _verbs() -> dict[str, str]:
-    return {phrase: predicate for predicate, phrases in words("verbs_en").items() for phrase in phrases}
-
-
-@cache
-def _after_be() -> dict[str, str]:
-    return {phrase: predicate for predicate, phrases in words("after_be_en").items() for phrase in phrases}
-
-
-@cache
-def _being() -> re.Pattern[str]:
-    """What may stand after a form of "be", the longest first."""
-    known = sorted(_after_be(), key=lambda phrase: (-len(phrase), phrase))
-    return re.compile("(?:" + "|".join(re.escape(phrase) for phrase in known) + r")\b")
-
-
-@cache
-def _looks() -> re.Pattern[str]:
-    known = [word for word in words("appearance")["words"] if not is_han(word)]
-    return re.compile(r"\b(?:" + "|".join(re.escape(word) for word in known) + r")\b")
-
-
-@cache
-def _phrases() -> dict[str, tuple[str, str]]:
-    sections = cast("dict[str, dict[str, list[str]]]", table()["phrases_en"])
-    return {p: (name, value) for name, values in sections.items() for value, ps in values.items() for p in ps}
-
-
-@cache
-def _verb() -> re.Pattern[str]:
-    known = _any([*_verbs(), *_phrases()])
-    return re.compile(rf"{_ADVERB}(?P<verb>(?:{known}|{_BE}|{_HAVE})(?![\w-]))\s*", re.IGNORECASE)
-
-
-@cache
-def _opening() -> re.Pattern[str]:
-    """A subject and the verb after it."""
-    return re.compile(
-        rf"(?P<subject>\S.{{0,{_LONGEST_SUBJECT}}}?)(?:,\s[^,]{{1,80}},)?\s+(?={_verb().pattern})",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _joint() -> re.Pattern[str]:
-    """Where a new clause begins: a joining word and a verb."""
-    joins = r"(?:\s*[,;]\s*(?:and|but|who|which|that|yet)?|\s+(?:and|but|who|which|that|yet))\s+"
-    return re.compile(rf"{joins}(?:(?:she|he|they|it)\s+)?(?={_verb().pattern})", re.IGNORECASE)
-
-
-def read_english(text: str, names: frozenset[str]) -> Iterator[Said]:
-    """What the sentences say; `names` are those of the entry, in plain form. An empty subject means the entry's own."""
+def read_english(text: str, names: frozenset[str]) -> Iterator[WorldStatement]:
+    """Yield what the sentences say; `names` are those of the entry, in plain form. An empty subject means the entry's own."""
     current = ""
     for number, sentence in enumerate(sentences(text)):
         if sentence.shape in {"code", "row", "heading"} or is_han(sentence.text[:20]):
             continue
         words_ = sentence.text.lstrip("-*+• \t").strip()
-        first = number == 0  # "A young elf." tells what follows is about
+        first = number == 0  # "A young elf." says what follows is about
         if _DOUBT.search(words_) or _TECHNICAL.search(words_):
             continue
         if (possessed := _POSSESSED.match(words_)) and is_field(possessed[1]):
-            yield Said(current, predicate_of(possessed[1]), possessed[2].rstrip(" ."))
+            yield WorldStatement(current, predicate_of(possessed[1]), possessed[2].rstrip(" ."))
             continue
-        found = _opening().match(words_)
+        found = opening_pattern().match(words_)
         if not found:
             if first:
                 yield from _bare(words_, current)
@@ -148,16 +98,18 @@ def read_english(text: str, names: frozenset[str]) -> Iterator[Said]:
         current = subject
         if not _sure_name(subject):
             yield from (
-                said for said in _told(subject, words_, found.end()) if said.predicate in _in_passing()
+                said
+                for said in _read_sentence(subject, words_, found.end())
+                if said.predicate in _in_passing()
             )
             continue
-        yield from _told(subject, words_, found.end())
+        yield from _read_sentence(subject, words_, found.end())
 
 
-def _told(subject: str, sentence: str, start: int) -> Iterator[Said]:
+def _read_sentence(subject: str, sentence: str, start: int) -> Iterator[WorldStatement]:
     if apposed := re.match(r"[^,]{1,60},\s+(an?|the)\s+([^,]{2,60}),", sentence):
         yield from _is(subject, f"{apposed[1]} {apposed[2]}")
-    for clause in _joint().split(sentence[start:].rstrip(" .!。")):
+    for clause in joint_pattern().split(sentence[start:].rstrip(" .!。")):
         yield from _clause(subject, clause or "")
 
 
@@ -167,12 +119,12 @@ def _in_passing() -> frozenset[str]:
 
 
 def _sure_name(subject: str) -> bool:
-    """False for one capital word at the beginning of a sentence: it may be any word."""
+    """Return False for one capital word at the beginning of a sentence: it may be any word."""
     return not subject or len(subject.split()) > 1 or noun_of(subject) is not None
 
 
-def _bare(text: str, current: str) -> Iterator[Said]:
-    """A note without a verb: "Forest elf, helpful." tells what it is about."""
+def _bare(text: str, current: str) -> Iterator[WorldStatement]:
+    """Yield a note without a verb: "Forest elf, helpful." says what it is about."""
     head = re.split(r"[,;.]", text, maxsplit=1)[0].strip()
     bare = re.sub(r"^(?:an?|the)\s+", "", head, flags=re.IGNORECASE)
     if (
@@ -185,7 +137,7 @@ def _bare(text: str, current: str) -> Iterator[Said]:
 
 
 def _subject(raw: str, names: frozenset[str], current: str) -> str | None:
-    """Of whom the sentence speaks: empty for the entry's own, None where that cannot be told."""
+    """Of whom the sentence speaks: empty for the entry's own, None if that is unknown."""
     subject = tidy(raw)
     if _PRONOUN.match(subject):
         return current
@@ -238,8 +190,8 @@ def _part_of_name(key: str, written: str, names: frozenset[str]) -> bool:
     return any(set(parts) <= name and _SMALL.isdisjoint(name) for name in longer)
 
 
-def _clause(subject: str, clause: str) -> Iterator[Said]:
-    found = _verb().match(clause)
+def _clause(subject: str, clause: str) -> Iterator[WorldStatement]:
+    found = verb_pattern().match(clause)
     if not found:
         return
     verb = re.sub(r"\s+", " ", found["verb"].lower())
@@ -247,23 +199,23 @@ def _clause(subject: str, clause: str) -> Iterator[Said]:
     adverb = clause[: found.start("verb")].strip().lower()
     if adverb in {"never", "rarely", "once", "originally"} or _NOT.match(rest):
         return
-    if (phrase := _phrases().get(verb)) is not None:
-        yield Said(subject, *phrase)
+    if (phrase := phrase_values().get(verb)) is not None:
+        yield WorldStatement(subject, *phrase)
     elif verb in {"has", "have", "had"}:
         yield from _has(subject, rest)
-    elif (predicate := _verbs().get(verb)) is not None:
+    elif (predicate := verb_predicates().get(verb)) is not None:
         if predicate == "member_of" and re.match(r"no\s", rest):
-            yield Said(subject, "faction", "neutral")
+            yield WorldStatement(subject, "faction", "neutral")
         else:
             yield from _objects(subject, predicate, rest)
     else:
         yield from _is(subject, rest)
 
 
-def _objects(subject: str, predicate: str, rest: str) -> Iterator[Said]:
+def _objects(subject: str, predicate: str, rest: str) -> Iterator[WorldStatement]:
     if not is_relation(predicate):
         if value := tidy(rest)[:200]:
-            yield Said(subject, predicate, value)
+            yield WorldStatement(subject, predicate, value)
         return
     end = None if predicate in _FEELINGS else _OBJECT_END.search(rest)
     text = rest[: end.start()] if end else _CONTRAST.split(rest, maxsplit=1)[0]
@@ -272,13 +224,13 @@ def _objects(subject: str, predicate: str, rest: str) -> Iterator[Said]:
     for piece in re.split(joint, text):
         name = re.sub(r"^(?:the|a|an|her|his|their|its)\s+", "", tidy(piece), flags=re.IGNORECASE)
         if name and len(name) <= 80:
-            yield Said(subject, predicate, name)
+            yield WorldStatement(subject, predicate, name)
 
 
-def _has(subject: str, rest: str) -> Iterator[Said]:
+def _has(subject: str, rest: str) -> Iterator[WorldStatement]:
     low = rest.lower()
-    if _looks().search(low):
-        yield Said(subject, "appearance", tidy(rest)[:200])
+    if appearance_pattern().search(low):
+        yield WorldStatement(subject, "appearance", tidy(rest)[:200])
     elif kin := re.match(
         r"an?\s+(?:\w+\s+)?(sister|brother|daughter|son|wife|husband|dog|cat|pet)\s+(?:named|called)\s+([A-Z]\w+)",
         rest,
@@ -290,18 +242,18 @@ def _has(subject: str, rest: str) -> Iterator[Said]:
             "son": "parent_of",
         }
         relation |= {"wife": "spouse_of", "husband": "spouse_of"}
-        yield Said(subject, relation.get(kin[1], "has_pet"), kin[2])
+        yield WorldStatement(subject, relation.get(kin[1], "has_pet"), kin[2])
 
 
-def _is(subject: str, rest: str) -> Iterator[Said]:
-    """After a form of "be"."""
-    rest = re.sub(rf"^{_ADVERB}", "", rest, count=1, flags=re.IGNORECASE)
+def _is(subject: str, rest: str) -> Iterator[WorldStatement]:
+    """Yield what follows a form of "be"."""
+    rest = re.sub(rf"^{ADVERB}", "", rest, count=1, flags=re.IGNORECASE)
     low = rest.lower()
-    if (placed := _being().match(low)) is not None:
-        yield from _objects(subject, _after_be()[placed[0]], rest[placed.end() :].strip())
+    if (placed := be_pattern().match(low)) is not None:
+        yield from _objects(subject, be_predicates()[placed[0]], rest[placed.end() :].strip())
         return
     if age := _AGE.match(rest):
-        yield Said(subject, "age", age[1])
+        yield WorldStatement(subject, "age", age[1])
         rest = rest[age.end() :].strip(" ,")
         if not rest:
             return
@@ -310,7 +262,7 @@ def _is(subject: str, rest: str) -> Iterator[Said]:
     elif re.match(r"(?:an?|the|one of)\s", rest, re.IGNORECASE) or noun_of(_phrase(rest)) is not None:
         yield from _is_a(subject, rest)
     elif _MANY_OF.match(rest):  # "moths of ash", whatever a moth is
-        yield Said(subject, "kind", tidy(_phrase(rest))[:80])
+        yield WorldStatement(subject, "kind", tidy(_phrase(rest))[:80])
     else:
         yield from _is_how(subject, rest)
 
@@ -319,27 +271,29 @@ def _phrase(text: str) -> str:
     return re.split(r"[,;.(—]|\s[-–]\s|\s(?:and|but|that|who|which|where)\s", text, maxsplit=1)[0].strip()
 
 
-def _kin(subject: str, name: str, noun: str) -> Iterator[Said]:
+def _kin(subject: str, name: str, noun: str) -> Iterator[WorldStatement]:
     for label in (f"the {noun.lower()} of", f"a {noun.lower()} of", f"an {noun.lower()} of"):
-        if label in _after_be():
-            yield Said(subject, _after_be()[label], name)
+        if label in be_predicates():
+            yield WorldStatement(subject, be_predicates()[label], name)
             return
 
 
-def _is_a(subject: str, rest: str) -> Iterator[Said]:
+def _is_a(subject: str, rest: str) -> Iterator[WorldStatement]:
     """ "a helpful forest elf from the north": what it is, and what is said along with it."""
     bare = re.sub(r"^(?:an?|the|one of the|one of)\s+", "", rest, flags=re.IGNORECASE)
     if age := _AGE.match(bare):
-        yield Said(subject, "age", age[1])
+        yield WorldStatement(subject, "age", age[1])
         bare = bare[age.end() :].strip()
     head = tidy(_phrase(bare))
     before, joint, after = _preposition(head)
     noun = noun_of(before)
     if noun is not None:
-        yield Said(subject, "type", noun.type)
+        yield WorldStatement(subject, "type", noun.type)
         if noun.type != noun.predicate and not (noun.predicate == "kind" and noun.type == "person"):
             whole = head if joint == "of" and noun.type in _OF_WHAT else before
-            yield Said(subject, noun.predicate, _LOOK.sub("", before) if noun.type == "person" else whole)
+            yield WorldStatement(
+                subject, noun.predicate, _LOOK.sub("", before) if noun.type == "person" else whole
+            )
         if noun.type == "person" and plain(before).split()[-1] in {
             "woman",
             "girl",
@@ -350,7 +304,7 @@ def _is_a(subject: str, rest: str) -> Iterator[Said]:
             "witch",
             "priestess",
         }:
-            yield Said(subject, "gender", "female")
+            yield WorldStatement(subject, "gender", "female")
         elif noun.type == "person" and plain(before).split()[-1] in {
             "man",
             "boy",
@@ -359,16 +313,16 @@ def _is_a(subject: str, rest: str) -> Iterator[Said]:
             "king",
             "prince",
         }:
-            yield Said(subject, "gender", "male")
+            yield WorldStatement(subject, "gender", "male")
         if joint and after:
             yield from _beside(subject, joint, after, noun)
     elif head:
-        yield Said(subject, "description", tidy(rest)[:200])
+        yield WorldStatement(subject, "description", tidy(rest)[:200])
     tail = bare[len(_phrase(bare)) :]
     if after_comma := re.match(r"\s*,\s*(?=[a-z])", tail):
         done = tail[after_comma.end() :]
-        if (placed := _being().match(done)) is not None:
-            yield from _objects(subject, _after_be()[placed[0]], done[placed.end() :].strip())
+        if (placed := be_pattern().match(done)) is not None:
+            yield from _objects(subject, be_predicates()[placed[0]], done[placed.end() :].strip())
             return
     if how := re.match(r"\s*,\s*((?:\w+(?:\s+(?:but|and|yet)\s+|,\s*)?){1,5})$", tail):
         yield from _is_how(subject, how[1])
@@ -379,7 +333,7 @@ def _preposition(head: str) -> tuple[str, str, str]:
     return (head[: found.start()], found[1], head[found.end() :]) if found else (head, "", "")
 
 
-def _beside(subject: str, joint: str, after: str, noun: Noun) -> Iterator[Said]:
+def _beside(subject: str, joint: str, after: str, noun: Noun) -> Iterator[WorldStatement]:
     relation = {
         "from": "comes_from",
         "in": "located_in",
@@ -397,7 +351,7 @@ def _beside(subject: str, joint: str, after: str, noun: Noun) -> Iterator[Said]:
         yield from _has(subject, after)
 
 
-def _is_how(subject: str, rest: str) -> Iterator[Said]:
+def _is_how(subject: str, rest: str) -> Iterator[WorldStatement]:
     value = tidy(re.split(r"[;.]", rest, maxsplit=1)[0])
     if (
         not value
@@ -413,7 +367,7 @@ def _is_how(subject: str, rest: str) -> Iterator[Said]:
         bare = re.sub(r"^(?:very|quite|extremely|rather|always|usually)\s+(?=\w)", "", piece.lower())
         hit = known.get(piece.lower()) or known.get(bare)
         if hit is not None:
-            yield Said(subject, *hit)
+            yield WorldStatement(subject, *hit)
         elif piece:
             left.append(piece)
     if not left:
@@ -424,4 +378,4 @@ def _is_how(subject: str, rest: str) -> Iterator[Said]:
         else ", ".join(left)
     )
     looks = words("appearance")["words"]
-    yield Said(subject, "appearance" if plain(how).split()[0] in looks else "disposition", how)
+    yield WorldStatement(subject, "appearance" if plain(how).split()[0] in looks else "disposition", how)

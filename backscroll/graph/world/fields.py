@@ -1,6 +1,6 @@
 """Facts that a description states as fields: W++ and its kin, lists in brackets, and lines such as `Race: forest elf`.
 
-Owns telling fields from prose. Refuses prose: what is no field is given back. Before: `world_words`. After: `world_reading`.
+Separates fields from prose and returns the prose as the rest.
 """
 
 from __future__ import annotations
@@ -8,7 +8,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from backscroll.graph.world.words import Said, is_field, is_han, plain, predicate_of, tidy, type_of_category
+from backscroll.graph.world.words import (
+    WorldStatement,
+    is_field,
+    is_han,
+    plain,
+    predicate_of,
+    tidy,
+    type_of_category,
+)
 
 LONGEST = 400  # characters of a value; what is longer is a text, not a fact
 _WPP_HEAD = re.compile(r"\[?\s{0,20}([A-Za-z一-鿿]{1,24})\s*\(\s*[\"“]([^\"”\n]{1,80})[\"”]\s*\)\s*[{｛]")
@@ -52,20 +60,20 @@ _WHOLE = {
 class Fields(NamedTuple):
     """What fields say, the type that a header names, the names they give, and the rest of the text."""
 
-    said: list[Said]
+    said: list[WorldStatement]
     type: str
     names: list[str]
     rest: str
 
 
 def read_fields(text: str) -> Fields:
-    """The fields of an entry and what is left of its text."""
-    said: list[Said] = []
+    """Return the fields of an entry and what is left of its text."""
+    said: list[WorldStatement] = []
     names: list[str] = []
     kind, text = _wpp(_TAG.sub("", text), said, names)
     text = _ITEMS.sub(_on_one_line, text)
     text = _NEXT.sub(lambda found: "\n" if is_field(found[1].strip()) else found[0], text)
-    text = _BOX.sub(lambda found: "" if _boxed(found[1], said, names) else found[0], text)
+    text = _BOX.sub(lambda found: "" if _read_bracket_list(found[1], said, names) else found[0], text)
     lines = sum(1 for line in text.split("\n") if line.strip())
     sheet = len(_LINE.findall(text)) * 2 >= lines  # mostly fields: those with labels of their own count too
     text = _LINE.sub(
@@ -82,7 +90,7 @@ def _on_one_line(found: re.Match[str]) -> str:
     return f"{found[1]}: {'; '.join(items)}\n"
 
 
-def _wpp(text: str, said: list[Said], names: list[str]) -> tuple[str, str]:
+def _wpp(text: str, said: list[WorldStatement], names: list[str]) -> tuple[str, str]:
     """W++: `[Character("Ellie") {Race("Forest Elf") Mind("kind" + "shy")}]`, braces balanced or cut off."""
     found = _WPP_HEAD.search(text)
     if not found:
@@ -97,8 +105,8 @@ def _wpp(text: str, said: list[Said], names: list[str]) -> tuple[str, str]:
     return type_of_category(found[1]), rest
 
 
-def _boxed(inside: str, said: list[Said], names: list[str]) -> bool:
-    """A list in brackets: `[Ellie's persona: shy, kind; Ellie's clothes: green dress]`."""
+def _read_bracket_list(inside: str, said: list[WorldStatement], names: list[str]) -> bool:
+    """Return a list in brackets: `[Ellie's persona: shy, kind; Ellie's clothes: green dress]`."""
     pieces = [piece for piece in re.split(r"[;；\n]", inside) if piece.strip()]
     pairs = [re.split(r"[:：=]", piece, maxsplit=1) for piece in pieces]
     if not all(len(pair) == 2 and pair[1].strip() and len(pair[0]) <= 60 for pair in pairs):
@@ -109,8 +117,8 @@ def _boxed(inside: str, said: list[Said], names: list[str]) -> bool:
     return all(taken)
 
 
-def _field(label: str, value: str, said: list[Said], names: list[str]) -> bool:
-    """Take one field in; False where it is rather a sentence with a colon in it."""
+def _field(label: str, value: str, said: list[WorldStatement], names: list[str]) -> bool:
+    """Take one field in; False if it is rather a sentence with a colon in it."""
     label, value = tidy(label), value.strip()
     value = re.sub(r"^(?:\*\*|__)\s*|\s*(?:\*\*|__)$", "", value)
     if not label or len(label.split()) > 4 or _NO_LABEL.match(label) or value.startswith("//"):
@@ -131,7 +139,7 @@ def _field(label: str, value: str, said: list[Said], names: list[str]) -> bool:
     return True
 
 
-def _add(label: str, values: list[str], said: list[Said], names: list[str]) -> None:
+def _add(label: str, values: list[str], said: list[WorldStatement], names: list[str]) -> None:
     predicate = predicate_of(label)
     if predicate in {"name", "alias"}:
         names += [name for name in values if len(name) <= 60]
@@ -141,4 +149,4 @@ def _add(label: str, values: list[str], said: list[Said], names: list[str]) -> N
     for value in values:
         short = value if len(value) <= LONGEST else value[: LONGEST - 1].rstrip() + "…"
         if predicate and plain(short) not in {"", "none", "n/a", "unknown", "无", "未知", "不详", "?"}:
-            said.append(Said("", predicate, short))
+            said.append(WorldStatement("", predicate, short))

@@ -1,7 +1,7 @@
 """Nodes that only the world description speaks of: characters of cards, entries of lorebooks that state something.
 
-A conversation that has not named them yet can still be asked about them; what is known of them is of rank `world`, with the entry as its source. Refuses
-Markdown and plain text: their headings are not names. Before: `complete`. After: `fold`.
+A conversation that has not named them yet can still be asked about them; what is known of them is of rank `world`, with the entry
+as its source. Not here: Markdown and plain text: their headings are not names.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from backscroll.graph.complete import completed
+from backscroll.graph.completion import complete_node
 from backscroll.graph.naming.names import ROLES, key_of, readable
 from backscroll.graph.reading.view import NodeView, Options, WorldEntry
 from backscroll.graph.world.words import form_of, is_han, plain
@@ -20,13 +20,13 @@ _ready: tuple[tuple[Sequence[WorldEntry], Options, dict[str, NodeView]], ...] = 
 
 
 def let_go() -> None:
-    """Drop the nodes that are kept ready; whoever forgets words calls this."""
+    """Drop the nodes that are kept ready; called when text is erased."""
     global _ready
     _ready = ()
 
 
 def world_nodes(world: Sequence[WorldEntry], options: Options) -> dict[str, NodeView]:
-    """The nodes that entries of cards and lorebooks describe, by their ids, in the order of the books."""
+    """Return the nodes that entries of cards and lorebooks describe, by their ids, in the order of the books."""
     global _ready
     if not world or not options.use_world:
         return {}
@@ -37,18 +37,18 @@ def world_nodes(world: Sequence[WorldEntry], options: Options) -> dict[str, Node
     for entry in world:
         if entry.rule is None or not entry.enabled or not (entry.attributes and entry.names):
             continue
-        name = _spelled(entry)
+        name = _find_spelling(entry)
         id = key_of(name)
         if id and id not in ROLES and id not in made:
             bare = NodeView(id, readable(name), name, entry.type, _others(entry, name))
-            made[id] = replace(completed(bare, world, options), type=entry.type)
+            made[id] = replace(complete_node(bare, world, options), type=entry.type)
     if isinstance(world, tuple):
         _ready = ((world, options, made), *_ready[: _KEPT - 1])
     return made
 
 
 def world_node(world: Sequence[WorldEntry], options: Options, name: str) -> NodeView | None:
-    """The node of that name, in the singular or the plural; None where the world has none."""
+    """Return the node of that name, in the singular or the plural; None if the world has none."""
     wanted = form_of(name)
     for id, node in world_nodes(world, options).items():
         if name.strip() in (id, node.readable) or wanted in map(form_of, (node.name, *node.aliases)):
@@ -56,8 +56,8 @@ def world_node(world: Sequence[WorldEntry], options: Options, name: str) -> Node
     return None
 
 
-def _spelled(entry: WorldEntry) -> str:
-    """The name as the entry writes it: notes of authors are often in small letters."""
+def _find_spelling(entry: WorldEntry) -> str:
+    """Return the name as the entry writes it: notes of authors are often in small letters."""
     name = entry.names[0]
     if is_han(name) or name != name.lower():
         return name

@@ -1,8 +1,8 @@
-"""What a description shows of somebody without saying it in so many words: "they distrust strangers but will help travellers".
+"""What a description shows of a person without saying it in so many words: "they distrust strangers but will help travellers".
 
-Owns traits by clause: words that show one, turned round by a denial before them, and what traits make together (`world_traits.toml`). What
-an entry states plainly (`disposition: shy`) stands over this. Refuses to guess where clauses contradict each other. Before: `graph/world/words`. After:
-`graph/world/description`.
+Owns traits by clause: words that show one, turned round by a denial before them, and what traits make together
+(`world_traits.toml`). What an entry states plainly (`disposition: shy`) stands over this. Does not guess where clauses contradict
+each other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WHOLE = frozenset({"neutral", "expert", "harmless"})  # they hold their own den
 _AGAINST = {"hostile": "helpful", "dangerous": "harmless"}
 
 
-class Trait(NamedTuple):
+class WorldTrait(NamedTuple):
     """An attribute that a description shows, and the clause that shows it."""
 
     predicate: str
@@ -57,19 +57,19 @@ def _patterns(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     )
 
 
-def traits(text: str) -> list[Trait]:
-    """The attributes that a description shows, each once."""
+def traits(text: str) -> list[WorldTrait]:
+    """Return the attributes that a description shows, each once."""
     language = "zh" if is_han(text) else "en"
     shown: dict[str, str] = {}
     for clause in _clauses(text):
-        for name in _shown(clause, language):
+        for name in _find_traits(clause, language):
             shown.setdefault(name, clause)
     for one, other in _AGAINST.items():
         if one in shown and other in shown:
             del shown[one], shown[other]  # it says both
     return [
-        Trait(attribute, chinese if language == "zh" else english, shown[names[0]])
-        for names, (attribute, english, chinese) in _made(shown)
+        WorldTrait(attribute, chinese if language == "zh" else english, shown[names[0]])
+        for names, (attribute, english, chinese) in _match_values(shown)
     ]
 
 
@@ -80,7 +80,7 @@ def _clauses(text: str) -> Iterator[str]:
             yield piece.strip()
 
 
-def _shown(clause: str, language: str) -> Iterator[str]:
+def _find_traits(clause: str, language: str) -> Iterator[str]:
     known = dict(_patterns(language))
     for name, pattern in known.items():
         found = pattern.search(clause) if name != "denial" else None
@@ -95,7 +95,7 @@ def _shown(clause: str, language: str) -> Iterator[str]:
             yield meant
 
 
-def _made(shown: Mapping[str, str]) -> Iterator[tuple[list[str], tuple[str, str, str]]]:
+def _match_values(shown: Mapping[str, str]) -> Iterator[tuple[list[str], tuple[str, str, str]]]:
     taken: set[str] = set()
     for names, value in cast("Mapping[str, list[str]]", _table()["values"]).items():
         parts = names.split()

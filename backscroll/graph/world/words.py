@@ -1,7 +1,7 @@
 """The words of world descriptions: labels of fields, nouns that tell a type, kinds and how they are compared.
 
-Owns reading `world.toml`, and when a kind ("elves of the forest") covers a value ("Forest Elf"). Refuses sentences
-(`world_en`, `world_zh`). Before: `derive/extract/ontology`. After: `world_fields`, `world_en`, `world_zh`, `complete`.
+Owns reading `world.toml`, and when a kind ("elves of the forest") covers a value ("Forest Elf"). Not here: sentences (`world/en`,
+`world/zh`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _IRREGULAR = {
 }
 
 
-class Said(NamedTuple):
+class WorldStatement(NamedTuple):
     """One thing that a description states; an empty subject is the entry's own."""
 
     subject: str
@@ -53,7 +53,7 @@ class Said(NamedTuple):
 
 
 class Noun(NamedTuple):
-    """What a noun tells about who is called so."""
+    """What a noun says about who is called so."""
 
     type: str
     predicate: str  # race, occupation, kind
@@ -61,19 +61,19 @@ class Noun(NamedTuple):
 
 @cache
 def table() -> Mapping[str, Mapping[str, object]]:
-    """The data file."""
+    """Return the data file."""
     text = resources.files("backscroll.graph").joinpath("world.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
 @cache
 def words(section: str) -> Mapping[str, tuple[str, ...]]:
-    """A section of lists of words."""
+    """Return a section of lists of words."""
     return {name: tuple(cast("list[str]", value)) for name, value in table()[section].items()}
 
 
 def tidy(text: str) -> str:
-    """A name or value without what stands around it: quotes, punctuation, doubled blanks, brackets that close nothing."""
+    """Return a name or value without what surrounds it: quotes, punctuation, doubled blanks, brackets that close nothing."""
     text = _SPACE.sub(" ", text)
     for _ in range(_ROUNDS):
         text = text.strip(_OUTER)
@@ -97,12 +97,12 @@ def plain(text: str) -> str:
 
 
 def is_han(text: str) -> bool:
-    """True where Chinese characters stand in it."""
+    """Return True if Chinese characters occur in it."""
     return _HAN.search(text) is not None
 
 
 def singular(word: str) -> str:
-    """An English word in the singular, as far as spelling tells."""
+    """Return an English word in the singular, as far as spelling tells."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if len(word) > 4 and word.endswith("ies"):
@@ -115,7 +115,7 @@ def singular(word: str) -> str:
 
 
 def form_of(name: str) -> str:
-    """A name for comparing, in the singular: the Shadowfangs and a shadowfang are called alike."""
+    """Return a name for comparing, in the singular: the Shadowfangs and a shadowfang are called alike."""
     said = plain(name).split()
     return " ".join([*said[:-1], singular(said[-1])]) if said else ""
 
@@ -129,7 +129,7 @@ def _fields() -> dict[str, str]:
 
 
 def predicate_of(label: str) -> str:
-    """The predicate that a label of a field stands for; unknown ones become predicates of their own."""
+    """Return the predicate that a label of a field stands for; unknown ones become predicates of their own."""
     key = plain(label.replace("_", " "))
     if (known := _fields().get(key)) is not None:
         return known
@@ -137,7 +137,7 @@ def predicate_of(label: str) -> str:
 
 
 def is_field(label: str) -> bool:
-    """True for labels that are known."""
+    """Return True for labels that are known."""
     return plain(label.replace("_", " ")) in _fields()
 
 
@@ -158,7 +158,7 @@ def _han_nouns() -> tuple[tuple[str, Noun], ...]:
 
 
 def noun_of(phrase: str) -> Noun | None:
-    """What the head of a noun phrase tells: "young forest elf" is an elf."""
+    """Return what the head of a noun phrase tells: "young forest elf" is an elf."""
     if is_han(phrase):
         bare = phrase.removesuffix("们").removesuffix("一族")
         return next((noun for word, noun in _han_nouns() if bare.endswith(word)), None)
@@ -174,7 +174,7 @@ def _software() -> frozenset[str]:
 
 
 def _head(phrase: str) -> str:
-    """The word that a phrase is about: before "of", "who", "with", a comma; the last one."""
+    """Return the word that a phrase is about: before "of", "who", "with", a comma; the last one."""
     first = re.split(r"\s+(?:of|who|which|that|with|from|in|at|on|near)\s+|[,(]", phrase, maxsplit=1)[
         0
     ].split()
@@ -187,13 +187,13 @@ def _categories() -> dict[str, str]:
 
 
 def type_of_category(category: str) -> str:
-    """The type that a book's category stands for; empty where it tells nothing."""
+    """Return the type that a book's category stands for; empty if it says nothing."""
     return _categories().get(plain(category), "")
 
 
 @cache
 def telling_fields() -> frozenset[str]:
-    """Attributes that only somebody has."""
+    """Return attributes that only people have."""
     return frozenset(words("fields_of_type")["person"])
 
 
@@ -211,7 +211,7 @@ def adjectives() -> Mapping[str, tuple[str, str]]:
 
 @lru_cache(maxsize=4096)
 def kind_words(text: str) -> tuple[str, frozenset[str]]:
-    """The head of a kind and all its words: ("elf", {"elf", "forest"}) for "Elves of the forest"."""
+    """Return the head of a kind and all its words: ("elf", {"elf", "forest"}) for "Elves of the forest"."""
     key = plain(text)
     if is_han(key):
         bare = key.removesuffix("们").removesuffix("一族").removesuffix("族") or key
@@ -221,7 +221,7 @@ def kind_words(text: str) -> tuple[str, frozenset[str]]:
 
 
 def covers(kind: str, value: str) -> bool:
-    """True where what is said of a kind holds for what has this value: "elves" for "Forest Elf", "精灵" for "森林精灵"."""
+    """Return True if what is said of a kind holds for what has this value: "elves" for "Forest Elf", "精灵" for "森林精灵"."""
     head, wanted = kind_words(kind)
     other, given = kind_words(value)
     if not head or not other:
@@ -232,7 +232,7 @@ def covers(kind: str, value: str) -> bool:
 
 
 def is_kind(name: str, kind: str) -> bool:
-    """True where a name stands for many ("elves", "精灵"), False for one of them ("the King" is somebody)."""
+    """Return True if a name stands for many ("elves", "精灵"), False for one of them ("the King" is a person)."""
     noun = noun_of(name)
     if noun is not None and noun.predicate == "race":
         return True

@@ -1,8 +1,7 @@
 """What Chinese prose of a world description states: who is what, lives where, belongs to whom, is how.
 
 Owns a small grammar: a sentence is cut at its commas, and a clause begins with a subject or goes on about the last one; known
-verbs stand right after the subject. Refuses questions, conditions, and what it does not understand. Before: `world_words`.
-After: `world_reading`.
+verbs stand right after the subject. Not here: questions, conditions, and what it does not understand.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import cast
 
 from backscroll.derive.extract.ontology import is_relation
 from backscroll.graph.world.words import (
-    Said,
+    WorldStatement,
     adjectives,
     is_field,
     is_han,
@@ -83,8 +82,8 @@ def _kin() -> tuple[tuple[str, str], ...]:
     return tuple(sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0])))
 
 
-def read_chinese(text: str, names: frozenset[str]) -> Iterator[Said]:
-    """What the sentences say; `names` are those of the entry, in plain form. An empty subject means the entry's own."""
+def read_chinese(text: str, names: frozenset[str]) -> Iterator[WorldStatement]:
+    """Yield what the sentences say; `names` are those of the entry, in plain form. An empty subject means the entry's own."""
     known = sorted((name for name in names if name), key=lambda name: (-len(name), name))
     current = ""
     for found in _SENTENCE.finditer(text):
@@ -93,9 +92,9 @@ def read_chinese(text: str, names: frozenset[str]) -> Iterator[Said]:
             continue
         for clause in _COMMA.split(sentence.rstrip("。！!；;")):
             bare = _LINK.sub("", clause.strip())
-            if (of := _possessed(bare)) is not None:
+            if (of := _parse_possessive(bare)) is not None:
                 label, name, more = of
-                yield Said(current, predicate_of(label), name)
+                yield WorldStatement(current, predicate_of(label), name)
                 yield from _clause(name, more) if more else ()
                 continue
             subject, rest = _subject(bare, known, current)
@@ -103,7 +102,7 @@ def read_chinese(text: str, names: frozenset[str]) -> Iterator[Said]:
             yield from _clause(subject, rest)
 
 
-def _possessed(clause: str) -> tuple[str, str, str] | None:
+def _parse_possessive(clause: str) -> tuple[str, str, str] | None:
     """她的父亲林建国是警察: the label of a field, the name, and what is said of that one."""
     if not (head := re.match(r"(?:她|他|它|其)的", clause)):
         return None
@@ -142,18 +141,18 @@ def _how_word(text: str) -> bool:
     return any(word in text for word in words("disposition_zh")["words"])
 
 
-def _clause(subject: str, clause: str) -> Iterator[Said]:
+def _clause(subject: str, clause: str) -> Iterator[WorldStatement]:
     clause = _SOFT.sub("", clause)
     for phrase, predicate, value in _phrases():
         if clause.startswith(phrase):
-            yield Said(subject, predicate, value)
+            yield WorldStatement(subject, predicate, value)
             return
     if age := _AGE.match(clause):
-        yield Said(subject, "age", age[1])
+        yield WorldStatement(subject, "age", age[1])
         return
     if other := _WITH.match(clause):
         relation = "enemy_of" if other[2] else "friend_of" if other[3] else "spouse_of"
-        yield Said(subject, relation, tidy(other[1]))
+        yield WorldStatement(subject, relation, tidy(other[1]))
         return
     if clause.startswith("是"):
         yield from _is(subject, clause[1:])
@@ -166,12 +165,12 @@ def _clause(subject: str, clause: str) -> Iterator[Said]:
         yield from _how(subject, clause)
 
 
-def _object(subject: str, predicate: str, rest: str) -> Iterator[Said]:
+def _object(subject: str, predicate: str, rest: str) -> Iterator[WorldStatement]:
     rest = rest.lstrip("了着过：:")
     if predicate == "led_by":
         found = re.match(r"(.{1,20}?)(?:统治|领导|率领|管理|统领|掌管)", rest)
         if found:
-            yield Said(subject, "led_by", tidy(found[1]))
+            yield WorldStatement(subject, "led_by", tidy(found[1]))
         return
     value = tidy(_MEASURE.sub("", rest))
     if not value or len(value) > (_LONGEST if is_relation(predicate) else 120):
@@ -183,7 +182,7 @@ def _object(subject: str, predicate: str, rest: str) -> Iterator[Said]:
             value = value if noun_of(inner[1]) is None else inner[1]
     for piece in _pieces(predicate, value):
         if name := tidy(re.sub(r"^[和与及]|等$", "", piece)):
-            yield Said(subject, predicate, name)
+            yield WorldStatement(subject, predicate, name)
 
 
 def _pieces(predicate: str, value: str) -> list[str]:
@@ -192,18 +191,18 @@ def _pieces(predicate: str, value: str) -> list[str]:
     return value.split("、") if is_relation(predicate) or predicate in {"alias", "language"} else [value]
 
 
-def _is(subject: str, rest: str) -> Iterator[Said]:
+def _is(subject: str, rest: str) -> Iterator[WorldStatement]:
     value = tidy(_MEASURE.sub("", rest.strip()))
     if not value or len(value) > _LONGEST:
         return
     if (hit := adjectives().get(value.removesuffix("的"))) is not None:
-        yield Said(subject, *hit)
+        yield WorldStatement(subject, *hit)
         return
     owner, _, noun = value.rpartition("的")
     if owner and not noun:
         yield from _how(subject, owner)
     elif owner and (relation := next((r for n, r in _kin() if noun == n), "")):
-        yield Said(subject, relation, owner.removeprefix("来自"))
+        yield WorldStatement(subject, relation, owner.removeprefix("来自"))
     elif owner and (
         verb := next((v for v in _verbs() if owner.startswith(v[0]) and is_relation(v[1])), None)
     ):
@@ -213,39 +212,41 @@ def _is(subject: str, rest: str) -> Iterator[Said]:
         yield from _is_a(subject, owner, noun or value)
 
 
-def _is_a(subject: str, owner: str, noun: str) -> Iterator[Said]:
-    """是（owner 的）noun: what it is, and what stands before it."""
+def _is_a(subject: str, owner: str, noun: str) -> Iterator[WorldStatement]:
+    """是（owner 的）noun: what it is, and what comes before it."""
     noun = _MEASURE.sub("", noun) or noun
     what = noun_of(noun)
     if what is None:
-        yield Said(subject, "description", f"{owner}的{noun}" if owner else noun)
+        yield WorldStatement(subject, "description", f"{owner}的{noun}" if owner else noun)
         return
-    yield Said(subject, "type", what.type)
+    yield WorldStatement(subject, "type", what.type)
     if owner and noun_of(owner) is not None and what.type in {"place", "group", "organisation"}:
-        yield Said(subject, "part_of", owner)
+        yield WorldStatement(subject, "part_of", owner)
     elif owner:
         yield from _how(subject, owner)
     if not (what.predicate == "kind" and what.type == "person"):
-        yield Said(subject, what.predicate, noun)
+        yield WorldStatement(subject, what.predicate, noun)
     if re.search(r"(?:女孩|少女|女人|女子|女王|公主|女巫|修女|姑娘|女仆)$", noun):
-        yield Said(subject, "gender", "女")
+        yield WorldStatement(subject, "gender", "女")
     elif re.search(r"(?:男孩|少年|男人|男子|国王|王子)$", noun):
-        yield Said(subject, "gender", "男")
+        yield WorldStatement(subject, "gender", "男")
 
 
-def _how(subject: str, clause: str) -> Iterator[Said]:
+def _how(subject: str, clause: str) -> Iterator[WorldStatement]:
     bare = _LOOSE.sub("", clause.strip())
     value = tidy(bare.removesuffix("的"))
     short = re.sub(r"^(?:很|非常|十分|极其|比较|相当|都|特别)", "", value)
     if not value or len(value) > 24:
         return
     if (hit := adjectives().get(value) or adjectives().get(short)) is not None:
-        yield Said(subject, *hit)
+        yield WorldStatement(subject, *hit)
     elif _how_word(value) or (
         bare != clause.strip() and len(short) <= 8
     ):  # 性格孤傲: it says itself what it is about
-        yield Said(subject, "disposition", short)
+        yield WorldStatement(subject, "disposition", short)
     elif any(word in value for word in words("appearance")["words"] if is_han(word)):
-        yield Said(subject, "appearance", re.sub(r"^(?:有着?|拥有|一头|长着|留着)", "", value) or value)
+        yield WorldStatement(
+            subject, "appearance", re.sub(r"^(?:有着?|拥有|一头|长着|留着)", "", value) or value
+        )
     elif (skill := re.match(r"^(?:有|具有|具备)(.{2,20})$", value)) is not None:
-        yield Said(subject, "description", skill[1])
+        yield WorldStatement(subject, "description", skill[1])

@@ -1,8 +1,8 @@
 """Messages: Anthropic's wire, through the vendor's SDK.
 
-Owns opening it (lazily: loading it takes a second or two), requests and answers of that wire, streamed or whole. Everything but the
-three fields that the SDK insists on goes through it untouched, so that blocks newer than the SDK arrive. Its retries and its own
-looking for keys are off. Before: `providers`, `sdk`, `anthropic_client_events`. After: `client.Reply`.
+Owns opening it (lazily: loading it takes a second or two), requests and answers of that wire, streamed or whole. Everything but
+the three fields that the SDK insists on goes through it untouched, so that blocks newer than the SDK arrive. Its retries and its
+own looking for keys are off.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.errors import MissingExtra
-from backscroll.llm.clients.anthropic_events import Heard, reply_of
+from backscroll.llm.clients.anthropic_events import AnthropicStreamState, reply_of
 from backscroll.llm.clients.client import Done, Reply, Request, StreamEvent, sendable
-from backscroll.llm.clients.connections import Call, Connections
-from backscroll.llm.clients.faults import stopped
-from backscroll.llm.clients.sdk import cut_short, nonsense, our_errors, plain, sent, waits_of
+from backscroll.llm.clients.connections import Connections, OpenCall
+from backscroll.llm.clients.faults import build_stop_error
+from backscroll.llm.clients.sdk import cut_short, nonsense, our_errors, plain, read_events, waits_of
 from backscroll.llm.clients.stream_bounds import StreamBounds, bounded_body
 from backscroll.llm.providers import Provider
 from backscroll.vocab.part import Json
@@ -83,24 +83,24 @@ class AnthropicClient:
         """Ask and hand on the answer as it comes."""
         with self._connections.call() as call:
             body: dict[str, Json] = {**self._body(request), "stream": True}
-            heard = Heard(self.provider, body["model"])
+            heard = AnthropicStreamState(self.provider, body["model"])
             bounds = StreamBounds(self._provider, request.max_tokens)
             with self._faults(body["model"], call):
                 stream = cast("Any", self._sdk.messages).create(**body)
             # Closed on every way out, so that no connection is left when the reader stops early.
             with (
                 self._faults(body["model"], call, streaming=True),
-                closing(sent(stream, bounds.watch)) as events,
+                closing(read_events(stream, bounds.watch)) as events,
             ):
                 for event in events:
-                    yield from bounds.counted(heard.take(event or {}))
+                    yield from bounds.count_events(heard.take(event or {}))
                     if heard.ended or bounds.full:
                         break
         if bounds.full and not heard.ended:
             yield Done(replace(reply_of(heard.message(), body["model"]), finish="endless"))
             return
         if not heard.ended:
-            raise stopped(self.provider) if call.aborted else cut_short(self._provider)
+            raise build_stop_error(self.provider) if call.aborted else cut_short(self._provider)
         yield Done(reply_of(heard.message(), body["model"]))
 
     def abort(self) -> None:
@@ -108,7 +108,7 @@ class AnthropicClient:
         self._connections.abort()
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         self._sdk.close()
 
     def _body(self, request: Request) -> dict[str, Json]:
@@ -132,7 +132,7 @@ class AnthropicClient:
         }
 
     @contextmanager
-    def _faults(self, model: str, call: Call, *, streaming: bool = False) -> Generator[None]:
+    def _faults(self, model: str, call: OpenCall, *, streaming: bool = False) -> Generator[None]:
         """Whatever goes wrong inside, in our words."""
         import anthropic
 
@@ -141,7 +141,7 @@ class AnthropicClient:
 
 
 def _within(more: Mapping[str, Json], limit: int) -> Mapping[str, Json]:
-    """What goes along with a request, with a budget for thinking that leaves room for the answer: it counts as part of it."""
+    """Return what goes along with a request, with a budget for thinking that leaves room for the answer: it counts as part of it."""
     thinking = more.get("thinking")
     if not isinstance(thinking, Mapping):
         return more

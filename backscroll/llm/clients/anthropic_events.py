@@ -1,7 +1,6 @@
 """What Anthropic's wire sends: events of a stream, and whole messages.
 
-Owns putting a streamed message together as it would have come in one, signatures of thinking included. Pure. Before: the events
-that the SDK hands to `anthropic_client`. After: `client.Reply`.
+Owns putting a streamed message together as it would have come in one, signatures of thinking included. Pure.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _FINISH: Mapping[str, Finish] = {
 }
 
 
-class Heard:
+class AnthropicStreamState:
     """What has come of a stream so far."""
 
     def __init__(self, provider: str, model: str) -> None:
@@ -99,8 +98,8 @@ class Heard:
                 return  # whatever comes later
 
     def message(self) -> dict[str, Json]:
-        """The message that the events make. A call that broke off at the limit has what came of its arguments as text; half a call
-        of a stream that was left in the middle is left out.
+        """Return the message that the events make. A call that broke off at the limit has what came of its arguments as text;
+        half a call of a stream that was left in the middle is left out.
         """
         blocks: list[Json] = []
         limited = _FINISH.get(str(self._told.get("stop_reason"))) == "length"
@@ -119,7 +118,7 @@ class Heard:
 
 
 def _arguments(text: str) -> Json:
-    """The arguments that a text holds; None where it broke off."""
+    """Return the arguments that a text holds; None if it broke off."""
     try:
         return json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
@@ -127,13 +126,13 @@ def _arguments(text: str) -> Json:
 
 
 def reply_of(told: Mapping[str, Json], asked: str) -> Reply:
-    """The answer that a whole message holds."""
+    """Return the answer that a whole message holds."""
     found = mappings(told.get("content"))
     finish = _FINISH.get(str(told.get("stop_reason")), "other")
     used = [b for b in found if b.get("type") == "tool_use"]
     cut = {n for n, b in enumerate(used) if isinstance(b.get("input"), str)}
     if finish == "length" and used and found[-1] is used[-1]:
-        cut.add(len(used) - 1)  # an answer in one does not tell how far its last call came
+        cut.add(len(used) - 1)  # an answer in one does not say how far its last call came
     return Reply(
         text="".join(str(b.get("text") or "") for b in found if b.get("type") == "text"),
         model=str(told.get("model") or asked),

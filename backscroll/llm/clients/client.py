@@ -1,8 +1,8 @@
 """What a model is asked and what it answers, whatever the vendor.
 
-Owns the shapes: a `Request` in the words of the client's own wire, a `Reply`, the events of a stream, and the protocol that
-every client follows. Refuses: the network (`openai_client`, `anthropic_client`), trying again (`retrying`), money
-(`engine/models/costs`). Before: `assemble` renders messages for a wire. After: `engine/models/recipes` asks.
+Owns the shapes: a `Request` in the words of the client's own wire, a `Reply`, the events of a stream, and the protocol that every
+client follows. Not here: the network (`openai`, `anthropic`), trying again (`retries`), money
+(`engine/budget/costs`).
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class Reply:
 
 
 def broken_calls(calls: Sequence[ToolCall]) -> tuple[int, ...]:
-    """Places of the calls whose arguments are the beginning of a JSON text; of the last one also where nothing came."""
-    return tuple(n for n, call in enumerate(calls) if _broken(call.arguments, last=n == len(calls) - 1))
+    """Return places of the calls whose arguments are the beginning of a JSON text; of the last one also where nothing came."""
+    return tuple(n for n, call in enumerate(calls) if _is_broken(call.arguments, last=n == len(calls) - 1))
 
 
-def _broken(arguments: Json, *, last: bool) -> bool:
+def _is_broken(arguments: Json, *, last: bool) -> bool:
     if not isinstance(arguments, str):
         return False
     if not arguments.strip():
@@ -114,7 +114,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A stream failed and is asked for once more: whatever came of the answer so far is void. Only from `retrying`."""
+    """A stream failed and is asked for once more: whatever came of the answer so far is void. Only from `retries`."""
 
     reason: str  # in the words of the error
     attempt: int  # that failed: 1, 2, …
@@ -134,7 +134,7 @@ StreamEvent: TypeAlias = TextDelta | ReasoningDelta | CallDelta | Tally | Again 
 
 
 class Client(Protocol):
-    """A model behind some address. Calls are made once; `retrying` makes them again."""
+    """A model behind some address. Calls are made once; `retries` makes them again."""
 
     @property
     def wire(self) -> Wire:
@@ -155,11 +155,13 @@ class Client(Protocol):
         ...
 
     def abort(self) -> None:
-        """End what is going on, from any thread or signal handler: whoever waits gets `CutShort`. Does nothing in between calls."""
+        """End what is going on, from any thread or signal handler: the waiting call gets `CutShort`. Does nothing in between
+        calls.
+        """
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 

@@ -1,8 +1,7 @@
 """The connections of one client, so that a call can be ended from outside while it waits.
 
 Owns the sockets that a client opened and the calls that are going on. A thread that waits for bytes is not woken by closing the
-response from another thread, only by shutting down the socket beneath it. Refuses: what to say about it (`client_faults`).
-Before: the HTTP library tells of every connection that it makes. After: `Client.abort`.
+response from another thread, only by shutting down the socket beneath it. Not here: what to say about it (`faults`).
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import httpx2
 
-#: Seconds to wait for a connection, at the most; an answer may take longer than that.
+#: Seconds to wait for a connection, at most; an answer may take longer than that.
 CONNECTING = 15.0
 _MADE = ("connect_tcp.complete", "connect_unix_socket.complete", "start_tls.complete")
 
 
-class Call:
+class OpenCall:
     """One call that is going on."""
 
     def __init__(self) -> None:
@@ -34,14 +33,14 @@ class Connections:
 
     def __init__(self) -> None:
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-        self._calls: list[Call] = []
+        self._calls: list[OpenCall] = []
         # Entered again by a signal handler that aborts while its own thread is inside.
         self._guard = threading.RLock()
 
     @contextmanager
-    def call(self) -> Generator[Call]:
+    def call(self) -> Generator[OpenCall]:
         """A call, from asking to the last word of the answer."""
-        call = Call()
+        call = OpenCall()
         with self._guard:
             self._calls.append(call)
         try:
@@ -51,7 +50,7 @@ class Connections:
                 self._calls.remove(call)
 
     def abort(self) -> bool:
-        """End every call that is going on; False where there is none, and then nothing happens."""
+        """End every call that is going on; False if there is none, and then nothing happens."""
         with self._guard:
             calls, sockets = list(self._calls), list(self._sockets)
             for call in calls:
@@ -63,16 +62,16 @@ class Connections:
 
     def hook(self, request: httpx2.Request) -> None:
         """For the HTTP library: hear of the connections that are made for a request."""
-        request.extensions = {**request.extensions, "trace": self._heard}
+        request.extensions = {**request.extensions, "trace": self._track_socket}
 
-    def _heard(self, name: str, info: Mapping[str, Any]) -> None:
+    def _track_socket(self, name: str, info: Mapping[str, Any]) -> None:
         if not name.endswith(_MADE):
             return
         made: object = info["return_value"].get_extra_info("socket")
         if isinstance(made, socket.socket):
             with self._guard:
                 self._sockets.add(made)
-                # Whoever aborted while the connection was being made means this one too.
+                # The caller that aborted while the connection was being made means this one too.
                 late = bool(self._calls) and all(call.aborted for call in self._calls)
             if late:
                 _shut(made)
@@ -80,7 +79,7 @@ class Connections:
 
 def _shut(connection: socket.socket) -> None:
     try:
-        # Of the plain socket also beneath TLS: whoever reads there still needs what TLS holds, to notice the end.
+        # Of the plain socket also beneath TLS: the reader there still needs what TLS holds, to notice the end.
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
     except OSError:
         return  # gone already

@@ -1,7 +1,7 @@
 """Services that imitate the wire of Chat Completions, and what they do in their own way.
 
-Owns what is changed in a request after a service said that it does not want it so (remembered by the client), and reading tool calls
-and contents in shapes that differ from the vendor's. Pure. Before: `client_faults`. After: `openai_client_chat`.
+Owns what is changed in a request after a service said that it does not want it so (remembered by the client), and reading tool
+calls and contents in shapes that differ from the vendor's. Pure.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _COMPLAINTS = (
 
 
 def complaint(said: str, body: Mapping[str, Json], known: frozenset[str]) -> str:
-    """What in a request a service refuses by name and could be left out or said otherwise; empty: nothing that we know."""
+    """Return what in a request a service refuses by name and could be left out or said otherwise; empty: nothing that we know."""
     for name in _COMPLAINTS:
-        if name in said and name not in known and adapted(body, frozenset({name})) != dict(body):
+        if name in said and name not in known and adapt_request(body, frozenset({name})) != dict(body):
             return name
     return ""
 
 
-def adapted(body: Mapping[str, Json], unwanted: frozenset[str]) -> dict[str, Json]:
-    """A request as a service wants it that complained about these."""
+def adapt_request(body: Mapping[str, Json], unwanted: frozenset[str]) -> dict[str, Json]:
+    """Return a request as a service wants it that complained about these."""
     out = dict(body)
     for name in ("stream_options", "parallel_tool_calls"):
         if name in unwanted:
@@ -50,7 +50,7 @@ def adapted(body: Mapping[str, Json], unwanted: frozenset[str]) -> dict[str, Jso
 
 
 def words_of(content: Json) -> str:
-    """The words of a content: a text, or parts of which some are text."""
+    """Return the words of a content: a text, or parts of which some are text."""
     if isinstance(content, str):
         return content
     return "".join(
@@ -59,7 +59,7 @@ def words_of(content: Json) -> str:
 
 
 def thought_of(message: Mapping[str, Json]) -> str:
-    """The thinking in a message or a piece of one, under any of its names."""
+    """Return the thinking in a message or a piece of one, under any of its names."""
     for name in ("reasoning_content", "reasoning"):
         told = message.get(name)
         if isinstance(told, str) and told:
@@ -74,7 +74,7 @@ def _parts(content: Json) -> list[Mapping[str, Json]]:
 
 
 def arguments_of(told: Json) -> str:
-    """Arguments of a call as the text that the wire foresees; some services send the object itself."""
+    """Return arguments of a call as the text that the wire foresees; some services send the object itself."""
     if told is None:
         return ""
     return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)

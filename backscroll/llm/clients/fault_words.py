@@ -1,8 +1,8 @@
 """How services say what is wrong: the table `faults.toml`, and asking it.
 
-Owns that table: codes and words of vendors and of those who imitate them, for prompts that are too long, models that there are not,
-filters, and accounts without credit; and how answers end. Refuses: which error that is (`client_faults`). Pure but for
-reading the table. After: `client_faults`, `openai_client_chat`.
+Owns that table: codes and words of vendors and of those who imitate them, for prompts that are too long, models that there are
+not, filters, and accounts without credit; and how answers end. Not here: which error that is (`faults`). Pure but for
+reading the table.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Literal, TypeAlias, cast
 from backscroll.llm.clients.client import Finish
 from backscroll.vocab.part import Json
 
-#: What is wrong, where it can be told from the words.
+#: What is wrong, where it can be derived from the words.
 Trouble: TypeAlias = Literal["overflow", "output_limit", "unknown_model", "filtered", "no_credit"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _FaultPattern:
     codes: frozenset[str]
     words: tuple[re.Pattern[str], ...]
 
@@ -34,20 +34,22 @@ def _table() -> Mapping[str, Json]:
 
 
 @cache
-def _known(trouble: Trouble) -> _Known:
+def _load_patterns(trouble: Trouble) -> _FaultPattern:
     entry = _table()[trouble]
-    return _Known(frozenset(entry["codes"]), tuple(re.compile(w, re.IGNORECASE) for w in entry["words"]))
+    return _FaultPattern(
+        frozenset(entry["codes"]), tuple(re.compile(w, re.IGNORECASE) for w in entry["words"])
+    )
 
 
 def means(trouble: Trouble, code: str, said: str) -> bool:
-    """Whether a code or the words beside it mean this trouble."""
-    known = _known(trouble)
+    """Return whether a code or the words beside it mean this trouble."""
+    known = _load_patterns(trouble)
     return code.lower() in known.codes or any(p.search(said) for p in known.words)
 
 
 def window_in(said: str) -> int | None:
-    """How many tokens the model takes, where the words of an overflow tell."""
-    for pattern in _known("overflow").words:
+    """Return how many tokens the model takes, if the words of an overflow say so."""
+    for pattern in _load_patterns("overflow").words:
         found = pattern.search(said)
         number = found and "window" in pattern.groupindex and found["window"]
         if number:
@@ -56,8 +58,8 @@ def window_in(said: str) -> int | None:
 
 
 def output_limit_in(said: str) -> int | None:
-    """How many tokens an answer may have, where a service says that more were asked for."""
-    for pattern in _known("output_limit").words:
+    """Return how many tokens an answer may have, where a service says that more were asked for."""
+    for pattern in _load_patterns("output_limit").words:
         found = pattern.search(said)
         if found is None:
             continue
@@ -74,5 +76,5 @@ def _endings() -> Mapping[str, str]:
 
 
 def finish_of(told: Json) -> Finish | Literal["broken"]:
-    """How an answer ended, in our words; `broken`: the service gave up on it."""
+    """Return how an answer ended, in our words; `broken`: the service gave up on it."""
     return cast("Finish", _endings().get(str(told).lower(), "other"))

@@ -2,7 +2,6 @@
 
 Owns the reading of a status, headers and an error body in the shapes of OpenAI, Anthropic and those who imitate them. Keys never
 come near a message: vendors repeat parts of a wrong one in their own words, which are therefore not handed on for 401.
-Before: `openai_client`, `anthropic_client`. After: `retrying`.
 """
 
 from __future__ import annotations
@@ -36,19 +35,19 @@ _KEYS: set[str] = set()
 
 
 def never_show(key: str) -> None:
-    """From now on this key stands in no error, whoever repeats it."""
+    """From now on this key is masked in every error."""
     if len(key) >= _SHORTEST:
         _KEYS.add(key)
 
 
 def without_secrets(words: str) -> str:
-    """Words of others without our keys, without what looks like a key, and without passwords in addresses."""
+    """Return words of others without our keys, without what looks like a key, and without passwords in addresses."""
     for key in sorted(_KEYS, key=len, reverse=True):
         words = words.replace(key, "…")
     return _PASSWORD.sub("", _LOOKS_LIKE_A_KEY.sub("…", words))
 
 
-def refused(
+def build_response_error(
     status: int,
     body: Json,
     headers: Mapping[str, str],
@@ -57,8 +56,8 @@ def refused(
     model: str,
     now: datetime | None = None,
 ) -> BackscrollError:
-    """The error for an answer that is none."""
-    code, said = _said(body)
+    """Return the error for an answer that is none."""
+    code, said = _read_error_body(body)
     after = retry_after(headers, now)
     words_tell = status == 403 and _by_words(status, code, said, provider=provider, model=model) is not None
     if status == 401 or (status == 403 and not words_tell):
@@ -89,7 +88,7 @@ def refused(
 
 
 def _by_words(status: int, code: str, said: str, *, provider: str, model: str) -> ModelError | None:
-    """What no further try will change, told by the code or the words of a service; None where they do not tell."""
+    """Return what no further try will change, judged by the code or the words of a service; None if unclear."""
     if status == 402 or (status in (400, 403, 429) and means("no_credit", code, said)):
         return ModelError(
             f"the account at {provider} has no credit left: {said}",
@@ -121,10 +120,10 @@ def _by_words(status: int, code: str, said: str, *, provider: str, model: str) -
 
 
 def in_stream(body: Json, *, provider: str, model: str) -> BackscrollError:
-    """The error for a fault that is told in the middle of a stream, where there is no status any more."""
-    code, said = _said(body)
+    """Return the error for a fault in the middle of a stream, where there is no status any more."""
+    code, said = _read_error_body(body)
     if code.isdecimal() and 400 <= int(code) < 600:  # OpenRouter and others repeat a status
-        return refused(int(code), body, {}, provider=provider, model=model)
+        return build_response_error(int(code), body, {}, provider=provider, model=model)
     by_words = _by_words(400, code, said, provider=provider, model=model)
     if by_words is not None:
         return by_words
@@ -134,7 +133,7 @@ def in_stream(body: Json, *, provider: str, model: str) -> BackscrollError:
 
 
 def timed_out(provider: str, seconds: float) -> ModelError:
-    """The error for an answer that did not come."""
+    """Return the error for an answer that did not come."""
     return ModelBusy(
         f"{provider} did not answer within {seconds:g} seconds",
         hint="try again later, or raise timeout of the provider",
@@ -142,21 +141,21 @@ def timed_out(provider: str, seconds: float) -> ModelError:
     )
 
 
-def stopped(provider: str) -> ModelError:
-    """The error for an answer that somebody here did not want to wait for any longer; it is not asked for again."""
+def build_stop_error(provider: str) -> ModelError:
+    """Return the error for an answer that the caller stopped waiting for; the request is not repeated."""
     return CutShort(
         f"the answer of {provider} was stopped", hint="ask again to get a whole one", aborted=True
     )
 
 
 def gave_up(provider: str, why: str) -> ModelError:
-    """The error for an answer that the service itself did not finish."""
+    """Return the error for an answer that the service itself did not finish."""
     told = without_secrets(why)
     return ModelBusy(f"{provider} gave up in the middle of the answer: {told}", hint="try again later")
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds that the service asks to wait; a date counts from `now`."""
+    """Return seconds that the service asks to wait; a date counts from `now`."""
     exact = headers.get("retry-after-ms", "").strip()
     if re.fullmatch(r"\d+(\.\d+)?", exact):
         return float(exact) / 1000
@@ -173,8 +172,8 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     return max(0.0, (zoned - (now or datetime.now(UTC))).total_seconds())
 
 
-def _said(body: Json) -> tuple[str, str]:
-    """Code and words of an error body, in whichever shape; at the most a few lines, without anything like a key."""
+def _read_error_body(body: Json) -> tuple[str, str]:
+    """Code and words of an error body, in whichever shape; at most a few lines, without anything like a key."""
     code, words = "", ""
     if isinstance(body, Mapping):
         inner = cast("Mapping[str, Json]", body)

@@ -1,7 +1,7 @@
 """Loading the SDK of a service before anything is asked of it.
 
-Loading takes most of a second, or two; a person who is still typing does not notice. Owns which SDK that is, and the wire that the
-service speaks. Refuses: keys (none is looked for) and every connection. Before: the clients. After: `act/loop/warming`.
+Loading takes most of a second, or two; a person who is still typing does not notice. Owns which SDK that is, and the wire that
+the service speaks. Not here: keys (none is looked for) and every connection.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RESOURCES = {
 
 
 def wire_of(provider: Provider) -> Wire:
-    """The wire that a service speaks."""
+    """Return the wire that a service speaks."""
     match provider.kind:
         case "anthropic":
             return "anthropic"

@@ -1,10 +1,9 @@
 """Trying a call again: what is worth it, how long to wait, how often.
 
 Owns the policy: busy services, faults over there, cut streams and refused connections are tried again after a growing pause, or
-after the one that the service asked for; a wrong key, an unknown model or an overflow never are. Every failed attempt is
-told to the caller, who puts it on the ledger. A stream that broke off is asked for as a whole again, and `Again` tells the reader to
-drop what came of it. Refuses: a clock of its own (sleeping and chance are passed in). Before:
-`client`. After: `engine/models/recipes`.
+after the one that the service asked for; a wrong key, an unknown model or an overflow never are. Every failed attempt is reported
+to the caller, who puts it on the ledger. A stream that broke off is asked for as a whole again, and `Again` asks the reader to
+drop what came of it. Not here: a clock of its own (sleeping and chance are passed in).
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ class Patience:
 
     tries: int = 4  # the first one included
     first: float = 0.5  # seconds before the second try; doubled each time
-    most: float = 30.0  # seconds between two tries, at the most
+    most: float = 30.0  # seconds between two tries, at most
     longest: float = 120.0  # a service that asks for a longer pause than this is not waited for
     sleep: Callable[[float], None] = time.sleep
     chance: Callable[[], float] = random.random  # 0 to 1: spreads clients that failed together
 
     def pause(self, error: ModelError, attempt: int) -> float | None:
-        """Seconds to wait after this failure of attempt 1, 2, …; None: give up."""
+        """Return seconds to wait after this failure of attempt 1, 2, …; None: give up."""
         if attempt >= self.tries or not isinstance(error, PASSING):
             return None
         if error.facts.get("aborted") or error.facts.get("flooded"):  # the next try would end in the same way
@@ -83,10 +82,10 @@ def stream_with_retries(
     on_failure: Callable[[ModelError, int], None] = _quiet,
     before: Callable[[], None] | None = None,
 ) -> Iterator[StreamEvent]:
-    """A stream until it is whole, or the last error is worth no further try.
+    """Yield a stream until it is whole, or the last error is worth no further try.
 
     Before every pause comes `Again`: what was read so far is void, the answer begins anew. The pause is `patience.sleep`, so that
-    whoever passes one that can be woken (or that raises) can end the waiting. Closing this generator closes the connection.
+    a caller who passes one that can be woken (or that raises) can end the waiting. Closing this generator closes the connection.
     `before` is called right before every attempt goes out.
     """
     patience = patience or Patience()
@@ -96,7 +95,7 @@ def stream_with_retries(
         if before is not None:
             before()
         try:
-            with _closed(client.stream(request)) as events:
+            with _close_stream(client.stream(request)) as events:
                 for event in events:
                     begun = True
                     yield event
@@ -116,7 +115,7 @@ def stream_with_retries(
 
 
 @contextmanager
-def _closed(events: Iterator[StreamEvent]) -> Generator[Iterator[StreamEvent]]:
+def _close_stream(events: Iterator[StreamEvent]) -> Generator[Iterator[StreamEvent]]:
     """A stream whose connection is closed on every way out."""
     try:
         yield events

@@ -1,7 +1,7 @@
 """What the official SDKs of the vendors have in common: they are built alike, on one HTTP library, with errors of the same names.
 
-Owns turning their errors into ours, their objects into the JSON that was sent, and how long they may wait. Refuses: wires
-(`openai_client*`, `anthropic_client*`), trying again (`retrying`). Before: `client_faults`, `connections`. After: the clients.
+Owns turning their errors into ours, their objects into the JSON that was sent, and how long they may wait. Not here: wires
+(`openai`, `anthropic`), trying again (`retries`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,14 @@ from typing import Any, cast
 
 from backscroll.errors import BackscrollError, CutShort, Unreachable
 from backscroll.llm.clients.client import Usage
-from backscroll.llm.clients.connections import CONNECTING, Call
-from backscroll.llm.clients.faults import in_stream, refused, stopped, timed_out, without_secrets
+from backscroll.llm.clients.connections import CONNECTING, OpenCall
+from backscroll.llm.clients.faults import (
+    build_response_error,
+    build_stop_error,
+    in_stream,
+    timed_out,
+    without_secrets,
+)
 from backscroll.llm.clients.server_sent import events_of
 from backscroll.llm.providers import Provider
 from backscroll.vocab.part import Json
@@ -30,20 +36,20 @@ _MISSHAPEN = (KeyError, IndexError, TypeError, AttributeError)
 
 
 def http_of(sdk: Any) -> Any:
-    """The HTTP library that an SDK is built on: httpx in its older versions, httpx2 in the newer ones."""
+    """Return the HTTP library that an SDK is built on: httpx in its older versions, httpx2 in the newer ones."""
     client = cast("type[Any]", sdk.DefaultHttpxClient)
     names = (kind.__module__.partition(".")[0] for kind in client.__mro__)
     return import_module(next(name for name in names if name.startswith("httpx")))
 
 
 def waits_of(sdk: Any, provider: Provider) -> Any:
-    """How long a service is waited for: briefly for a connection, as long as was set for an answer."""
+    """Return how long a service is waited for: briefly for a connection, as long as was set for an answer."""
     return http_of(sdk).Timeout(provider.timeout, connect=min(CONNECTING, provider.timeout))
 
 
 @contextmanager
 def our_errors(
-    sdk: Any, provider: Provider, model: str, call: Call, *, streaming: bool = False
+    sdk: Any, provider: Provider, model: str, call: OpenCall, *, streaming: bool = False
 ) -> Generator[None]:
     """Whatever goes wrong inside, in our words; `sdk` is the module whose errors it raises, `streaming` once an answer has begun."""
     http = http_of(sdk)
@@ -51,7 +57,7 @@ def our_errors(
         yield
     except (sdk.APIError, http.HTTPError, http.StreamError, ValueError, OSError, *_MISSHAPEN) as error:
         if call.aborted:
-            raise stopped(provider.name) from error
+            raise build_stop_error(provider.name) from error
         raise _in_our_words(sdk, error, provider, model, streaming=streaming) from error
 
 
@@ -67,7 +73,7 @@ def _in_our_words(
     if isinstance(error, sdk.APIStatusError) and told.status_code >= _REFUSED:
         body: Json = told.body if told.body is not None else told.response.text
         headers = dict(told.response.headers)
-        return refused(told.status_code, body, headers, provider=provider.name, model=model)
+        return build_response_error(told.status_code, body, headers, provider=provider.name, model=model)
     if isinstance(error, (sdk.APIConnectionError, http.HTTPError, http.StreamError, OSError)):
         return cut_short(provider) if streaming else unreachable(provider)
     if isinstance(error, sdk.APIError) and not isinstance(error, sdk.APIResponseValidationError):
@@ -80,14 +86,14 @@ def _in_our_words(
 
 
 def _late(http: Any, error: Exception, provider: Provider) -> BackscrollError:
-    """The error for a service that takes too long: to be reached, or to answer."""
+    """Return the error for a service that takes too long: to be reached, or to answer."""
     if isinstance(error, http.ConnectTimeout) or isinstance(error.__cause__, http.ConnectTimeout):
         return unreachable(provider)
     return timed_out(provider.name, provider.timeout)
 
 
 def unreachable(provider: Provider) -> Unreachable:
-    """The error for an address where nobody answers."""
+    """Return the error for an address that does not answer."""
     return Unreachable(
         f"{provider.name} cannot be reached at {without_secrets(provider.address)}",
         hint="check base_url of the provider and the network",
@@ -95,25 +101,25 @@ def unreachable(provider: Provider) -> Unreachable:
 
 
 def cut_short(provider: Provider) -> CutShort:
-    """The error for an answer that broke off."""
+    """Return the error for an answer that broke off."""
     return CutShort(f"the answer of {provider.name} broke off", hint="try again")
 
 
 def nonsense(provider: Provider) -> CutShort:
-    """The error for an answer that is none."""
+    """Return the error for an answer that is none."""
     return CutShort(
         f"what {provider.name} sent is no answer of a model", hint="check kind and base_url of the provider"
     )
 
 
 def plain(thing: Any) -> Json:
-    """An object of the SDK as the JSON that was sent, fields of others included and absent ones left out."""
-    # Services that imitate others send what the SDK's types do not foresee; that is no reason to warn people.
+    """Return an object of the SDK as the JSON that was sent, fields of others included and absent ones left out."""
+    # Services that imitate others send what the SDK's types do not foresee; that is not a reason to warn people.
     return thing.model_dump(mode="json", exclude_unset=True, warnings=False)
 
 
-def sent(stream: Any, watch: Callable[[], None]) -> Generator[dict[str, Json] | None]:
-    """The events of a stream as they were sent; None for the word that ends it. Closes the connection on every way out.
+def read_events(stream: Any, watch: Callable[[], None]) -> Generator[dict[str, Json] | None]:
+    """Yield the events of a stream as they were sent; None for the word that ends it. Closes the connection on every way out.
 
     The SDKs would drop what their types do not foresee and events without a name; some services send both. `watch` is called for
     every piece of bytes.
@@ -136,7 +142,7 @@ class OddUsage(ValueError):
 
 
 def number(value: Json) -> int:
-    """A count in a vendor's usage; a missing one is 0."""
+    """Return a count in a vendor's usage; a missing one is 0."""
     if value is None:
         return 0
     usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
@@ -146,7 +152,7 @@ def number(value: Json) -> int:
 
 
 def details(value: Json) -> Mapping[str, Json]:
-    """A table inside a vendor's usage; a missing one is empty."""
+    """Return a table inside a vendor's usage; a missing one is empty."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -165,7 +171,7 @@ def sound(read: Callable[[Mapping[str, Json]], Usage]) -> Callable[[Json], Usage
             usage = read(cast("Mapping[str, Json]", told))
         except OddUsage as odd:
             return Usage(known=False, odd=str(odd))
-        # Parts that are more than the whole are told apart from it by some.
+        # Parts that are more than the whole are distinguished from it by some.
         output = usage.output if usage.reasoning <= usage.output else usage.output + usage.reasoning
         cached = min(usage.cached, usage.input)
         return replace(usage, cached=cached, written=min(usage.written, usage.input - cached), output=output)
@@ -174,6 +180,6 @@ def sound(read: Callable[[Mapping[str, Json]], Usage]) -> Callable[[Json], Usage
 
 
 def mappings(value: Json) -> list[Mapping[str, Json]]:
-    """The objects in a list of a vendor; whatever else it holds, or is, falls away."""
+    """Return the objects in a list of a vendor; whatever else it holds, or is, falls away."""
     found = cast("list[Json]", value) if isinstance(value, list) else []
     return [cast("Mapping[str, Json]", entry) for entry in found if isinstance(entry, Mapping)]

@@ -1,8 +1,7 @@
 """Server-sent events: the lines of a stream as events.
 
 Owns splitting bytes at the three line ends that there are, and at no others: words may hold characters that other splitters take
-for the end of a line (U+2028, U+0085), and a line end may be cut in two. Comments and keep-alives fall away. Pure. Before: the
-bytes of a response. After: the clients.
+for the end of a line (U+2028, U+0085), and a line end may be cut in two. Comments and keep-alives fall away. Pure.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ LONGEST = 32_000_000
 
 
 def too_large(what: str, most: int | None = None) -> CutShort:
-    """The error for something without end; the next try would bring the same."""
+    """Return the error for something without end; the next try would bring the same."""
     hint = "check base_url of the provider"
     size = LONGEST if most is None else most
     return CutShort(f"the service sent {what} of more than {size:,} bytes", hint=hint, flooded=True)
@@ -49,7 +48,7 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def events_of(pieces: Iterable[bytes]) -> Iterator[dict[str, Json] | None]:
-    """The JSON object of every event; None for the word that ends a stream. What is no object falls away."""
+    """Yield the JSON object of every event; None for the word that ends a stream. What is not an object falls away."""
     data: list[bytes] = []
     size = 0
     for line in lines_of(pieces):

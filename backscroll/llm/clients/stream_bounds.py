@@ -1,8 +1,8 @@
 """Bounds on what a service may send: an answer that never ends, a line that never ends, an error of a gigabyte.
 
-Owns the figures and who counts. An answer that goes on far beyond the tokens that were asked for is ended, and what came of it is kept
-(`finish` is `endless`); a stream that sends signs of life but no words for as long as a service may be silent is given up, as silence
-is; a line or a body without end breaks off. Before: `sdk`, `server_sent`. After: the clients.
+Owns the figures and who counts. An answer that goes on far beyond the tokens that were asked for is ended, and what came of it is
+kept (`finish` is `endless`); a stream that sends signs of life but no words for as long as a service may be silent is given up,
+as silence is; a line or a body without end breaks off.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from backscroll.llm.clients.server_sent import too_large
 if TYPE_CHECKING:
     from backscroll.llm.providers import Provider
 
-#: Characters that a token of an answer is taken to have at the most, on average, and what may come beyond that.
+#: Characters that a token of an answer is taken to have at most, on average, and what may come beyond that.
 _CHARACTERS, _SLACK = 24, 200_000
 _FRAME = 16  # characters that a call counts for besides its name and arguments
 #: Bytes of an answer that comes in one, and of a refusal: the words of one are cut to a few lines anyway.
@@ -35,16 +35,16 @@ class StreamBounds:
     ) -> None:
         self._provider = provider
         self._clock = clock
-        self._left = max_tokens * _CHARACTERS + _SLACK
+        self._get_remaining_pause = max_tokens * _CHARACTERS + _SLACK
         self._heard = clock()
 
     @property
     def full(self) -> bool:
         """True once more came than any answer of so many tokens can have."""
-        return self._left < 0
+        return self._get_remaining_pause < 0
 
-    def counted(self, events: Iterator[StreamEvent]) -> Iterator[StreamEvent]:
-        """The same events, counted."""
+    def count_events(self, events: Iterator[StreamEvent]) -> Iterator[StreamEvent]:
+        """Yield the same events, counted."""
         for event in events:
             match event:
                 case TextDelta() | ReasoningDelta():
@@ -53,7 +53,7 @@ class StreamBounds:
                     size = len(event.name) + len(event.arguments) + _FRAME
                 case _:
                     size = 0
-            self._left -= size
+            self._get_remaining_pause -= size
             if size:
                 self._heard = self._clock()
             yield event
@@ -74,7 +74,7 @@ def bounded_body(response: Any) -> None:
 
 
 def _stream(library: Any, inner: Any, most: int, *, quiet: bool = False) -> Any:
-    """A stream of bytes that ends: with an error, or (quiet) as if there were no more."""
+    """Return a stream of bytes that ends: with an error, or (quiet) as if there were no more."""
 
     class Bounded(library.SyncByteStream):
         """What is read of a body."""

@@ -1,8 +1,7 @@
 """Encoders: texts in, vectors out.
 
-Owns the interface that every encoder has, and the one place where a name becomes an encoder. An encoder that cannot be had
-(a package is missing) is None with a reason for `doctor`: recall then goes by words alone. Before: `config.Settings.encoder`.
-After: `engine/search/embedding` stores vectors per revision, `recall/index/vectors` compares them.
+Owns the interface that every encoder has, and the one place where a name becomes an encoder. An encoder that cannot be had (a
+package is missing) is None with a reason for `doctor`: recall then goes by words alone.
 """
 
 from __future__ import annotations
@@ -54,16 +53,16 @@ _KNOWN: dict[str, Callable[[], Encoder]] = {"wordllama": _wordllama, "minilm": _
 def register_encoder(name: str, make: Callable[[], Encoder]) -> None:
     """Add a way to get an encoder; the last one under a name wins."""
     _KNOWN[name] = make
-    _made.cache_clear()
+    _load_encoder.cache_clear()
 
 
 def encoder_names() -> tuple[str, ...]:
-    """What `encoder` may be set to."""
+    """Return what `encoder` may be set to."""
     return ("none", *sorted(_KNOWN))
 
 
 @lru_cache(maxsize=8)
-def _made(name: str) -> tuple[Encoder | None, str]:
+def _load_encoder(name: str) -> tuple[Encoder | None, str]:
     try:
         return _KNOWN[name](), ""
     except (ImportError, MissingExtra, OSError) as error:
@@ -71,16 +70,16 @@ def _made(name: str) -> tuple[Encoder | None, str]:
 
 
 def encoder_of(name: str) -> Encoder | None:
-    """The encoder of that name; None for `none`, and where it cannot be had (`why_no_encoder` says why)."""
+    """Return the encoder of that name; None for `none`, and where it cannot be had (`why_no_encoder` says why)."""
     if name == "none":
         return None
     if name not in _KNOWN:
         raise InvalidInput(f"unknown encoder: {name!r}", hint=f"use one of {', '.join(encoder_names())}")
-    return _made(name)[0]
+    return _load_encoder(name)[0]
 
 
 def why_no_encoder(name: str) -> str:
-    """Why there are no vectors; empty where there are."""
+    """Return why there are no vectors; empty if there are."""
     if name == "none":
         return "switched off by the setting encoder"
-    return _made(name)[1] if encoder_of(name) is None else ""
+    return _load_encoder(name)[1] if encoder_of(name) is None else ""

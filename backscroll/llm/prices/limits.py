@@ -1,7 +1,7 @@
 """Limits on money: whether a call may be made.
 
-Owns the verdict over what is spent, what the call is expected to cost, and what is allowed. Refuses to read a ledger
-(`engine/models/costs` does). A call whose price nobody knows is stopped only by what is already spent, and the verdict says so.
+Owns the verdict over what is spent, what the call is expected to cost, and what is allowed. Does not read a ledger
+(`engine/budget/costs` does). A call whose price is unknown is stopped only by what is already spent, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Limit:
     scope: Literal["thread", "day"]
     allowed: int
     spent: int
-    unpriced: int = 0  # calls under it whose price nobody knows
+    unpriced: int = 0  # calls under it whose price is unknown
 
     @property
     def left(self) -> int:
@@ -31,7 +31,7 @@ class Limit:
         return max(0, self.allowed - self.spent)
 
     def state(self, expected: int, warn_at: float) -> State:
-        """What a call that is expected to cost this much would do to it."""
+        """Return what a call that is expected to cost this much would do to it."""
         after = self.spent + expected
         if self.spent >= self.allowed or after > self.allowed:
             return "stop"
@@ -39,16 +39,16 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LimitCheck:
     """Whether a call may be made, and by which limits that was judged."""
 
     state: State
     limits: tuple[Limit, ...] = ()
-    expected: int | None = 0  # None: nobody knows what the call costs
+    expected: int | None = 0  # None: the cost of the call is unknown
     reached: Limit | None = None  # the limit that warns or stops
 
-    def enforced(self) -> Verdict:
-        """The verdict itself; where it says stop, an error instead."""
+    def enforce(self) -> LimitCheck:
+        """Return the verdict itself; where it says stop, an error instead."""
         if self.state != "stop" or self.reached is None:
             return self
         limit, spent = dollars(self.reached.allowed), dollars(self.reached.spent)
@@ -69,19 +69,19 @@ class Verdict:
         )
 
 
-def judged(limits: Sequence[Limit], expected: int | None, warn_at: float) -> Verdict:
-    """The strictest of all limits decides."""
+def judge_limits(limits: Sequence[Limit], expected: int | None, warn_at: float) -> LimitCheck:
+    """Return the strictest of all limits decides."""
     if expected is not None and expected < 0:
         raise InvalidInput("a call cannot be expected to cost less than nothing", hint="give 0 or more")
     for state in ("stop", "warn"):
         for limit in limits:
             if limit.state(expected or 0, warn_at) == state:
-                return Verdict(state, tuple(limits), expected, limit)
-    return Verdict("ok", tuple(limits), expected)
+                return LimitCheck(state, tuple(limits), expected, limit)
+    return LimitCheck("ok", tuple(limits), expected)
 
 
 def dollars(nano: int) -> str:
-    """An amount for people: cents as cents, and what is smaller with two digits that say something."""
+    """Return an amount for people: cents as cents, and what is smaller with two digits that say something."""
     value = nano / NANO
     if value == 0 or value >= 0.995:
         return f"${value:,.2f}"

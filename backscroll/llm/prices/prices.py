@@ -1,8 +1,8 @@
 """What calls cost: the prices of a model on a day, and what a number of tokens comes to.
 
-Owns the order in which prices are looked for: a person's own table, then `genai-prices` (loaded when first asked), then
-nobody knows, which is None and never nought. Money is counted in billionths of a US dollar, in whole numbers. Refuses to
-remember calls (`engine/models/costs`). Before: `llm/prices/table`, `llm/prices/ledger`. After: `engine/models/costs`, `assemble/compaction/policy`.
+Owns the order in which prices are looked for: a person's own table, then `genai-prices` (loaded when first asked), then it is
+unknown, which is None and never nought. Money is counted in billionths of a US dollar, in whole numbers. Does not remember calls
+(`engine/budget/costs`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from backscroll.llm.prices.ledger import Tokens
-from backscroll.llm.prices.table import PRICES, PriceTable, Row, Step
+from backscroll.llm.prices.table import PRICES, PriceRow, PriceTable, PriceTier
 from backscroll.llm.prices.windows import family_of, local_providers, plain_name, sold_by_amazon
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ class Rates:
     """Prices in US dollars per million tokens; above a size of the prompt, those of a step are for all of it."""
 
     prices: Mapping[str, Decimal]
-    above: tuple[Step, ...] = ()
+    above: tuple[PriceTier, ...] = ()
     source: str = ""  # the person's table, or genai-prices
 
     def at(self, prompt: int) -> Mapping[str, Decimal]:
-        """The prices for a prompt of this size."""
+        """Return the prices for a prompt of this size."""
         held = self.prices
         for step in self.above:
             if prompt > step.tokens:
@@ -49,7 +49,7 @@ class Rates:
         return held
 
     def nano(self, tokens: Tokens) -> int:
-        """What a call costs, in billionths of a US dollar."""
+        """Return what a call costs, in billionths of a US dollar."""
         held = self.at(tokens.input)
         plain = held["input"]
         written = held.get("written", plain)
@@ -71,7 +71,7 @@ class Price:
     write: float = 1.25
     output: float = 5.0
     known: bool = False  # False: what is usual with this vendor
-    per_million: float | None = None  # US dollars for a million plain tokens; None: nobody knows
+    per_million: float | None = None  # US dollars for a million plain tokens; None: unknown
 
 
 def rates_for(
@@ -82,12 +82,12 @@ def rates_for(
     table: PriceTable = _NONE,
     tier: str = "",
 ) -> Rates | None:
-    """The prices of a model at a moment (None: now); None where nobody knows them.
+    """Return the prices of a model at a moment (None: now); None if unknown.
 
     `tier` is how it is served (flex, priority, batch); a person's own table knows one price for all.
     """
     moment = at or datetime.now(UTC)
-    own = table.priced(model, provider, moment.date())
+    own = table.find_price_row(model, provider, moment.date())
     if own is not None:
         return _own(own, table.path)
     if not model.strip() or provider.strip().lower() in local_providers():
@@ -99,7 +99,7 @@ def rates_for(
 def price_for(
     model: str, *, provider: str = "", at: datetime | None = None, table: PriceTable = _NONE
 ) -> Price:
-    """Relative prices for deciding what pays; where nobody knows the price, what is usual with the vendor."""
+    """Relative prices for deciding what pays; if the price is unknown, what is usual with the vendor."""
     found = rates_for(model, provider=provider, at=at, table=table)
     family = family_of(model)
     if found is None or not found.prices["input"]:
@@ -116,32 +116,34 @@ def price_for(
 
 
 def listed_window(model: str, provider: str = "") -> int | None:
-    """The window of a model as it stands beside its listed price."""
-    found = _found(model, provider, datetime.now(UTC)) if model.strip() else None
+    """Return the window of a model in its current state beside its listed price."""
+    found = _find_price(model, provider, datetime.now(UTC)) if model.strip() else None
     return None if found is None else found.model.context_window
 
 
-def _own(row: Row, path: str) -> Rates:
+def _own(row: PriceRow, path: str) -> Rates:
     return Rates(row.prices, row.above, path)
 
 
 @lru_cache(maxsize=512)
 def _listed_rates(model: str, provider: str, at: datetime, tier: str) -> Rates | None:
-    found = _found(model, provider, at, tier)
+    found = _find_price(model, provider, at, tier)
     if found is None:
         return None
     listed = {
         name: value for name in PRICES if (value := getattr(found.model_price, _LISTED[name])) is not None
     }
     if "input" not in listed or "output" not in listed:
-        return None  # priced by pictures or minutes; of tokens nobody knows
+        return None  # priced by pictures or minutes; unknown for tokens
     sizes = sorted({tier.start for value in listed.values() for tier in getattr(value, "tiers", ())})
-    steps = tuple(Step(size, {name: _at(value, size) for name, value in listed.items()}) for size in sizes)
+    steps = tuple(
+        PriceTier(size, {name: _at(value, size) for name, value in listed.items()}) for size in sizes
+    )
     return Rates({name: _at(value, None) for name, value in listed.items()}, steps, "genai-prices")
 
 
 def _at(value: Any, size: int | None) -> Decimal:
-    """A listed price for prompts above a size; None: of the smallest."""
+    """Return a listed price for prompts above a size; None: of the smallest."""
     if isinstance(value, Decimal):
         return value
     held: Decimal = value.base
@@ -151,7 +153,7 @@ def _at(value: Any, size: int | None) -> Decimal:
     return held
 
 
-def _found(model: str, provider: str, at: datetime, tier: str = "") -> PriceCalculation | None:
+def _find_price(model: str, provider: str, at: datetime, tier: str = "") -> PriceCalculation | None:
     from genai_prices import Usage, calc_price
 
     nothing = Usage(input_tokens=0)
@@ -167,7 +169,7 @@ def _found(model: str, provider: str, at: datetime, tier: str = "") -> PriceCalc
 
 
 def _spellings(model: str, provider: str) -> Iterator[tuple[str | None, str]]:
-    """Who sells it under which name, the most exact first."""
+    """Yield who sells it under which name, the most exact first."""
     if provider:
         yield provider, model
     seller, slash, rest = model.partition("/")

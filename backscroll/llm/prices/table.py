@@ -1,7 +1,6 @@
 """A person's own table of prices and windows: a TOML file that wins over everything built in.
 
-Owns reading and checking it: an error names the file, the line and the field. Refuses to guess: a row is right or refused.
-Before: the setting `prices`. After: `llm/prices/prices`, `llm/prices/windows`.
+Owns reading and checking it: an error names the file, the line and the field. Does not guess: a row is right or refused.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _HINT = "every row is a [[model]] with `match` and prices in US dollars per mill
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PriceTier:
     """Prices from a size of the prompt on."""
 
     tokens: int
@@ -39,20 +38,20 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PriceRow:
     """What the table says about the models that fit."""
 
     fits: re.Pattern[str]
     provider: str
     since: date | None
     prices: Mapping[str, Decimal]
-    above: tuple[Step, ...]
+    above: tuple[PriceTier, ...]
     window: int | None
     max_output: int | None
     line: int
 
     def about(self, model: str, provider: str) -> bool:
-        """True where this row speaks about a model; its name may be given with or without who sells it."""
+        """Return True if this row speaks about a model; its name may be given with or without who sells it."""
         if self.provider and self.provider != provider.strip().lower():
             return False
         return bool(self.fits.match(model.strip().lower()) or self.fits.match(plain_name(model)))
@@ -63,24 +62,24 @@ class PriceTable:
     """The rows in the order of the file; the first that fits wins."""
 
     path: str = ""
-    rows: tuple[Row, ...] = ()
+    rows: tuple[PriceRow, ...] = ()
 
-    def priced(self, model: str, provider: str, at: date) -> Row | None:
-        """The row with the prices of a model on a day."""
+    def find_price_row(self, model: str, provider: str, at: date) -> PriceRow | None:
+        """Return the row with the prices of a model on a day."""
         fitting_rows = (r for r in self.rows if r.prices and r.about(model, provider))
         return next((r for r in fitting_rows if r.since is None or r.since <= at), None)
 
-    def sized(self, model: str, provider: str = "") -> Row | None:
-        """The row with the window of a model."""
+    def find_window_row(self, model: str, provider: str = "") -> PriceRow | None:
+        """Return the row with the window of a model."""
         return next((r for r in self.rows if r.window and r.about(model, provider)), None)
 
-    def limited(self, model: str, provider: str = "") -> Row | None:
-        """The row with the longest answer of a model."""
+    def find_output_row(self, model: str, provider: str = "") -> PriceRow | None:
+        """Return the row with the longest answer of a model."""
         return next((r for r in self.rows if r.max_output and r.about(model, provider)), None)
 
 
 def price_table(path: str) -> PriceTable:
-    """The table in a file; an empty path is an empty table. Read again only when the file has changed."""
+    """Return the table in a file; an empty path is an empty table. Read again only when the file has changed."""
     if not path:
         return PriceTable()
     place = Path(path).expanduser()
@@ -114,8 +113,8 @@ def _read(place: Path, _changed: int, _size: int) -> PriceTable:
 
 
 def parsed_table(path: str, text: str, data: Mapping[str, Any]) -> PriceTable:
-    """The table that a TOML document holds."""
-    reader = _Reader(path, text)
+    """Return the table that a TOML document holds."""
+    reader = _PriceReader(path, text)
     for name in data:
         if name != "model":
             raise reader.wrong(-1, name, "an unknown field")
@@ -125,7 +124,7 @@ def parsed_table(path: str, text: str, data: Mapping[str, Any]) -> PriceTable:
     return PriceTable(path, tuple(reader.row(n, row) for n, row in enumerate(cast("list[Any]", rows))))
 
 
-class _Reader:
+class _PriceReader:
     """Reads the rows of one file, and knows where in it they stand."""
 
     def __init__(self, path: str, text: str) -> None:
@@ -134,7 +133,7 @@ class _Reader:
         self.starts = [n for n, line in enumerate(self.lines) if _ROW.match(line)]
 
     def wrong(self, row: int, field: str, what: str) -> InvalidInput:
-        """The error for a field of a row; row -1 is outside of all rows."""
+        """Return the error for a field of a row; row -1 is outside of all rows."""
         return InvalidInput(
             f"price table {self.path}, line {self.line(row, field)}, {field}: {what}",
             hint=_HINT,
@@ -143,7 +142,7 @@ class _Reader:
         )
 
     def line(self, row: int, field: str = "") -> int:
-        """The line of a field, or of its row where the field is not written out; counted from 1."""
+        """Return the line of a field, or of its row where the field is not written out; counted from 1."""
         begin = self.starts[row] if 0 <= row < len(self.starts) else 0
         end = self.starts[row + 1] if 0 <= row + 1 < len(self.starts) else len(self.lines)
         outer = re.escape(field.partition(".")[0])
@@ -153,7 +152,7 @@ class _Reader:
                 return number + 1
         return begin + 1
 
-    def row(self, n: int, entry: Any) -> Row:
+    def row(self, n: int, entry: Any) -> PriceRow:
         """One row, checked."""
         if not isinstance(entry, dict):
             raise self.wrong(n, "model", "write it as [[model]]")
@@ -170,7 +169,7 @@ class _Reader:
         provider = given.get("provider", "")
         if not isinstance(provider, str):
             raise self.wrong(n, "provider", "is not a text")
-        return Row(
+        return PriceRow(
             fitting(self.patterns(n, given)),
             provider.strip().lower(),
             self.since(n, given.get("since")),
@@ -205,11 +204,11 @@ class _Reader:
             out[name] = Decimal(str(value))
         return out
 
-    def above(self, n: int, given: Mapping[str, Any], base: Mapping[str, Decimal]) -> tuple[Step, ...]:
+    def above(self, n: int, given: Mapping[str, Any], base: Mapping[str, Decimal]) -> tuple[PriceTier, ...]:
         steps = given.get("above", [])
         if not isinstance(steps, list) or (steps and not base):
             raise self.wrong(n, "above", "is not a list of prices above a number of tokens")
-        out: list[Step] = []
+        out: list[PriceTier] = []
         for step in cast("list[Any]", steps):
             if not isinstance(step, dict):
                 raise self.wrong(n, "above", "is not a list of prices above a number of tokens")
@@ -220,7 +219,7 @@ class _Reader:
             tokens = self.number(n, entry, "tokens", "above.")
             if tokens is None:
                 raise self.wrong(n, "above.tokens", "is missing")
-            out.append(Step(tokens, {**base, **self.prices(n, entry, "above.")}))
+            out.append(PriceTier(tokens, {**base, **self.prices(n, entry, "above.")}))
         return tuple(sorted(out, key=lambda s: s.tokens))
 
     def number(self, n: int, given: Mapping[str, Any], name: str, inside: str = "") -> int | None:

@@ -1,7 +1,7 @@
 """What is known about a model: its family, its window, its longest answer.
 
-Owns `models.toml` and how a model's many spellings are compared with it. Refuses prices (`llm/prices/prices`) and asking anybody:
-an unknown model gets careful figures that say so. Before: the name of a model. After: `llm/tokens/tokens`, `assemble/compaction/policy`.
+Owns `models.toml` and how a model's many spellings are compared with it. Not here: prices (`llm/prices/prices`) and asking the
+network: an unknown model gets careful figures that say so.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from backscroll.vocab.values.pattern import late
 if TYPE_CHECKING:
     from backscroll.llm.prices.table import PriceTable
 
-#: Where the platform of a seller stands before the name: us.anthropic.claude-…, meta.llama3-…
+#: Where the platform of a seller comes before the name: us.anthropic.claude-…, meta.llama3-…
 _SELLER = late(
     r"(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|deepseek|qwen|openai|cohere|google|moonshotai?|ai21|zai|xai|minimax)\."
 )
 _FINE_TUNED = late(r"ft:([^:]+).*")
-#: Taken where nobody knows better.
+#: Taken where nothing better is known.
 UNKNOWN_WINDOW = 128_000
 #: The longest answer of a model whose limit is not listed: a quarter of its window, and at most this. A service that allows less
-#: refuses with its own figure, which is then used (`client_faults`).
+#: refuses with its own figure, which is then used (`llm/clients/faults`).
 UNKNOWN_OUTPUT = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ModelFamily:
     """Models that count and charge alike."""
 
     name: str
@@ -47,8 +47,8 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """How much fits. `known` is False where the figures are only careful."""
+class ContextWindow:
+    """How much fits. `known` is False if the figures are only careful."""
 
     tokens: int
     output: int  # the longest answer, reasoning included
@@ -56,14 +56,14 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _WindowRow:
     fits: re.Pattern[str]
     misses: re.Pattern[str] | None
     values: Mapping[str, Any]
 
 
 def plain_name(model: str) -> str:
-    """A model's name without who sells it, in small letters."""
+    """Return a model's name without who sells it, in small letters."""
     name = model.strip().lower().rpartition("/")[2]
     name = _FINE_TUNED.sub(r"\1", name)
     return _SELLER.sub("", name, count=1) if _SELLER.match(name) else name
@@ -80,27 +80,27 @@ def _data() -> Mapping[str, Any]:
 
 
 @cache
-def _tables() -> Mapping[str, tuple[_Row, ...]]:
+def _tables() -> Mapping[str, tuple[_WindowRow, ...]]:
     return {name: tuple(_row(entry) for entry in _data()[name]) for name in ("family", "window")}
 
 
 def local_providers() -> frozenset[str]:
-    """Names under which people run models themselves: nobody sends a bill."""
+    """Return names under which people run models themselves: there is no bill."""
     return frozenset(_data()["local"])
 
 
 def sold_by_amazon(model: str) -> bool:
-    """True for names as they are on Bedrock: us.anthropic.claude-…"""
+    """Return True for names as they are on Bedrock: us.anthropic.claude-…"""
     return "/" not in model and _SELLER.match(model.strip().lower()) is not None
 
 
-def _row(entry: Mapping[str, Any]) -> _Row:
+def _row(entry: Mapping[str, Any]) -> _WindowRow:
     without = fitting(entry["except"]) if entry.get("except") else None
     rest = {k: v for k, v in entry.items() if k not in ("match", "except")}
-    return _Row(fitting(entry["match"]), without, rest)
+    return _WindowRow(fitting(entry["match"]), without, rest)
 
 
-def _first(rows: Iterable[_Row], name: str) -> Mapping[str, Any] | None:
+def _first(rows: Iterable[_WindowRow], name: str) -> Mapping[str, Any] | None:
     for row in rows:
         if row.fits.match(name) and not (row.misses and row.misses.match(name)):
             return row.values
@@ -108,33 +108,33 @@ def _first(rows: Iterable[_Row], name: str) -> Mapping[str, Any] | None:
 
 
 @lru_cache(maxsize=512)
-def family_of(model: str) -> Family:
-    """The family of a model; every name has one, be it the unknown."""
+def family_of(model: str) -> ModelFamily:
+    """Return the family of a model; every name has one, be it the unknown."""
     found = _first(_tables()["family"], plain_name(model))
     assert found is not None  # the last row fits everything
-    return Family(**found)
+    return ModelFamily(**found)
 
 
 @lru_cache(maxsize=512)
-def built_in_window(model: str) -> Window | None:
-    """The window of a model by our own table; None where it has no row."""
+def built_in_window(model: str) -> ContextWindow | None:
+    """Return the window of a model by our own table; None if it has no row."""
     found = _first(_tables()["window"], plain_name(model))
-    return None if found is None else Window(found["window"], found["output"])
+    return None if found is None else ContextWindow(found["window"], found["output"])
 
 
-def window_for(model: str, *, provider: str = "", table: PriceTable | None = None) -> Window:
-    """The window of a model: by a person's own table, ours, or the one beside the listed prices."""
-    found = _sized(model, provider, table)
-    own = None if table is None else table.limited(model, provider)
+def window_for(model: str, *, provider: str = "", table: PriceTable | None = None) -> ContextWindow:
+    """Return the window of a model: by a person's own table, ours, or the one beside the listed prices."""
+    found = _find_window(model, provider, table)
+    own = None if table is None else table.find_output_row(model, provider)
     most = found.output if own is None or own.max_output is None else own.max_output
     return replace(found, output=min(most, found.tokens))
 
 
-def _sized(model: str, provider: str, table: PriceTable | None) -> Window:
+def _find_window(model: str, provider: str, table: PriceTable | None) -> ContextWindow:
     known = built_in_window(model)
-    own = None if table is None else table.sized(model, provider)
+    own = None if table is None else table.find_window_row(model, provider)
     if own is not None and own.window is not None:
-        return Window(own.window, known.output if known else usual_output(own.window))
+        return ContextWindow(own.window, known.output if known else usual_output(own.window))
     if known is not None:
         return known
     from backscroll.llm.prices.prices import (
@@ -143,17 +143,17 @@ def _sized(model: str, provider: str, table: PriceTable | None) -> Window:
 
     listed = listed_window(model, provider)
     if listed:
-        return Window(listed, usual_output(listed))
-    return Window(UNKNOWN_WINDOW, usual_output(UNKNOWN_WINDOW), known=False)
+        return ContextWindow(listed, usual_output(listed))
+    return ContextWindow(UNKNOWN_WINDOW, usual_output(UNKNOWN_WINDOW), known=False)
 
 
 def usual_output(window: int) -> int:
-    """The longest answer to ask for where only the window of a model is known."""
+    """Return the longest answer to ask for where only the window of a model is known."""
     return max(1, min(UNKNOWN_OUTPUT, window // 4))
 
 
 @lru_cache(maxsize=512)
 def thinks(model: str) -> bool:
-    """True for models that think before they answer, in tokens that count as part of the answer."""
+    """Return True for models that think before they answer, in tokens that count as part of the answer."""
     name, entry = plain_name(model), _data()["thinking"]
     return bool(fitting(entry["match"]).match(name)) and not fitting(entry["except"]).match(name)

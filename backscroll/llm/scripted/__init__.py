@@ -1,9 +1,20 @@
-"""A model that says what it was told to say: a real HTTP server for tests and demonstrations, without a network or a key.
+"""The old path of `backscroll.testing`: deprecated, kept for one release."""
 
-`with ScriptedServer(scenario) as server:` speaks the wires of OpenAI (Chat Completions, Responses) and Anthropic (Messages).
-"""
+from __future__ import annotations
 
-from backscroll.llm.scripted.scenario import Line, Scenario, load_scenario, scenario_of
-from backscroll.llm.scripted.server import ScriptedServer
+import importlib
+import sys
+import warnings
 
-__all__ = ["Line", "Scenario", "ScriptedServer", "load_scenario", "scenario_of"]
+warnings.warn(
+    "backscroll.llm.scripted is deprecated: import backscroll.testing", DeprecationWarning, stacklevel=2
+)
+
+for _module in ("scenario", "server"):
+    sys.modules[f"{__name__}.{_module}"] = importlib.import_module(f"backscroll.testing.{_module}")
+
+_testing = importlib.import_module("backscroll.testing")
+
+
+def __getattr__(name: str) -> object:
+    return getattr(_testing, name)

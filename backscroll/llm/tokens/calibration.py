@@ -1,8 +1,8 @@
 """How far our token counts are from what a vendor reports: a running ratio per model.
 
-Owns the arithmetic and the shape in which it is kept. The ratio is bounded, moves slowly, ignores small prompts and is
-rounded up to steps, so that a prompt does not change with every call. Stored counts stay as they were counted: the ratio
-is applied to sums and budgets. Refuses to store anything (`engine/prompts/counts` does).
+Owns the arithmetic and the shape in which it is kept. The ratio is bounded, moves slowly, ignores small prompts and is rounded up
+to steps, so that a prompt does not change with every call. Stored counts stay as they were counted: the ratio is applied to sums
+and budgets. Does not store anything (`engine/budget/counts` does).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Calibration:
         return json.dumps(asdict(self))
 
 
-def restored(text: str | None) -> Calibration:
-    """What was kept; nothing, or what cannot be read, begins anew."""
+def restore_calibration(text: str | None) -> Calibration:
+    """Return what was kept; nothing, or what cannot be read, begins anew."""
     try:
         data = json.loads(text or "{}")
         found = Calibration(float(data["counted"]), float(data["reported"]), int(data["calls"]))
@@ -52,8 +52,8 @@ def restored(text: str | None) -> Calibration:
     return found if sound else Calibration()
 
 
-def calibrated(before: Calibration, *, counted: int, reported: int) -> Calibration:
-    """What is known after one more report."""
+def update_calibration(before: Calibration, *, counted: int, reported: int) -> Calibration:
+    """Return what is known after one more report."""
     if counted < 0 or reported < 0:
         raise InvalidInput(
             f"a call cannot have {min(counted, reported)} tokens", hint="give numbers of 0 or more"

@@ -1,8 +1,8 @@
 """The vocabularies that turn text into tokens, read from tables that lie beside this module.
 
-Owns the two OpenAI rank tables and the reading of other vendors' vocabularies where a package that bundles one is
-installed. Refuses the network and environment variables: what is not here is estimated by `llm/tokens/tokens`. Everything is
-loaded when it is first asked for and then kept; o200k, which takes a third of a second, only once more than a few texts are counted.
+Owns the two OpenAI rank tables and the reading of other vendors' vocabularies where a package that bundles one is installed. Not
+here: the network and environment variables: what is not here is estimated by `llm/tokens/tokens`. Everything is loaded when it is
+first asked for and then kept; o200k, which takes a third of a second, only once more than a few texts are counted.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ _loading, _building = threading.Lock(), threading.Lock()
 
 
 def available(name: str) -> bool:
-    """True where a vocabulary can be loaded here."""
+    """Return True if a vocabulary can be loaded here."""
     found = VOCABULARIES.get(name)
     return found is not None and (not found.package or _place(found) is not None)
 
@@ -104,15 +104,15 @@ class Coder(Protocol):
     """A vocabulary at work. Text comes without lone surrogates."""
 
     def count(self, text: str) -> int:
-        """How many tokens a text is."""
+        """Return how many tokens a text is."""
         ...
 
     def head(self, text: str, n: int) -> int:
-        """How many whole characters the first `n` tokens are."""
+        """Return how many whole characters the first `n` tokens are."""
         ...
 
 
-class _Ranked:
+class _RankCoder:
     """A rank table."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -142,7 +142,7 @@ class _Ranked:
         )
 
     def _counted_shortly(self, text: str) -> int | None:
-        """The same without the whole vocabulary, as long as a process has not counted much."""
+        """Return the same without the whole vocabulary, as long as a process has not counted much."""
         short = self._short
         if short is None or short.work > SHORTLY:
             return None
@@ -165,7 +165,7 @@ class _Ranked:
         return taken
 
 
-class _Filed:
+class _FileCoder:
     """A vocabulary file with its own rules."""
 
     def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
@@ -185,23 +185,23 @@ class _Filed:
 
 
 def coder(name: str) -> Coder:
-    """A vocabulary, loaded once."""
+    """Return a vocabulary, loaded once."""
     with _loading:  # two threads that begin at the same time must not both read the table
-        return _loaded(name)
+        return _load_coder(name)
 
 
 @cache
-def _loaded(name: str) -> Coder:
+def _load_coder(name: str) -> Coder:
     found = VOCABULARIES[name]
     if not found.pattern:
         import tokenizers
 
-        return _Filed(tokenizers.Tokenizer.from_file(str(_place(found))))
-    return _Ranked(found)
+        return _FileCoder(tokenizers.Tokenizer.from_file(str(_place(found))))
+    return _RankCoder(found)
 
 
 def read_table(name: str) -> bytes:
-    """The unpacked rank table of a vocabulary, as it is published."""
+    """Return the unpacked rank table of a vocabulary, as it is published."""
     found = VOCABULARIES[name]
     place = _place(found)
     if place is not None:
@@ -212,7 +212,7 @@ def read_table(name: str) -> bytes:
 
 
 def _ours(vocabulary: Vocabulary) -> Path:
-    """A table that lies beside this module."""
+    """Return a table that lies beside this module."""
     return Path(__file__).with_name("tables") / vocabulary.file
 
 
@@ -228,7 +228,7 @@ def _ranks(table: bytes) -> dict[bytes, int]:
 
 
 def _place(vocabulary: Vocabulary) -> Path | None:
-    """The file inside an installed package; None for ours, and where the package is not there."""
+    """Return the file inside an installed package; None for ours, and where the package is not there."""
     spec = find_spec(vocabulary.package) if vocabulary.package else None
     folders = (spec.submodule_search_locations or []) if spec is not None else []
     for folder in folders:
@@ -239,12 +239,12 @@ def _place(vocabulary: Vocabulary) -> Path | None:
 
 
 def well_formed(text: str) -> str:
-    """The text with every lone surrogate replaced, character for character."""
+    """Return the text with every lone surrogate replaced, character for character."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def pieces(text: str, most: int = PIECE) -> Iterator[str]:
-    """The text in pieces that are encoded one by one, cut where no token crosses wherever there is such a place."""
+    """Yield the text in pieces that are encoded one by one, cut where no token crosses wherever there is such a place."""
     start = 0
     while len(text) - start > most:
         end = start + most

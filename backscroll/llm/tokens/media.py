@@ -1,7 +1,7 @@
 """How large pictures and documents are, and what they cost in tokens.
 
-Owns reading the first bytes of PNG, JPEG, GIF, WebP and BMP, and the vendors' rules. Refuses to decode anything: where the
-size cannot be told it says so, and the flat figure is taken.
+Owns reading the first bytes of PNG, JPEG, GIF, WebP and BMP, and the vendors' rules. Does not decode anything: where the size is
+unknown it says so, and the flat figure is taken.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _SCANS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # JPEG frames; the t
 
 
 def is_text(media_type: str) -> bool:
-    """True for files that a vendor reads as text."""
+    """Return True for files that a vendor reads as text."""
     return _TEXT.match(media_type) is not None
 
 
 def page_count(data: bytes) -> int:
-    """The pages of a document, at the most about what it has."""
+    """Return the pages of a document, at most about what it has."""
     return max(1, len(_PAGE.findall(data)), ceil(len(data) / _PAGE_BYTES))
 
 
 def image_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height of a picture by its first bytes; None where they do not say."""
+    """Width and height of a picture by its first bytes; None if they do not say."""
     try:
         found = _size(data)
     except (struct.error, IndexError):  # cut off
@@ -82,7 +82,7 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
 
 
 def picture_tokens(width: int, height: int, rule: Mapping[str, Any]) -> int:
-    """The tokens of a picture of this size, by a vendor's rule."""
+    """Return the tokens of a picture of this size, by a vendor's rule."""
     if rule["rule"] == "area":
         return max(rule["least"], min(rule["most"], ceil(width * height / rule["pixels"])))
     wide, high = float(width), float(height)

@@ -1,8 +1,7 @@
 """How many tokens messages and tools are on a wire: the words, and what the wire puts around them.
 
-Owns `overhead.toml`. Exact for plain text on the OpenAI wires, an upper bound for everything else, so that a prompt that
-fits by this count fits. Refuses to spell a request: what a part becomes is asked of `assemble/wires`. Before: `llm/tokens/tokens`.
-After: `engine/prompts/counts`.
+Owns `overhead.toml`. Exact for plain text on the OpenAI wires, an upper bound for everything else, so that a prompt that fits by
+this count fits. Does not spell a request: what a part becomes is asked of `assemble/wires`.
 """
 
 from __future__ import annotations
@@ -16,8 +15,14 @@ from importlib.resources import files
 from math import ceil
 from typing import Any, Protocol, TypeAlias, cast
 
-from backscroll.assemble.validity.anthropic.rules import in_marks
-from backscroll.assemble.wires.parts import arguments_object, arguments_text, found, media_words, opaque_words
+from backscroll.assemble.validity.anthropic.blocks import in_marks
+from backscroll.assemble.wires.parts import (
+    arguments_object,
+    arguments_text,
+    media_words,
+    opaque_words,
+    resolve_media,
+)
 from backscroll.errors import InvalidInput
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.media import no_blobs
@@ -25,19 +30,19 @@ from backscroll.llm.tokens.media import image_size, is_text, page_count, picture
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Wire, checked_wire
 
-#: Gives the bytes of a part, or None where nobody has them.
+#: Gives the bytes of a part, or None if they are missing.
 BytesOf: TypeAlias = Callable[[Media], bytes | None]
 
 
-class Counter(Protocol):
+class TokenCounter(Protocol):
     """Whatever counts the tokens of a text."""
 
     def count(self, text: str) -> int:
-        """The tokens of a text."""
+        """Return the tokens of a text."""
         ...
 
 
-class Said(Protocol):
+class CountableMessage(Protocol):
     """A message of a history or of a prompt."""
 
     @property
@@ -63,20 +68,20 @@ def _figures(wire: Wire) -> Mapping[str, Any]:
 
 
 def own_bytes(media: Media) -> bytes | None:
-    """The bytes that a part carries itself."""
+    """Return the bytes that a part carries itself."""
     return media.data
 
 
 def message_tokens(
     parts: Sequence[Part],
     role: str,
-    tokenizer: Counter,
+    tokenizer: TokenCounter,
     wire: str = "openai-chat",
     *,
     author: str | None = None,
     bytes_of: BytesOf = own_bytes,
 ) -> int:
-    """The tokens of one message with all that the wire puts around it."""
+    """Return the tokens of one message with all that the wire puts around it."""
     way = checked_wire(wire)
     figures = _figures(way)
     results = sum(isinstance(part, ToolResult) for part in parts)
@@ -90,7 +95,7 @@ def message_tokens(
     return total + sum(_part(part, tokenizer, figures, bytes_of) for part in parts)
 
 
-def _part(part: Part, tokenizer: Counter, figures: Mapping[str, Any], bytes_of: BytesOf) -> int:
+def _part(part: Part, tokenizer: TokenCounter, figures: Mapping[str, Any], bytes_of: BytesOf) -> int:
     match part:
         case Text():
             return tokenizer.count(part.text)
@@ -108,12 +113,12 @@ def _part(part: Part, tokenizer: Counter, figures: Mapping[str, Any], bytes_of: 
             return max(tokenizer.count(part.raw), tokenizer.count(opaque_words(part)))
 
 
-def _call(part: ToolCall, tokenizer: Counter, figures: Mapping[str, Any]) -> int:
-    """A name and arguments as they are spelled: a text that is no JSON object is sent inside one, where it takes more."""
+def _call(part: ToolCall, tokenizer: TokenCounter, figures: Mapping[str, Any]) -> int:
+    """Return a name and arguments as they are spelled: a text that is not a JSON object is sent inside one, where it takes more."""
     if not figures["parameter"]:
         return tokenizer.count(part.name) + tokenizer.count(arguments_text(part))
     value = arguments_object(part)
-    text = spelled(value)
+    text = render_json(value)
     many = text.count('":')  # names of arguments, and of what is inside them
     words = max(
         tokenizer.count(text), tokenizer.count(dumps(value))
@@ -121,15 +126,15 @@ def _call(part: ToolCall, tokenizer: Counter, figures: Mapping[str, Any]) -> int
     return tokenizer.count(part.name) + words + figures["parameter"] * many
 
 
-def _media(part: Media, tokenizer: Counter, figures: Mapping[str, Any], bytes_of: BytesOf) -> int:
-    """The figure of the vendor, or the words that stand for an attachment which a wire does not take as it is."""
-    seen = found(replace(part, data=bytes_of(part)), no_blobs)
+def _media(part: Media, tokenizer: TokenCounter, figures: Mapping[str, Any], bytes_of: BytesOf) -> int:
+    """Return the figure of the vendor, or the words that stand for an attachment which a wire does not take as it is."""
+    seen = resolve_media(replace(part, data=bytes_of(part)), no_blobs)
     words = tokenizer.count(media_words(part, seen))
     return max(words, _bare(part.name, seen.media_type.lower(), seen.data, tokenizer, figures))
 
 
 def _bare(
-    called: str | None, kind: str, data: bytes | None, tokenizer: Counter, figures: Mapping[str, Any]
+    called: str | None, kind: str, data: bytes | None, tokenizer: TokenCounter, figures: Mapping[str, Any]
 ) -> int:
     name = tokenizer.count(called) if called else 0
     if kind.startswith("image/"):
@@ -144,8 +149,8 @@ def _bare(
     return name + figures["page"] * page_count(data)
 
 
-def tools_tokens(tools: Iterable[Mapping[str, Json]] | None, tokenizer: Counter, wire: str) -> int:
-    """The tokens of the tools that are offered, in whatever shape the wire wants them."""
+def tools_tokens(tools: Iterable[Mapping[str, Json]] | None, tokenizer: TokenCounter, wire: str) -> int:
+    """Return the tokens of the tools that are offered, in whatever shape the wire wants them."""
     figures = _figures(checked_wire(wire))
     given = list(tools or ())
     for tool in given:
@@ -156,18 +161,18 @@ def tools_tokens(tools: Iterable[Mapping[str, Json]] | None, tokenizer: Counter,
             )
     if not given:
         return 0
-    return figures["tools"] + sum(figures["tool"] + tokenizer.count(spelled(tool)) for tool in given)
+    return figures["tools"] + sum(figures["tool"] + tokenizer.count(render_json(tool)) for tool in given)
 
 
 def request_tokens(
-    messages: Iterable[Said],
-    tokenizer: Counter,
+    messages: Iterable[CountableMessage],
+    tokenizer: TokenCounter,
     wire: str = "openai-chat",
     *,
     tools: Iterable[Mapping[str, Json]] | None = None,
     bytes_of: BytesOf = own_bytes,
 ) -> int:
-    """The tokens of a whole request, the answer not included."""
+    """Return the tokens of a whole request, the answer not included."""
     told = sum(
         message_tokens(m.parts, m.role, tokenizer, wire, author=m.author, bytes_of=bytes_of) for m in messages
     )
@@ -175,10 +180,10 @@ def request_tokens(
 
 
 def frame_tokens(wire: str) -> int:
-    """What every request costs beside its messages and tools."""
+    """Return what every request costs beside its messages and tools."""
     return int(_figures(checked_wire(wire))["reply"])
 
 
-def spelled(value: Json) -> str:
-    """A JSON value as it goes over the wire."""
+def render_json(value: Json) -> str:
+    """Return a JSON value as it goes over the wire."""
     return json.dumps(value, ensure_ascii=False, default=str)

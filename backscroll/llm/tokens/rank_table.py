@@ -1,9 +1,9 @@
 """A rank table that is looked up where it lies on the disk, and exact counts of short texts by it.
 
-Owns the file format (`packed`), looking up single tokens (`RankTable`), and counting by the rules of o200k without building the
-vocabulary in memory: that takes a third of a second and 60 MB, and most processes count a few sentences. Counts the scripts of which the
-classes of characters never change from one edition of Unicode to the next (ASCII, Chinese); refuses everything else, long texts, and cutting
-(`llm/tokens/encodings` has the whole vocabulary for these). After: `llm/tokens/encodings`.
+Owns the file format (`pack_ranks`), looking up single tokens (`RankTable`), and counting by the rules of o200k without building
+the vocabulary in memory: that takes a third of a second and 60 MB, and most processes count a few sentences. Counts the scripts
+of which the classes of characters never change from one edition of Unicode to the next (ASCII, Chinese); refuses everything else,
+long texts, and cutting (`llm/tokens/encodings` has the whole vocabulary for these).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BRIEF: Final = 48  # bytes up to which looking at all neighbours is quicker tha
 _FOUND: Final = 6  # characters of words that were counted before, which take as long as one of a new word
 _NEVER: Final = 1 << 30  # a rank behind all ranks
 
-#: The letters of Chinese that stand in every edition of Unicode, and the punctuation that goes with them.
+#: The letters of Chinese that occur in every edition of Unicode, and the punctuation that goes with them.
 _HAN: Final = "\u4e00-\u9fa5"
 _MARKS: Final = "\u2013\u2014\u2018\u2019\u201c\u201d\u2026\u3001\u3002\u3008-\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
 _KNOWN: Final = re.compile(f"[\x00-\x7f{_HAN}{_MARKS}]*")
@@ -52,8 +52,10 @@ _PIECES: Final = re.compile(
 )
 
 
-def packed(ranks: Mapping[bytes, int]) -> bytes:
-    """A rank table as a file: where each bucket begins, where each token begins, its rank, and the tokens in order of their buckets."""
+def pack_ranks(ranks: Mapping[bytes, int]) -> bytes:
+    """Return a rank table as a file: where each bucket begins, where each token begins, its rank, and the tokens in order of
+    their buckets.
+    """
     order = sorted(ranks, key=lambda token: (crc32(token) % _BUCKETS, ranks[token]))
     starts, offsets, numbers = array("I", [0]), array("I", [0]), array("I")
     for token in order:
@@ -93,7 +95,7 @@ class RankTable:
         self._tokens = memoryview(self._map)[place:]
 
     def find(self, token: bytes) -> int | None:
-        """The rank of a token; None where there is no such token."""
+        """Return the rank of a token; None if there is no such token."""
         bucket, size, offsets = crc32(token) % _BUCKETS, len(token), self._offsets
         for number in range(self._starts[bucket], self._starts[bucket + 1]):
             start = offsets[number]
@@ -102,13 +104,13 @@ class RankTable:
         return None
 
     def ranks(self) -> dict[bytes, int]:
-        """All of it."""
+        """Return all of it."""
         tokens, ends = bytes(self._tokens), list(self._offsets)
         spelled = [tokens[a:b] for a, b in pairwise(ends)]
         return dict(zip(spelled, self._ranks, strict=True))
 
     def as_text(self) -> bytes:
-        """All of it in the shape in which such tables are published: a token in base 64 and its rank on each line."""
+        """Return all of it in the shape in which such tables are published: a token in base 64 and its rank on each line."""
         ranks = self.ranks()
         lines = [
             b"%b %d\n" % (b2a_base64(t, newline=False), ranks[t])
@@ -126,7 +128,7 @@ class ShortCounter:
         self._piece = lru_cache(maxsize=8_192)(self._tokens_of)
 
     def count(self, text: str) -> int | None:
-        """How many tokens a text is; None where it has characters that are better left to the whole vocabulary."""
+        """Return how many tokens a text is; None if it has characters that are better left to the whole vocabulary."""
         if _KNOWN.fullmatch(text) is None:
             return None
         pieces = _PIECES.findall(text)
@@ -142,11 +144,11 @@ class ShortCounter:
             return 1
         if len(whole) <= _BRIEF:
             self.work += len(whole)
-            return self._joined(whole)
+            return self._count_merged(whole)
         self.work += 2 * len(whole)
         return self._joined_in_order(whole)
 
-    def _joined(self, whole: bytes) -> int:
+    def _count_merged(self, whole: bytes) -> int:
         find = self._table.find
         ends = list(range(len(whole) + 1))
         ranks = [_rank(find(whole[a : a + 2])) for a in range(len(whole) - 1)]
@@ -160,7 +162,7 @@ class ShortCounter:
         return len(ends) - 1
 
     def _joined_in_order(self, whole: bytes) -> int:
-        """The same for a long piece: in steps that grow with its length, not with the square of it."""
+        """Return the same for a long piece: in steps that grow with its length, not with the square of it."""
         find, size = self._table.find, len(whole)
         following, before = (
             list(range(1, size + 1)),

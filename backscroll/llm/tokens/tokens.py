@@ -1,8 +1,8 @@
 """How many tokens a text is, for the model it goes to.
 
-Owns the choice of a vocabulary, counting, and cutting at a number of tokens. o200k and cl100k are counted exactly, and so
-is a vendor whose vocabulary is installed; the others are estimated from the o200k count, which `exact` says and
-`llm/tokens/calibration` corrects. Refuses messages and tools (`llm/tokens/overhead`) and storing (`engine/prompts/counts`).
+Owns the choice of a vocabulary, counting, and cutting at a number of tokens. o200k and cl100k are counted exactly, and so is a
+vendor whose vocabulary is installed; the others are estimated from the o200k count, which `exact` says and
+`llm/tokens/calibration` corrects. Not here: messages and tools (`llm/tokens/overhead`) and storing (`engine/budget/counts`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hashlib import blake2b
 from math import ceil
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.prices.windows import Family, family_of
+from backscroll.llm.prices.windows import ModelFamily, family_of
 from backscroll.llm.tokens.encodings import available, coder, well_formed
 from backscroll.vocab.values.pattern import late
 
@@ -43,13 +43,13 @@ class Tokenizer:
         return f"<Tokenizer {self.name}{'' if self.exact else ' (estimate)'}>"
 
     def count(self, text: str) -> int:
-        """How many tokens the text is. Text that looks like a special token is counted as the text that it is."""
+        """Return how many tokens the text is. Text that looks like a special token is counted as the text that it is."""
         if not text:
             return 0
         key = text if len(text) <= _SHORT else _hash(text)
         found = self._kept.get(key)
         if found is None:
-            found = self._counted(text)
+            found = self._count_tokens(text)
             with self._lock:
                 if len(self._kept) >= _KEPT:  # the oldest quarter goes
                     for old in list(self._kept)[: _KEPT // 4]:
@@ -58,11 +58,11 @@ class Tokenizer:
         return found
 
     def cut(self, text: str, n: int) -> str:
-        """The beginning of a text that is at most `n` tokens: the first `n`, whole characters only."""
+        """Return the beginning of a text that is at most `n` tokens: the first `n`, whole characters only."""
         if n <= 0 or not text:
             return ""
         room = 5 * n + 64  # most texts have fewer characters per token than this
-        while (whole := self._counted(text[:room])) <= n and room < len(text):
+        while (whole := self._count_tokens(text[:room])) <= n and room < len(text):
             room *= 2
         head = text[:room]
         if whole <= n:
@@ -71,13 +71,15 @@ class Tokenizer:
         wanted = n if self.exact else n * vocabulary.count(plain) // whole
         while wanted > 0:
             end = vocabulary.head(plain, wanted)
-            excess = self._counted(head[:end]) - n  # what was torn off may be more tokens than it was inside
+            excess = (
+                self._count_tokens(head[:end]) - n
+            )  # what was torn off may be more tokens than it was inside
             if excess <= 0:
                 return head[:end]
             wanted -= max(1, int(excess / max(self._factor, self._factor_cjk)))
         return ""
 
-    def _counted(self, text: str) -> int:
+    def _count_tokens(self, text: str) -> int:
         text = _encodable(text)
         total = coder(self._vocabulary).count(text)
         if self._factor == self._factor_cjk == 1.0:
@@ -100,14 +102,14 @@ def _hash(text: str) -> bytes:
 
 @lru_cache(maxsize=64)
 def named_tokenizer(name: str) -> Tokenizer:
-    """The tokenizer that stores its counts under this name."""
+    """Return the tokenizer that stores its counts under this name."""
     if name in ("o200k", "cl100k"):
         return Tokenizer(name, name, exact=True)
     raise InvalidInput(f"unknown tokenizer: {name!r}", hint="use o200k or cl100k")
 
 
 @lru_cache(maxsize=64)
-def _of_family(family: Family) -> Tokenizer:
+def _of_family(family: ModelFamily) -> Tokenizer:
     if family.tokenizer != "estimate":
         return named_tokenizer(family.tokenizer)
     if family.vocabulary and available(family.vocabulary):
@@ -122,5 +124,5 @@ def _of_family(family: Family) -> Tokenizer:
 
 
 def tokenizer_for(model: str = "") -> Tokenizer:
-    """The tokenizer of a model: o200k where no model is named; an unknown one is estimated by o200k and says so."""
+    """Return the tokenizer of a model: o200k where no model is named; an unknown one is estimated by o200k and says so."""
     return _of_family(family_of(model)) if model.strip() else named_tokenizer("o200k")

@@ -1,6 +1,6 @@
 """Arrays that grow at their end: room is kept ahead, so that adding a row does not copy all rows before it.
 
-Owns only that. A view that was handed out stays as it was. After: `recall/index/index`.
+Owns only that. A view that was handed out stays as it was.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FIRST = 16
 
 
 @dataclass(slots=True)
-class Growing:
+class GrowingArray:
     """Rows of one kind; `width` 0: numbers."""
 
     dtype: Any

@@ -1,7 +1,6 @@
 """Candidates: texts of the past that may answer, prepared so that any number of questions can be put to them.
 
-Owns what is looked at in a text before anybody asks (its terms, its pieces, whether it asks or tells a number). Before:
-`recall/text/terms`, `recall/question/understanding`. After: `recall/index/index`.
+Owns what is looked at in a text ahead of queries (its terms, its pieces, whether it asks or tells a number).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from backscroll.recall.question.understanding import cues_in, without_cue
+from backscroll.recall.question.analysis import cues_in, without_cue
 from backscroll.recall.text.terms import terms_of
 from backscroll.vocab.values.pattern import late
 
@@ -38,11 +37,11 @@ class Candidate:
     speaker: str = ""
     assistant: bool = False
     day: date | None = None
-    session: Hashable = 0  # what was said in one sitting; candidates of a session stand next to each other
+    session: Hashable = 0  # what was said in one sitting; candidates of a session are next to each other
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCandidate:
     """A candidate with what recall compares."""
 
     candidate: Candidate
@@ -56,13 +55,13 @@ class Prepared:
     times: int
     standing: int  # wishes that are meant to last
     personal: int  # words about the speaker
-    addressed: tuple[str, ...]  # terms of the names by which it calls somebody
+    addressed: tuple[str, ...]  # terms of the names by which it calls a person
     idle: bool  # a greeting, thanks or a nod: says nothing
     price: float  # about how many tokens it costs
 
 
 def pieces_of(text: str) -> tuple[str, ...]:
-    """A text in pieces of some sentences each; short ones are one piece."""
+    """Return a text in pieces of some sentences each; short ones are one piece."""
     if len(text) < _SHORT:
         return (text,)
     pieces: list[str] = []
@@ -87,11 +86,11 @@ def _sentences(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def prepare(candidate: Candidate) -> Prepared:
+def prepare(candidate: Candidate) -> PreparedCandidate:
     """Look at a text once."""
     words, pairs = terms_of(candidate.text)
     kept, pieces = tuple(words), pieces_of(candidate.text)
-    return Prepared(
+    return PreparedCandidate(
         candidate,
         kept,
         kept if pairs is words else tuple(pairs),
@@ -110,13 +109,13 @@ def prepare(candidate: Candidate) -> Prepared:
 
 
 def addressed_in(text: str) -> tuple[str, ...]:
-    """Terms of the names by which a text calls somebody: "Hey Kate, …", "Thanks, Kate!"."""
+    """Return terms of the names by which a text calls a person: "Hey Kate, …", "Thanks, Kate!"."""
     names = [found[1] or found[2] for found in _CALLED.finditer(text[:_LOOKED_AT])]
     return tuple(dict.fromkeys(term for name in names for term in terms_of(name)[0]))
 
 
 def is_idle(text: str) -> bool:
-    """True for a greeting, thanks or a nod ("Yeah .", "嗯嗯，好的"): nothing is left when such words are taken away."""
+    """Return True for a greeting, thanks or a nod ("Yeah .", "嗯嗯，好的"): nothing is left when such words are taken away."""
     return len(text) <= _IDLE and not _LETTER.search(without_cue("idle", text))
 
 

@@ -1,8 +1,8 @@
 """An index of one conversation in memory: its texts, ready to be asked.
 
-Owns the order of the candidates, their postings and their matrices. Grows at its end; anything else (an edit, a deletion) is an index
-made anew from prepared candidates, which is quick because preparing and encoding are done once per text by whoever holds them.
-So an index that grew equals one that was built at once. Before: `recall/index/candidate`, `recall/index/space`. After: `recall/clues`.
+Owns the order of the candidates, their postings and their matrices. Grows at its end; anything else (an edit, a deletion) is an
+index made anew from prepared candidates, which is quick because preparing and encoding are done once per text by the owner of the
+index. So an index that grew equals one that was built at once.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backscroll.recall.index.candidate import Prepared
-from backscroll.recall.index.growing import Growing
+from backscroll.recall.index.arrays import GrowingArray
+from backscroll.recall.index.candidate import PreparedCandidate
 from backscroll.recall.index.lexical import Postings
-from backscroll.recall.index.space import Rows, Space, Spacing, vectors_of
+from backscroll.recall.index.space import Rows, VectorSpace, VectorSpaceBuilder, vectors_of
 from backscroll.recall.index.vectors import Encode
 from backscroll.recall.text.words import is_unspaced
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-__all__ = ["Index", "Shape", "Space", "vectors_of"]
+__all__ = ["RecallIndex", "TextShape", "VectorSpace", "vectors_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What is known of each text before anybody asks."""
+class TextShape:
+    """What is known of each text ahead of queries."""
 
     sessions: NDArray[np.intp]
     session_sizes: NDArray[np.intp]
@@ -44,7 +44,7 @@ class Shape:
     standing: NDArray[float64]
     personal: NDArray[float64]
     idle: NDArray[float64]  # 1 for a greeting or a nod
-    days: NDArray[float64]  # ordinal of the day; NaN where nobody knows it
+    days: NDArray[float64]  # ordinal of the day; NaN if unknown
     prices: NDArray[float64]
     speakers: NDArray[np.intp]  # by number
     words: NDArray[float64]  # how many
@@ -57,12 +57,12 @@ class Shape:
 _OFTEN, _MOSTLY = (
     2,
     5,
-)  # times that a name is said to somebody before it is theirs; … as often as they say it themselves
-#: Numbers that are read off each text, in the order of the fields of `Shape`.
+)  # times that a name is said to a person before it is theirs; … as often as they say it themselves
+#: Numbers that are read off each text, in the order of the fields of `TextShape`.
 _READ = ("assistant", "letters", "asks", "numbers", "times", "standing", "personal", "idle", "days", "prices")
 
 
-def _read(text: Prepared) -> tuple[float, ...]:
+def _read(text: PreparedCandidate) -> tuple[float, ...]:
     day = text.candidate.day
     return (
         float(text.candidate.assistant),
@@ -79,11 +79,11 @@ def _read(text: Prepared) -> tuple[float, ...]:
 
 
 @dataclass(slots=True)
-class Index:
+class RecallIndex:
     """Candidates in order, ready for questions."""
 
     encode: Encode | None = None
-    texts: list[Prepared] = field(default_factory=list[Prepared])
+    texts: list[PreparedCandidate] = field(default_factory=list[PreparedCandidate])
     words: Postings = field(default_factory=Postings)
     pairs: Postings = field(init=False)
     by_piece: Postings = field(default_factory=Postings)  # of texts that have several
@@ -91,28 +91,28 @@ class Index:
     speakers: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
     called: dict[str, Counter[int]] = field(
         default_factory=dict[str, "Counter[int]"]
-    )  # name -> who says it to somebody
+    )  # name -> who says it to whom
     unspaced: int = 0  # texts in a script without spaces
     sessions: list[int] = field(default_factory=list[int])
     _session: Hashable = None  # of the last text
-    _spacing: Spacing | None = field(init=False, default=None)
-    _read: Growing = field(init=False)
-    _session_of: Growing = field(init=False)
-    _speaker_of: Growing = field(init=False)
-    _words: Growing = field(init=False)
-    _piece_of: Growing = field(init=False)
-    _piece_words: Growing = field(init=False)
-    _shape: Shape | None = None
+    _spacing: VectorSpaceBuilder | None = field(init=False, default=None)
+    _read: GrowingArray = field(init=False)
+    _session_of: GrowingArray = field(init=False)
+    _speaker_of: GrowingArray = field(init=False)
+    _words: GrowingArray = field(init=False)
+    _piece_of: GrowingArray = field(init=False)
+    _piece_words: GrowingArray = field(init=False)
+    _shape: TextShape | None = None
 
     def __post_init__(self) -> None:
         self.pairs = self.words
-        self._spacing = None if self.encode is None else Spacing(self.encode)
-        self._read = Growing(float, len(_READ))
-        self._words, self._piece_words = Growing(float), Growing(float)
+        self._spacing = None if self.encode is None else VectorSpaceBuilder(self.encode)
+        self._read = GrowingArray(float, len(_READ))
+        self._words, self._piece_words = GrowingArray(float), GrowingArray(float)
         self._session_of, self._speaker_of, self._piece_of = (
-            Growing(np.intp),
-            Growing(np.intp),
-            Growing(np.intp),
+            GrowingArray(np.intp),
+            GrowingArray(np.intp),
+            GrowingArray(np.intp),
         )
 
     def __len__(self) -> int:
@@ -120,12 +120,13 @@ class Index:
 
     def extend(
         self,
-        texts: Sequence[Prepared],
+        texts: Sequence[PreparedCandidate],
         vectors: Sequence[Rows] | None = None,
         sessions: Sequence[Hashable] | None = None,
     ) -> None:
-        """Add texts at the end. `vectors` are those of `vectors_of`, where somebody has them at hand; `sessions` in which they were
-        said, where that is not what the candidates say."""
+        """Add texts at the end. `vectors` are those of `vectors_of`, where the caller has them; `sessions` in which they were
+        said, where that is not what the candidates say.
+        """
         if not texts:
             return
         self._shape = None
@@ -138,7 +139,7 @@ class Index:
         if self._spacing is not None:
             self._spacing.extend(texts, self.sessions[-len(texts) :], vectors)
 
-    def _add(self, text: Prepared, session: Hashable) -> None:
+    def _add(self, text: PreparedCandidate, session: Hashable) -> None:
         number = len(self.texts)
         opens = bool(self.texts) and session != self._session
         self._session = session
@@ -160,7 +161,7 @@ class Index:
             self.called.setdefault(name, Counter())[speaker] += 1
 
     def speaker_called(self, name: str) -> int | None:
-        """The speaker whom the other one of two calls by a name that is not the one they speak under."""
+        """Return the speaker whom the other one of two calls by a name that is not the one they speak under."""
         by = self.called.get(name)
         if by is None or name in self.names or len(self.speakers) != 2:
             return None
@@ -168,37 +169,39 @@ class Index:
         return 1 - speaker if times >= max(_OFTEN, _MOSTLY * (by.total() - times)) else None
 
     def is_mixed(self, words: Sequence[str]) -> bool:
-        """True where the texts or the words are in a script without spaces: then there may be counterparts."""
+        """Return True if the texts or the words are in a script without spaces: then there may be counterparts."""
         return self.pairs is not self.words or any(is_unspaced(word) for word in words)
 
     def _pairs_so_far(self, number: int) -> Postings:
-        """Pairs have postings of their own from the first text in a script without spaces on; until then they are the words."""
+        """Return the postings of character pairs: their own from the first text in a script without spaces on; until then the
+        words.
+        """
         pairs = Postings()
         for before in range(number):
             pairs.add(before, self.texts[before].pairs)
         return pairs
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> TextShape:
         """What is known of the texts."""
         if self._shape is None:
             self._shape = self._make_shape()
         return self._shape
 
     @property
-    def space(self) -> Space | None:
+    def space(self) -> VectorSpace | None:
         """The matrices; None without an encoder."""
         if self._spacing is None or not self.texts:
             return None
-        return self._spacing.made(self.words.held)
+        return self._spacing.build_space(self.words.held)
 
-    def _make_shape(self) -> Shape:
+    def _make_shape(self) -> TextShape:
         sessions = self._session_of.view
         sizes = np.bincount(sessions)
         ends = np.cumsum(sizes)
         read = dict(zip(_READ, np.ascontiguousarray(self._read.view.T), strict=True))
         words = self._words.view
-        return Shape(
+        return TextShape(
             sessions=sessions,
             session_sizes=sizes,
             starts=(ends - sizes)[sessions],

@@ -1,8 +1,8 @@
 """Which texts hold the words of a question: BM25, exactly and softly.
 
 Owns the postings and both scores. *Exactly*: Okapi BM25. *Softly*: each term of the question is matched by the most similar term
-of a text (by the vectors of the terms), so that "physician" finds "doctor". A rare term counts for more, and a term that no
-text holds still counts in what could have been reached. Before: `recall/text/terms`. After: `recall/clues`.
+of a text (by the vectors of the terms), so that "physician" finds "doctor". A rare term counts for more, and a term that no text
+holds still counts in what could have been reached.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 K1 = 1.2  # how soon more of the same term says nothing new
 _REMEMBERED = 2_000  # columns that are remembered until something is added
 #: Which texts hold a term, and how often.
-_ACROSS = 0.8  # of its weight: a term that stands there in another language
+_ACROSS = 0.8  # of its weight: a term that is there in another language
 Column: TypeAlias = "tuple[NDArray[np.intp], NDArray[float64]]"
 
 #: Terms of a question -> the texts that hold them in another language.
@@ -33,7 +33,7 @@ def _nothing() -> dict[str, Column]:
 
 
 def idf(known: int, size: int) -> float:
-    """How much it says that a text holds a term which so many of all texts hold."""
+    """Return how much it says that a text holds a term which so many of all texts hold."""
     known = min(known, size)
     return log(1 + (size - known + 0.5) / (known + 0.5))
 
@@ -53,7 +53,7 @@ class Postings:
         while len(self.lengths) <= number:
             self.lengths.append(0)
         held = self.held
-        for term in terms:  # counting them first takes longer than counting where they stand
+        for term in terms:  # counting them first takes longer than counting where they are
             found = held.get(term)
             if found is None:
                 held[term] = {number: 1}
@@ -63,11 +63,11 @@ class Postings:
         self.total += len(terms)
 
     def rarity(self, term: str, others: int = 0) -> float:
-        """How much it says that a text holds this term (idf); `others` hold it in another language."""
+        """Return how much it says that a text holds this term (idf); `others` hold it in another language."""
         return idf(len(self.held.get(term, ())) + others, len(self.lengths))
 
     def column(self, term: str) -> Column:
-        """Which texts hold a term, and how often; one question asks for the same terms several times."""
+        """Return which texts hold a term, and how often; one question asks for the same terms several times."""
         known = self.columns.get(term)
         if known is None:
             found = self.held.get(term, {})
@@ -80,7 +80,7 @@ class Postings:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class LexicalScores:
     """How well each text matches; `best` is what could be reached."""
 
     score: NDArray[float64]  # BM25
@@ -95,7 +95,7 @@ def match(
     b: float,
     across: Across | None = None,
     groups: NDArray[np.intp] | None = None,
-) -> Matched:
+) -> LexicalScores:
     """BM25 of all texts; `b` says how much a long text is held against. `across`: texts that hold a term in another language.
 
     `groups` has for each text the group (a session) that it belongs to: then groups are matched, and `lengths` are theirs.
@@ -121,7 +121,7 @@ def match(
             worth = _ACROSS * rarity
             score[others] += worth * (K1 + 1) / (1 + K1 * (1 - b + b * lengths[others] / average))
             held[others] += worth
-    return Matched(score, held, max(best, 1e-6))
+    return LexicalScores(score, held, max(best, 1e-6))
 
 
 def match_softly(
@@ -131,7 +131,7 @@ def match_softly(
     kin: Sequence[Mapping[str, float]] = (),
     across: Across | None = None,
 ) -> NDArray[float64]:
-    """The share of a question that each text holds in its own or in similar words.
+    """Return the share of a question that each text holds in its own or in similar words.
 
     `kin` has the similar terms of each term of the question, and how similar they are (0 to 1); empty: only equal terms.
     """

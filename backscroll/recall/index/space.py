@@ -1,8 +1,8 @@
 """The vectors of a conversation: of its texts, their pieces, its sessions and its words.
 
-Owns the matrices and how they grow. What all texts have in common is taken away first; it is read off the first texts (512 of them, 1,024, …: the
-largest such number that there is), so that a new text adds a row and changes no other, and a space that grew equals one that was built at once.
-Before: an encoder, passed in. After: `recall/index/index` holds it, `recall/clues` compares.
+Owns the matrices and how they grow. What all texts have in common is taken away first; it is read off the first texts (512 of
+them, 1,024, …: the largest such number that there is), so that a new text adds a row and changes no other, and a space that grew
+equals one that was built at once.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from backscroll.recall.index.candidate import Prepared
-from backscroll.recall.index.growing import Growing
+from backscroll.recall.index.arrays import GrowingArray
+from backscroll.recall.index.candidate import PreparedCandidate
 from backscroll.recall.index.vectors import Encode, products, themes_of, unit
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Vectors, one in each row; those that are kept have half precision.
 Rows: TypeAlias = "NDArray[float16 | float32]"
 #: A text -> its vector and those of its pieces, one row each.
-Vectors: TypeAlias = "Callable[[Sequence[Prepared]], list[NDArray[float32]]]"
+Vectors: TypeAlias = "Callable[[Sequence[PreparedCandidate]], list[NDArray[float32]]]"
 _SETTLED = 512  # texts from which on what they have in common is read off the first ones
 _ALIKE = 0.55  # terms less similar than this are different things
 _KIN = 12  # similar terms that are looked at for a term
@@ -33,9 +33,9 @@ _REMEMBERED = 4_000  # terms whose kin is remembered
 
 
 def vectors_of(encode: Encode) -> Vectors:
-    """The vectors of texts and of their pieces, by an encoder."""
+    """Return the vectors of texts and of their pieces, by an encoder."""
 
-    def make(texts: Sequence[Prepared]) -> list[NDArray[float32]]:
+    def make(texts: Sequence[PreparedCandidate]) -> list[NDArray[float32]]:
         flat: list[str] = []
         sizes: list[int] = []
         for text in texts:
@@ -48,13 +48,13 @@ def vectors_of(encode: Encode) -> Vectors:
     return make
 
 
-def settled(size: int) -> int:
-    """How many of so many texts tell what all have in common."""
+def round_sample_size(size: int) -> int:
+    """Return how many of so many texts say what all have in common."""
     return size if size < _SETTLED else _SETTLED << ((size // _SETTLED).bit_length() - 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Kin:
+class TermNeighbours:
     """Terms of the vocabulary that mean nearly the same as a term: their places, and how nearly (0 to 1)."""
 
     places: NDArray[np.intp]
@@ -62,7 +62,7 @@ class Kin:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class VectorSpace:
     """The matrices of an index: vectors of texts, of pieces, of sessions, of terms; all centred but the last."""
 
     centre: NDArray[float32]
@@ -78,10 +78,12 @@ class Space:
     vocabulary: list[str]  # every term that some text holds, in the order of their first use
     terms: NDArray[float32]  # of the vocabulary
     encode: Encode
-    _kin: dict[str, tuple[int, Kin]]
+    _kin: dict[str, tuple[int, TermNeighbours]]
 
     def kin(self, terms: Sequence[str]) -> list[dict[str, float]]:
-        """The terms of the vocabulary that are like each of these, and how much; remembered, because vocabularies only grow."""
+        """Return the terms of the vocabulary that are like each of these, and how much; remembered, because vocabularies only
+        grow.
+        """
         size = len(self.vocabulary)
         known = [self._kin.get(term) for term in terms]
         due = [number for number, found in enumerate(known) if found is None or found[0] < size]
@@ -103,7 +105,7 @@ class Space:
                 if len(places) > _KIN:
                     best = np.argsort(-values, kind="stable")[:_KIN]
                     places, values = places[best], values[best]
-                known[number] = self._kin[terms[number]] = size, Kin(places, values)
+                known[number] = self._kin[terms[number]] = size, TermNeighbours(places, values)
         words = self.vocabulary
         return [
             {
@@ -124,10 +126,10 @@ class _Matrices:
         self.settled = len(whole)
         self.centre: NDArray[float32] = whole.mean(axis=0, dtype=np.float32)
         self.themes = themes_of(whole - self.centre)
-        self.texts, self.pieces = Growing(np.float32, width), Growing(np.float32, width)
-        self.sums = Growing(np.float32, width)  # of each session
-        self.peculiar = Growing(np.float32)
-        self.parted, self.first = Growing(np.intp), Growing(np.intp)
+        self.texts, self.pieces = GrowingArray(np.float32, width), GrowingArray(np.float32, width)
+        self.sums = GrowingArray(np.float32, width)  # of each session
+        self.peculiar = GrowingArray(np.float32)
+        self.parted, self.first = GrowingArray(np.intp), GrowingArray(np.intp)
 
     def extend(self, new: Sequence[Rows], sessions: Sequence[int]) -> None:
         """Take in texts."""
@@ -149,30 +151,32 @@ class _Matrices:
 
 
 @dataclass(slots=True)
-class Spacing:
-    """The matrices of an index, made as far as somebody asks."""
+class VectorSpaceBuilder:
+    """The matrices of an index, made on demand."""
 
     encode: Encode
     vectors: list[Rows] = field(default_factory=list["Rows"])
     sessions: list[int] = field(default_factory=list[int])
     _made: _Matrices | None = None
     _vocabulary: list[str] = field(default_factory=list[str])
-    _terms: Growing | None = None
-    _kin: dict[str, tuple[int, Kin]] = field(default_factory=dict[str, "tuple[int, Kin]"])
-    _space: Space | None = None
+    _terms: GrowingArray | None = None
+    _kin: dict[str, tuple[int, TermNeighbours]] = field(
+        default_factory=dict[str, "tuple[int, TermNeighbours]"]
+    )
+    _space: VectorSpace | None = None
 
     def extend(
-        self, texts: Sequence[Prepared], sessions: Sequence[int], vectors: Sequence[Rows] | None
+        self, texts: Sequence[PreparedCandidate], sessions: Sequence[int], vectors: Sequence[Rows] | None
     ) -> None:
-        """Take in texts; their rows are made when somebody asks."""
+        """Take in texts; their rows are made on demand."""
         self._space = None
         self.vectors.extend(vectors_of(self.encode)(texts) if vectors is None else vectors)
         self.sessions.extend(sessions)
 
-    def made(self, terms: Collection[str]) -> Space:
-        """The matrices of all texts so far; `terms` are the vocabulary, which only grows at its end."""
+    def build_space(self, terms: Collection[str]) -> VectorSpace:
+        """Return the matrices of all texts so far; `terms` are the vocabulary, which only grows at its end."""
         if self._space is None:
-            many = settled(len(self.vectors))
+            many = round_sample_size(len(self.vectors))
             if self._made is None or self._made.settled != many:
                 whole = np.stack([rows[0] for rows in self.vectors[:many]])
                 self._made = _Matrices(whole.astype(np.float32))
@@ -182,15 +186,15 @@ class Spacing:
             self._space = self._laid_out(self._made, terms)
         return self._space
 
-    def _laid_out(self, made: _Matrices, terms: Collection[str]) -> Space:
+    def _laid_out(self, made: _Matrices, terms: Collection[str]) -> VectorSpace:
         known = len(self._vocabulary)
         if self._terms is None:
-            self._terms = Growing(np.float32, len(made.centre))
+            self._terms = GrowingArray(np.float32, len(made.centre))
         if known < len(terms):
             fresh = list(islice(terms, known, None))
             self._vocabulary += fresh
             self._terms.extend(self.encode(fresh))
-        return Space(
+        return VectorSpace(
             made.centre,
             made.themes,
             made.texts.view,

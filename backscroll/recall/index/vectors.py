@@ -1,7 +1,7 @@
 """Nearness of meaning: centred vectors, pieces of long texts, smoothing along a session.
 
 Owns the arithmetic on vectors and on series of scores. What all texts of a conversation have in common (its mean vector) is taken
-away first: what is left tells them apart. Before: an encoder, passed in. After: `recall/clues`.
+away first: what is left tells them apart.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Encode: TypeAlias = "Callable[[Sequence[str]], NDArray[float32]]"
 
 
 def unit(rows: NDArray[float32]) -> NDArray[float32]:
-    """Rows of length 1; a row of zeros stays one."""
+    """Return rows of length 1; a row of zeros stays one."""
     return rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-6)
 
 
 def themes_of(centred: NDArray[float32], most: int = 3) -> NDArray[float32]:
-    """The few directions along which rows differ most (their first principal components), by subspace iteration.
+    """Return the few directions along which rows differ most (their first principal components), by subspace iteration.
 
     A full decomposition would give the same directions and take a hundred times as long on a busy machine.
     """
@@ -44,7 +44,7 @@ def themes_of(centred: NDArray[float32], most: int = 3) -> NDArray[float32]:
 
 
 def products(rows: NDArray[float32], others: NDArray[float32]) -> NDArray[float32]:
-    """The product of each row with each of a few others.
+    """Return the product of each row with each of a few others.
 
     In small blocks: a large product would wake the threads of the linear algebra library, and on a busy machine waiting for them takes
     ten times as long as the work.
@@ -57,12 +57,12 @@ def products(rows: NDArray[float32], others: NDArray[float32]) -> NDArray[float3
 
 
 def along(rows: NDArray[float32], direction: NDArray[float32]) -> NDArray[float64]:
-    """How far each row goes in one direction."""
+    """Return how far each row goes in one direction."""
     return products(rows, direction[None, :])[:, 0].astype(float)
 
 
 def standard(values: NDArray[float64]) -> NDArray[float64]:
-    """How far above or below the usual, in standard deviations."""
+    """Return how far above or below the usual, in standard deviations."""
     return (values - values.mean()) / (values.std() + 1e-6)
 
 
@@ -73,7 +73,7 @@ def share(values: NDArray[float64]) -> NDArray[float64]:
 
 
 def ranks(values: NDArray[float64], among: NDArray[float64] | None = None) -> NDArray[float64]:
-    """The logarithm of each place in the order, best first; equal values share a place. `among`: those of all texts."""
+    """Return the logarithm of each place in the order, best first; equal values share a place. `among`: those of all texts."""
     order = np.sort(values if among is None else among)
     return np.log1p(len(order) - np.searchsorted(order, values, side="right"))
 
@@ -89,7 +89,7 @@ def beside(
     return np.where(known & (sessions[there] == sessions[here]), values[there], 0.0)
 
 
-def smoothed(
+def smooth_rows(
     rows: NDArray[float64], starts: NDArray[np.intp], ends: NDArray[np.intp], reach: int
 ) -> NDArray[float64]:
     """Each value with those around it in its session, near ones counting most; row by row.

@@ -1,7 +1,7 @@
 """Which entries of lorebooks a conversation wakes, and what woke each: the rules of role-play programs, without their dice.
 
-Constant entries, primary and secondary keys, depth of scanning, recursion, groups and chance. Chance is decided by the entry and the message that
-woke it, so the same log gives the same prompt. Refuses: budgets and places (`engine/knowledge/lore`). Pure. Before: `matching`. After: `engine/knowledge/lore/placing`.
+Constant entries, primary and secondary keys, depth of scanning, recursion, groups and chance. Chance is decided by the entry and
+the message that woke it, so the same log gives the same prompt. Not here: budgets and places (`engine/knowledge/lore`). Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from backscroll.formats.lorebooks.rule import WakeRule
-from backscroll.recall.lore.matching import ScannedText, matches, needle
+from backscroll.recall.lore.keys import ScannedText, matches, needle
 from backscroll.vocab.ids import Ref
 
 _ROUNDS = 12  # of entries that wake entries
@@ -29,7 +29,7 @@ class LoreLine:
     text: str
     rule: WakeRule
     enabled: bool = True
-    #: What must stand in a text for a primary key to stand there: most entries are passed over by this alone.
+    #: What must occur in a text for a primary key to occur there: most entries are passed over by this alone.
     needles: tuple[str, ...] = field(init=False, default=())
     patterned: bool = field(init=False, default=False)
 
@@ -50,7 +50,7 @@ class LoreMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Woken:
+class AwakeEntry:
     """An entry that is awake, and why."""
 
     line: LoreLine
@@ -66,15 +66,15 @@ class Woken:
 
 
 @dataclass(slots=True)
-class Waking:
+class LoreActivation:
     """What one look found: who is awake, in the order in which they woke, and who could have been."""
 
-    awake: list[Woken] = field(default_factory=list[Woken])
+    awake: list[AwakeEntry] = field(default_factory=list[AwakeEntry])
     kept_out: dict[str, str] = field(default_factory=dict[str, str])  # id → chance, group
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _LoreText:
     scanned: ScannedText
     message: Ref | None
     mark: str
@@ -90,22 +90,22 @@ def wake(
     char: str = "",
     standing: Callable[[str], bool] = lambda _: False,
     sticky: bool = False,
-) -> Waking:
+) -> LoreActivation:
     """Look through messages (the newest first). `count`: messages of the conversation. `standing`: entries that prompts show already.
 
     `sticky`: what was placed before is gone, so entries that stay awake for some messages are looked for further back.
     """
-    out = Waking()
+    out = LoreActivation()
     live = [line for line in lines if _may(line, count, char)]
     levels = sorted({line.rule.delay_recursion for line in live if line.rule.delay_recursion})
-    level, recursed, fresh = (levels.pop(0) if levels else 0), list[_Text](), list[_Text]()
+    level, recursed, fresh = (levels.pop(0) if levels else 0), list[_LoreText](), list[_LoreText]()
     done: set[str] = set()
     half: set[str] = set()  # their secondary keys did not agree; more words may change that
     mark = messages[0].mark if messages else ""
     seen = "\n".join(message.scanned.small for message in messages)
     for number in range(_ROUNDS):
         hay = seen if number == 0 else "\n".join(text.scanned.small for text in fresh)
-        found: list[Woken] = []
+        found: list[AwakeEntry] = []
         for line in live:
             rule = line.rule
             again = number == 0 or line.id in half or rule.delay_recursion
@@ -113,14 +113,14 @@ def wake(
                 continue  # what was not found before can only be found in new words
             if not rule.constant and number == 0 and not _may_stand(line, hay):
                 continue
-            if woken := _woken(line, messages, recursed, number, level, depth, half, sticky=sticky):
+            if woken := _wake_entry(line, messages, recursed, number, level, depth, half, sticky=sticky):
                 found.append(woken)
         found = _with_luck(found, out, done, mark, messages)
         found = _of_groups(found, out, done, mark, standing)
         done.update(woken.id for woken in found)
         out.awake += found
         heard = [w for w in found if not w.line.rule.prevent_recursion and w.line.rule.book_recursive]
-        fresh = [_Text(ScannedText.of(w.line.text), w.message, mark, w.line.name) for w in heard]
+        fresh = [_LoreText(ScannedText.of(w.line.text), w.message, mark, w.line.name) for w in heard]
         recursed += fresh
         if not fresh:
             if not levels:
@@ -130,7 +130,7 @@ def wake(
 
 
 def _may_stand(line: LoreLine, hay: str) -> bool:
-    """False where no key of an entry can stand in a text."""
+    """Return False if no key of an entry can occur in a text."""
     return line.patterned or any(each in hay for each in line.needles)
 
 
@@ -150,49 +150,49 @@ def _may(line: LoreLine, count: int, char: str) -> bool:
     return name not in (n.casefold() for n in rule.not_for)
 
 
-def _woken(
+def _wake_entry(
     line: LoreLine,
     messages: Sequence[LoreMessage],
-    recursed: Sequence[_Text],
+    recursed: Sequence[_LoreText],
     number: int,
     level: int,
     depth: int,
     half: set[str],
     *,
     sticky: bool,
-) -> Woken | None:
-    """Why an entry is awake in a round; None where it is not."""
+) -> AwakeEntry | None:
+    """Return why an entry is awake in a round; None if it is not."""
     rule = line.rule
     if rule.delay_recursion and (number == 0 or rule.delay_recursion > level):
         return None
     if number and rule.exclude_recursion:
         return None
     if rule.constant:
-        return Woken(line, why=CONSTANT)
+        return AwakeEntry(line, why=CONSTANT)
     reach = depth if rule.scan_depth is None else rule.scan_depth
-    texts = [_Text(m.scanned, m.revision, m.mark) for m in messages[:reach]] + list(recursed)
-    found = _found(line, texts, half)
+    texts = [_LoreText(m.scanned, m.revision, m.mark) for m in messages[:reach]] + list(recursed)
+    found = _match_keys(line, texts, half)
     if found is None and sticky and rule.sticky:
-        back = [_Text(m.scanned, m.revision, m.mark) for m in messages[: reach + rule.sticky]]
-        found = _found(line, back, half)
-        return None if found is None else Woken(line, found.key, found.message, found.through, STICKY)
+        back = [_LoreText(m.scanned, m.revision, m.mark) for m in messages[: reach + rule.sticky]]
+        found = _match_keys(line, back, half)
+        return None if found is None else AwakeEntry(line, found.key, found.message, found.through, STICKY)
     return found
 
 
-def _found(line: LoreLine, texts: Sequence[_Text], half: set[str]) -> Woken | None:
-    """The entry with the first of its keys that stands in the texts, where its secondary keys agree."""
+def _match_keys(line: LoreLine, texts: Sequence[_LoreText], half: set[str]) -> AwakeEntry | None:
+    """Return the entry with the first of its keys that occurs in the texts, where its secondary keys agree."""
     rule = line.rule
     for text in texts:
         key = _first(line, rule.keys, [text])
         if key:
             if _agree(line, texts):
-                return Woken(line, key, text.message, text.through)
+                return AwakeEntry(line, key, text.message, text.through)
             half.add(line.id)
             return None
     return None
 
 
-def _first(line: LoreLine, keys: Iterable[str], texts: Sequence[_Text]) -> str:
+def _first(line: LoreLine, keys: Iterable[str], texts: Sequence[_LoreText]) -> str:
     rule = line.rule
     case, whole = bool(rule.case_sensitive), rule.whole_words
     for key in keys:
@@ -201,8 +201,8 @@ def _first(line: LoreLine, keys: Iterable[str], texts: Sequence[_Text]) -> str:
     return ""
 
 
-def _agree(line: LoreLine, texts: Sequence[_Text]) -> bool:
-    """True where the secondary keys are there, or are not, as the rule wants it."""
+def _agree(line: LoreLine, texts: Sequence[_LoreText]) -> bool:
+    """Return True if the secondary keys are there, or are not, as the rule wants it."""
     rule = line.rule
     if not rule.secondary:
         return True
@@ -215,17 +215,21 @@ def _agree(line: LoreLine, texts: Sequence[_Text]) -> bool:
 
 
 def roll(*seed: str) -> float:
-    """A number from 0 to 100 that follows from the seed."""
+    """Return a number from 0 to 100 that follows from the seed."""
     digest = hashlib.sha256("\0".join(seed).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8]) / 2**64 * 100
 
 
 def _with_luck(
-    found: Sequence[Woken], out: Waking, done: set[str], mark: str, messages: Sequence[LoreMessage]
-) -> list[Woken]:
+    found: Sequence[AwakeEntry],
+    out: LoreActivation,
+    done: set[str],
+    mark: str,
+    messages: Sequence[LoreMessage],
+) -> list[AwakeEntry]:
     """Without the entries whose chance was against them: such an entry is not looked at again."""
     marks = {m.revision: m.mark for m in messages}
-    kept: list[Woken] = []
+    kept: list[AwakeEntry] = []
     for woken in found:
         rule, by = woken.line.rule, marks.get(woken.message, mark) if woken.message else mark
         if rule.probability >= 100 or roll("chance", woken.id, by) < rule.probability:
@@ -237,8 +241,12 @@ def _with_luck(
 
 
 def _of_groups(
-    found: Sequence[Woken], out: Waking, done: set[str], mark: str, standing: Callable[[str], bool]
-) -> list[Woken]:
+    found: Sequence[AwakeEntry],
+    out: LoreActivation,
+    done: set[str],
+    mark: str,
+    standing: Callable[[str], bool],
+) -> list[AwakeEntry]:
     """One entry of each group: the one that stands already, the one that has precedence, or one by weight."""
     kept = list(found)
     names = dict.fromkeys(g for woken in found for g in _groups(woken))
@@ -254,11 +262,13 @@ def _of_groups(
     return kept
 
 
-def _groups(woken: Woken) -> list[str]:
+def _groups(woken: AwakeEntry) -> list[str]:
     return [name for part in woken.line.rule.group.split(",") if (name := part.strip())]
 
 
-def _winner(rivals: Sequence[Woken], group: str, mark: str, standing: Callable[[str], bool]) -> Woken | None:
+def _winner(
+    rivals: Sequence[AwakeEntry], group: str, mark: str, standing: Callable[[str], bool]
+) -> AwakeEntry | None:
     if len(rivals) < 2:
         return rivals[0] if rivals else None
     for woken in rivals:

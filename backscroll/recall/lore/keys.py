@@ -1,7 +1,8 @@
-"""Whether a key of a lorebook stands in a text: whole words where a script has words, letters as they are where it has none.
+"""Whether a key of a lorebook occurs in a text: whole words where a script has words, letters as they are where it has none.
 
-A key of Chinese, Japanese or Thai has no word boundaries, so it counts wherever it stands; a name in Latin letters counts as a word also between Chinese
-characters. Unless the book asks for exact words, the plural and the possessive of a key count too. Pure. Before: `patterns`. After: `waking`.
+A key of Chinese, Japanese or Thai has no word boundaries, so it counts wherever it stands; a name in Latin letters counts as a
+word also between Chinese characters. Unless the book asks for exact words, the plural and the possessive of a key count too.
+Pure.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from backscroll.recall.lore.patterns import key_pattern, slashed
+from backscroll.recall.lore.patterns import key_pattern, parse_slash_pattern
 
 #: Characters of one message that are looked through, and as many as a pattern sees.
 SCANNED, SCANNED_BY_PATTERN = 20_000, 2_000
@@ -39,14 +40,14 @@ class ScannedText:
 
     @classmethod
     def of(cls, text: str) -> ScannedText:
-        """The text, as far as it is looked through: its end."""
+        """Return the text, as far as it is looked through: its end."""
         text = text[-SCANNED:]
         return cls(text, text.casefold())
 
 
 @lru_cache(maxsize=8192)
 def _in_word(sign: str) -> bool:
-    """True for a letter or digit of a script that puts spaces between its words."""
+    """Return True for a letter or digit of a script that puts spaces between its words."""
     if sign.isascii():
         return sign.isalnum() or sign == "_"
     if not sign.isalnum() and not unicodedata.category(sign).startswith("M"):
@@ -57,11 +58,13 @@ def _in_word(sign: str) -> bool:
 def matches(
     key: str, scanned: ScannedText, *, case: bool = False, whole: bool | None = None, patterns: bool = False
 ) -> bool:
-    """True where the key stands in the text. `whole`: exact whole words (True), any place (False), words and their plurals (None)."""
+    """Return True if the key occurs in the text. `whole`: exact whole words (True), any place (False), words and their plurals
+    (None).
+    """
     key = key.strip()
     if not key:
         return False
-    written = slashed(key) or ((key, "" if case else "i") if patterns else None)
+    written = parse_slash_pattern(key) or ((key, "" if case else "i") if patterns else None)
     if written is not None:
         found = key_pattern(*written)
         return (
@@ -77,16 +80,16 @@ def matches(
 
 
 def needle(key: str, *, patterns: bool) -> str | None:
-    """Letters that stand in every text (in small letters) in which the key stands; None for a pattern."""
+    """Return letters that occur in every text (in small letters) in which the key stands; None for a pattern."""
     key = key.strip()
-    if slashed(key) or patterns:
+    if parse_slash_pattern(key) or patterns:
         return None
     small = key.casefold()
     return small.removesuffix("y")
 
 
 def _stands(wanted: str, text: str, *, inflected: bool) -> bool:
-    """True where the words stand in a text with nothing of a word before and behind them."""
+    """Return True if the words occur in a text with nothing of a word before and behind them."""
     at = text.find(wanted)
     opens, closes = _in_word(wanted[0]), _in_word(wanted[-1])
     while at >= 0:
@@ -107,6 +110,6 @@ def _ends(text: str, at: int) -> bool:
 
 
 def why_unusable(key: str, *, patterns: bool) -> str:
-    """What is wrong with a key that is a pattern; empty where nothing is."""
-    written = slashed(key) or ((key, "") if patterns else None)
+    """Return what is wrong with a key that is a pattern; empty if nothing is."""
+    written = parse_slash_pattern(key) or ((key, "") if patterns else None)
     return "" if written is None else key_pattern(*written).wrong

@@ -1,8 +1,8 @@
 """Keys of lorebooks that are patterns (`/drag(on|ons)/i`), as JavaScript writes them, made safe to run.
 
-A book comes from a stranger, and a pattern can take longer than the age of the world. So the ways in which a pattern can branch are
-counted before it runs: repetitions inside repetitions are refused, the others are bounded so that all of them together stay below a
-limit. What cannot be read says why. Pure. After: `matching`.
+A book comes from a stranger, and a pattern can take longer than the age of the world. So the ways in which a pattern can branch
+are counted before it runs: repetitions inside repetitions are refused, the others are bounded so that all of them together stay
+below a limit. What cannot be read says why. Pure.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class KeyPattern:
     wrong: str = ""
 
 
-def slashed(key: str) -> tuple[str, str] | None:
-    """The pattern and the flags of a key that is written as one."""
+def parse_slash_pattern(key: str) -> tuple[str, str] | None:
+    """Return the pattern and the flags of a key that is written as one."""
     found = _SLASHED.fullmatch(key.strip())
     return (found[1], found[2]) if found else None
 
 
 @lru_cache(maxsize=4096)
 def key_pattern(body: str, flags: str) -> KeyPattern:
-    """The pattern made ready."""
+    """Return the pattern made ready."""
     if len(body) > _LONGEST:
         return KeyPattern(None, "the pattern is too long")
     if _UNKNOWN.search(body):
         return KeyPattern(None, "the pattern uses what only JavaScript knows")
-    bounded = _bounded(_NAMED.sub("(?P<", body.replace("\\/", "/")))
+    bounded = _bound_repeats(_NAMED.sub("(?P<", body.replace("\\/", "/")))
     if bounded is None:
         return KeyPattern(None, "the pattern could take too long")
     chosen = re.RegexFlag(0)
@@ -56,23 +56,23 @@ def key_pattern(body: str, flags: str) -> KeyPattern:
 
 
 @dataclass(slots=True)
-class _Group:
+class _PatternGroup:
     """What stands between two brackets, so far."""
 
     choices: int = 1
     repeats: bool = False  # something in it may come more than once, or be left out
 
 
-def _bounded(body: str) -> str | None:
-    """The pattern with every open repetition bounded; None where that does not help."""
+def _bound_repeats(body: str) -> str | None:
+    """Return the pattern with every open repetition bounded; None if that does not help."""
     pieces = _pieces(body)
     if pieces is None:
         return None
     ways, opened = 1, 0
-    groups, last = [_Group()], _Group()
+    groups, last = [_PatternGroup()], _PatternGroup()
     for kind, text in pieces:
         if kind == "open":
-            groups.append(_Group())
+            groups.append(_PatternGroup())
         elif kind == "close":
             if len(groups) == 1:
                 return None
@@ -83,7 +83,7 @@ def _bounded(body: str) -> str | None:
             groups[-1].choices += 1
         elif kind in ("repeat", "group repeat"):
             if kind == "group repeat" and (last.repeats or last.choices > 1) and text != "?":
-                return None  # in more ways than anybody can count
+                return None  # in more ways than can be counted
             groups[-1].repeats = True
             most = _most(text)
             ways, opened = (ways, opened + 1) if most is None else (ways * max(1, most), opened)
@@ -94,7 +94,7 @@ def _bounded(body: str) -> str | None:
     limit = int((_WAYS / ways) ** (1 / opened)) if opened else 0
     if opened and limit < _LEAST:
         return None
-    return "".join(_limited(text, limit) if "repeat" in kind else text for kind, text in pieces)
+    return "".join(_limit_repeat(text, limit) if "repeat" in kind else text for kind, text in pieces)
 
 
 def _most(repeat: str) -> int | None:
@@ -110,7 +110,7 @@ def _most(repeat: str) -> int | None:
     return None if not found[3] or int(found[3]) > 200 else int(found[3]) - int(found[1]) + 1
 
 
-def _limited(repeat: str, limit: int) -> str:
+def _limit_repeat(repeat: str, limit: int) -> str:
     if _most(repeat) is not None:
         return repeat
     lazy = "?" if repeat[-1] == "?" and repeat != "?" else ""
@@ -120,7 +120,7 @@ def _limited(repeat: str, limit: int) -> str:
 
 
 def _pieces(body: str) -> list[tuple[str, str]] | None:
-    """The pattern in pieces: brackets, alternatives, repetitions, everything else; None where it breaks off."""
+    """Return the pattern in pieces: brackets, alternatives, repetitions, everything else; None if it breaks off."""
     out: list[tuple[str, str]] = []
     at, before = 0, ""
     while at < len(body):

@@ -1,7 +1,7 @@
 """What a question says about itself, without a model: times, names, quoted words, paths, identifiers, whom it is about.
 
 Owns the reading of a message as a question to the past, and the decision whether it is one (`needs_past`). The cue phrases are
-data: `cues.toml`. Before: `recall/text/terms`, `recall/question/times`. After: `recall/clues` weighs, `engine/search/recall` decides what to do.
+data: `cues.toml`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import cast
 
-from backscroll.derive.extract.runs import parted
-from backscroll.recall.question.times import Days, find_times
+from backscroll.derive.extract.runs import break_long_runs
+from backscroll.recall.question.times import DaySpan, find_times
 from backscroll.recall.text.terms import terms_of
 from backscroll.vocab.values.pattern import late
 
@@ -44,7 +44,7 @@ _ASKS = late(
 
 @lru_cache(maxsize=1)
 def _cues() -> dict[str, re.Pattern[str]]:
-    """The patterns of `cues.toml`, one for each entry."""
+    """Return the patterns of `cues.toml`, one for each entry."""
     raw = tomllib.loads(files("backscroll.recall").joinpath("cues.toml").read_text(encoding="utf-8"))
     flat: dict[str, dict[str, list[str]]] = {}
     for name, entry in raw.items():
@@ -62,12 +62,12 @@ def _cues() -> dict[str, re.Pattern[str]]:
 
 
 def cue(name: str, text: str) -> bool:
-    """True where a text shows this cue."""
+    """Return True if a text shows this cue."""
     return _cues()[name].search(text) is not None
 
 
 def cues_in(name: str, text: str, most: int = 3) -> int:
-    """How often a text shows a cue, counted up to `most`."""
+    """Return how often a text shows a cue, counted up to `most`."""
     count = 0
     for _ in _cues()[name].finditer(text):
         count += 1
@@ -77,19 +77,19 @@ def cues_in(name: str, text: str, most: int = 3) -> int:
 
 
 def without_cue(name: str, text: str) -> str:
-    """A text without the words that show a cue."""
+    """Return a text without the words that show a cue."""
     return _cues()[name].sub(" ", text)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionAnalysis:
     """A question, understood as far as rules go."""
 
     text: str
     words: tuple[str, ...]  # terms, each once
     pairs: tuple[str, ...]
     sentences: tuple[str, ...]  # the last one is what is asked; the others lead up to it
-    times: tuple[Days, ...]
+    times: tuple[DaySpan, ...]
     quoted: tuple[str, ...]
     paths: tuple[str, ...]
     identifiers: tuple[str, ...]
@@ -109,12 +109,12 @@ class Asked:
         return (*self.quoted, *self.paths, *self.identifiers)
 
 
-def understand(text: str, now: date | None = None) -> Asked:
+def understand(text: str, now: date | None = None) -> QuestionAnalysis:
     """Read a question."""
-    text = parted(text[:LONGEST])
+    text = break_long_runs(text[:LONGEST])
     words, pairs = terms_of(text)
     sentences = tuple(s.strip() for s in _SENTENCE.split(text) if s and s.strip())
-    return Asked(
+    return QuestionAnalysis(
         text,
         tuple(dict.fromkeys(words)),
         tuple(dict.fromkeys(pairs)),
@@ -136,7 +136,7 @@ def understand(text: str, now: date | None = None) -> Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RecallNeed:
     """Whether a message needs old details, how surely (0 to 1), and the reasons."""
 
     strength: float
@@ -147,10 +147,10 @@ class Need:
         return self.strength >= 0.5
 
 
-def needs_past(asked: Asked, visible: Collection[str] = (), now: date | None = None) -> Need:
+def needs_past(asked: QuestionAnalysis, visible: Collection[str] = (), now: date | None = None) -> RecallNeed:
     """Decide whether a message asks for something that the prompt may not show.
 
-    `visible` are the terms of what the prompt shows anyway: a path that stands there is no reason to look further back.
+    `visible` are the terms of what the prompt shows anyway: a path that is there is not a reason to look further back.
     """
     reasons: list[tuple[float, str]] = []
     if cue("points_back.sure", asked.text):
@@ -159,7 +159,7 @@ def needs_past(asked: Asked, visible: Collection[str] = (), now: date | None = N
         reasons.append((0.4, "may point back"))
     if any(now is None or span.first < now or (asked.asks and span.first == now) for span in asked.times):
         reasons.append((0.6, "names a time"))
-    unseen = [thing for thing in asked.exact if not _seen(thing, visible)]
+    unseen = [thing for thing in asked.exact if not _is_visible(thing, visible)]
     if unseen:
         reasons.append((0.6, f"names {unseen[0]}"))
     if asked.asks:
@@ -179,9 +179,9 @@ def needs_past(asked: Asked, visible: Collection[str] = (), now: date | None = N
     told = tuple(reason for _, reason in reasons)
     points = any(strength >= _SURE for strength, _ in reasons) or "asks about something else" in told
     points = points and (not asked.requests or "points back" in told)
-    return Need(round(1 - missing, 3), told, points and missing <= 0.5)
+    return RecallNeed(round(1 - missing, 3), told, points and missing <= 0.5)
 
 
-def _seen(thing: str, visible: Collection[str]) -> bool:
+def _is_visible(thing: str, visible: Collection[str]) -> bool:
     terms = terms_of(thing)[0]
     return bool(terms) and all(term in visible for term in terms)

@@ -1,8 +1,8 @@
 """Counterparts: words of a question in the other language, Chinese or English, by a table of everyday and technical vocabulary.
 
 A question in Chinese about a log in English shares no word with it, and vectors of words say too little about one line of a long
-result. Owns the table (`counterparts.toml`, written for this package) and the look-up; it is no translation: any counterpart will
-do, and a word that the table lacks has none. Before: `recall/text/terms`. After: `recall/text/passages` looks for them.
+result. Owns the table (`counterparts.toml`, written for this package) and the look-up; it is not a translation: any counterpart
+will do, and a word that the table lacks has none.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Counterparts:
 
 @lru_cache(maxsize=1)
 def counterparts() -> Counterparts:
-    """The table, read once, when a question first needs it."""
+    """Return the table, read once, when a question first needs it."""
     text = files("backscroll.recall").joinpath("counterparts.toml").read_text(encoding="utf-8")
     english: dict[str, dict[Stems, None]] = {}
     chinese: dict[Stems, dict[str, None]] = {}
@@ -54,7 +54,7 @@ def counterparts() -> Counterparts:
 
 
 def english_of(text: str) -> list[tuple[str, tuple[Stems, ...]]]:
-    """The Chinese words of a text that the table has, the longest at each place, with their English counterparts."""
+    """Return the Chinese words of a text that the table has, the longest at each place, with their English counterparts."""
     table = counterparts()
     out: dict[str, tuple[Stems, ...]] = {}
     for run in _HAN.findall(text):
@@ -70,7 +70,7 @@ def english_of(text: str) -> list[tuple[str, tuple[Stems, ...]]]:
 
 
 def chinese_of(stems: Sequence[str]) -> list[tuple[Stems, tuple[str, ...]]]:
-    """The English words of a text, given as its terms in order, that the table has, with their Chinese counterparts."""
+    """Return the English words of a text, given as its terms in order, that the table has, with their Chinese counterparts."""
     table = counterparts()
     out: dict[Stems, tuple[str, ...]] = {}
     place = 0

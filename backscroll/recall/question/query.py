@@ -7,7 +7,7 @@
     begin*               words that begin so
 
 Owns the syntax and its translation to FTS5 and tsquery; words come from `recall/text/words`. No input makes a syntax error: what
-is no operator is a word, what has no letters is ignored. Refuses only queries that ask for nothing.
+is not an operator is a word, what has no letters is ignored. Not here: only queries that ask for nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from backscroll.errors import InvalidInput
-from backscroll.recall.text.words import folded, humps_of, index_words, is_unspaced, normalized, runs_of, stem
+from backscroll.recall.text.words import (
+    fold_word,
+    humps_of,
+    index_words,
+    is_unspaced,
+    normalize_text,
+    runs_of,
+    stem,
+)
 from backscroll.vocab.values.pattern import late
 
 #: More distinct terms than this make no better result, only a slower one; the rest of a pasted page is ignored.
 MOST_TERMS = 200
-#: Characters of what was typed that are looked at; a quotation has at most 2,000, or a quote that nobody closes would be followed
+#: Characters of what was typed that are looked at; a quotation has at most 2,000, or a quote that is never closed would be followed
 #: to the end from every quote.
 LONGEST = 20_000
 
@@ -44,8 +52,8 @@ _ENDINGS = re.findall(
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
-    """Index words that stand next to each other; the last one may be only the beginning of a word."""
+class QueryPhrase:
+    """Index words that are next to each other; the last one may be only the beginning of a word."""
 
     words: tuple[str, ...]
     prefix: bool = False
@@ -64,20 +72,20 @@ class Term:
     """One thing that was asked for: any of its phrases will do. `pieces` is what is left of it in a relaxed search."""
 
     text: str
-    phrases: tuple[Phrase, ...]
-    pieces: tuple[Phrase, ...]
+    phrases: tuple[QueryPhrase, ...]
+    pieces: tuple[QueryPhrase, ...]
 
-    def _joined(self, phrases: list[str], either: str) -> str:
+    def _join_phrases(self, phrases: list[str], either: str) -> str:
         return phrases[0] if len(phrases) == 1 else f"({either.join(phrases)})"
 
     def to_fts5(self) -> str:
-        """As an FTS5 expression that may stand anywhere."""
-        return self._joined([phrase.to_fts5() for phrase in self.phrases], " OR ")
+        """As an FTS5 expression that may occur anywhere."""
+        return self._join_phrases([phrase.to_fts5() for phrase in self.phrases], " OR ")
 
     def to_tsquery(self) -> str:
-        """As a tsquery expression that may stand anywhere."""
+        """As a tsquery expression that may occur anywhere."""
         phrases = [phrase.to_tsquery() for phrase in self.phrases]
-        return self._joined([f"({p})" if "<->" in p else p for p in phrases], " | ")
+        return self._join_phrases([f"({p})" if "<->" in p else p for p in phrases], " | ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +115,8 @@ class Query:
         unwanted = [f"!{term.to_tsquery()}" for term in self.excluded]
         return " & ".join([*groups, *unwanted])
 
-    def relaxed(self) -> Query:
-        """The same with any of the terms instead of all; unquoted stretches of unspaced script fall into their pairs."""
+    def relax(self) -> Query:
+        """Return the same with any of the terms instead of all; unquoted stretches of unspaced script fall into their pairs."""
         pieces = dict.fromkeys(piece for term in self.terms for piece in term.pieces)
         group = tuple(Term(" ".join(piece.words), (piece,), (piece,)) for piece in pieces)
         return Query(self.text, (group[:MOST_TERMS],), self.excluded)
@@ -130,51 +138,54 @@ def _inner_stems(beginning: str) -> tuple[str, ...]:
 
 
 def _words_for(text: str) -> list[str]:
-    """The index words to look for in a row; where the text ends in unspaced script, without its last character alone:
-    in the indexed text the run may go on."""
+    """Return the index words to look for in a row; where the text ends in unspaced script, without its last character alone: in
+    the indexed text the run may go on.
+    """
     words = index_words(text).split(" ")
-    runs = runs_of(normalized(text))
+    runs = runs_of(normalize_text(text))
     if len(runs[-1]) > 1 and is_unspaced(runs[-1]):
         words.pop()
     return words
 
 
-def _phrases_of(text: str, star: bool) -> Iterable[Phrase]:
-    runs = runs_of(normalized(text))
+def _phrases_of(text: str, star: bool) -> Iterable[QueryPhrase]:
+    runs = runs_of(normalize_text(text))
     last = runs[-1]
     if is_unspaced(last):
         # A pair is a whole index word, a single character only begins one.
-        yield Phrase(tuple(_words_for(text)), prefix=len(last) == 1)
+        yield QueryPhrase(tuple(_words_for(text)), prefix=len(last) == 1)
         return
     humps = humps_of(last)
     if star:
         before = tuple(index_words(" ".join(runs[:-1])).split())
-        beginning = folded(last)
-        yield Phrase((*before, beginning), prefix=True)
+        beginning = fold_word(last)
+        yield QueryPhrase((*before, beginning), prefix=True)
         for word in _inner_stems(beginning):
-            yield Phrase((*before, word))
+            yield QueryPhrase((*before, word))
         if len(humps) > 1:  # getUserNa* also finds get_user_name
-            yield Phrase(
-                (*before, *(stem(folded(hump)) for hump in humps[:-1]), folded(humps[-1])), prefix=True
+            yield QueryPhrase(
+                (*before, *(stem(fold_word(hump)) for hump in humps[:-1]), fold_word(humps[-1])), prefix=True
             )
         return
     if len(runs) == 1 and len(humps) > 1:  # getUserName also finds get_user_name and getusername
-        yield Phrase(tuple(stem(folded(hump)) for hump in humps))
+        yield QueryPhrase(tuple(stem(fold_word(hump)) for hump in humps))
     else:
-        yield Phrase(tuple(_words_for(text)))
-    yield Phrase(tuple(_words_for(text.casefold())))
+        yield QueryPhrase(tuple(_words_for(text)))
+    yield QueryPhrase(tuple(_words_for(text.casefold())))
 
 
 def _term_of(text: str, *, quoted: bool, star: bool) -> Term | None:
-    """The term, or None where the text has no letter or digit in it."""
-    runs = runs_of(normalized(text))
+    """Return the term, or None if the text has no letter or digit in it."""
+    runs = runs_of(normalize_text(text))
     if not runs:
         return None
     phrases = tuple(dict.fromkeys(_phrases_of(text, star)))
     if quoted or not any(is_unspaced(run) for run in runs):
         return Term(text, phrases, phrases)
     loose = [
-        Phrase((word,), prefix=len(run) == 1 and is_unspaced(run)) for run in runs for word in _words_for(run)
+        QueryPhrase((word,), prefix=len(run) == 1 and is_unspaced(run))
+        for run in runs
+        for word in _words_for(run)
     ]
     return Term(text, phrases, tuple(dict.fromkeys(loose)))
 

@@ -1,8 +1,8 @@
 """When a question is about: dates and relative times in English and Chinese, as spans of days.
 
-Owns reading "last Friday", "two weeks ago", "in March", "上周三", "前天", "三月五号" against a given `now`; knows no clock of its own. A date
-without a year is the latest one that is not after `now`; without `now` only dates with a year are read. Refuses nothing: what is
-no date (the 31st of June) is passed over. After: `recall/question/understanding`, `recall/clues`.
+Owns reading "last Friday", "two weeks ago", "in March", "上周三", "前天", "三月五号" against a given `now`; knows no clock of its own. A
+date without a year is the latest one that is not after `now`; without `now` only dates with a year are read. Refuses nothing:
+what is not a date (the 31st of June) is passed over.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TypeAlias
 
-from backscroll.derive.extract.runs import parted
+from backscroll.derive.extract.runs import break_long_runs
 
 _DAY = timedelta(days=1)
 #: Longer texts are pasted pages, not questions about a time.
@@ -21,7 +21,7 @@ LONGEST = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Days:
+class DaySpan:
     """A span of days, the last one included, and the words that say so."""
 
     first: date
@@ -86,7 +86,7 @@ _H = "[0-9０-９零〇一二两三四五六七八九十几]{1,4}"
 
 
 def number_of(text: str) -> int | None:
-    """A small number in digits, English or Chinese; None where it is none."""
+    """Return a small number in digits, English or Chinese; None if it is none."""
     text = text.lower()
     if text.isdecimal():
         return int(text)
@@ -118,7 +118,7 @@ def _month(year: int, month: int) -> tuple[date, date] | None:
 
 
 def _latest(now: date | None, month: int, day: int | None) -> tuple[date, date] | None:
-    """The latest such day or month that has begun by now."""
+    """Return the latest such day or month that has begun by now."""
     if now is None:
         return None
     for year in range(now.year, now.year - 5, -1):  # the 29th of February may be some years back
@@ -129,7 +129,7 @@ def _latest(now: date | None, month: int, day: int | None) -> tuple[date, date] 
 
 
 def _ago(now: date, amount: int, unit: str) -> tuple[date, date] | None:
-    """The day, week, month or year that lies so many of them back."""
+    """Return the day, week, month or year that lies so many of them back."""
     try:
         if unit == "day":
             return now - amount * _DAY, now - amount * _DAY
@@ -145,7 +145,7 @@ def _ago(now: date, amount: int, unit: str) -> tuple[date, date] | None:
 
 
 def _past(now: date, amount: int, unit: str) -> tuple[date, date] | None:
-    """The last so many days, weeks …, until now."""
+    """Return the last so many days, weeks …, until now."""
     try:
         return now - amount * {"day": 1, "week": 7, "month": 31, "year": 366}[unit] * _DAY, now
     except OverflowError:
@@ -187,7 +187,7 @@ def _ymd(found: re.Match[str], _: date | None) -> _Found:
     return _day(int(found["y"]), int(found["m"]), int(found["d"]))
 
 
-def _named(found: re.Match[str], now: date | None) -> _Found:
+def _read_named_month(found: re.Match[str], now: date | None) -> _Found:
     """Month by name, with or without day and year."""
     groups = found.groupdict()
     month = _MONTHS[found["m"].lower()]
@@ -256,7 +256,7 @@ def _on_weekday(found: re.Match[str], now: date | None) -> _Found:
     return _weekday(now, which, None if word is None else _BACK[word])
 
 
-def _fixed(days: int) -> _Read:
+def _make_day_reader(days: int) -> _Read:
     return lambda _, now: None if now is None else (now - days * _DAY, now - days * _DAY)
 
 
@@ -279,18 +279,18 @@ _READERS: list[tuple[re.Pattern[str], _Read]] = [
     for pattern, read in (
         (rf"(?<!\d){_Y}[-/.](?P<m>[01]?\d)[-/.](?P<d>[0-3]?\d)(?!\d)", _ymd),
         (rf"(?<!\d)(?P<d>[0-3]?\d)\.(?P<m>[01]?\d)\.{_Y}(?!\d)", _ymd),
-        (rf"\b{_M}[\s-]+{_D},?[\s-]+(?:of\s+)?{_Y}\b", _named),
-        (rf"\b{_D}[\s-]+(?:of\s+)?{_M},?[\s-]+{_Y}\b", _named),
-        (rf"\b{_M},?[\s-]+(?:of\s+)?{_Y}\b", _named),
-        (rf"\b{_M}\s+{_D}\b", _named),
-        (rf"\b{_D}\s+(?:of\s+)?{_M}(?![\w'])", _named),
+        (rf"\b{_M}[\s-]+{_D},?[\s-]+(?:of\s+)?{_Y}\b", _read_named_month),
+        (rf"\b{_D}[\s-]+(?:of\s+)?{_M},?[\s-]+{_Y}\b", _read_named_month),
+        (rf"\b{_M},?[\s-]+(?:of\s+)?{_Y}\b", _read_named_month),
+        (rf"\b{_M}\s+{_D}\b", _read_named_month),
+        (rf"\b{_D}\s+(?:of\s+)?{_M}(?![\w'])", _read_named_month),
         (
             rf"(?:(?P<y>(?:[12]\d|[一二][零〇九])[0-9零〇一二三四五六七八九]{{2}})年|(?P<r>今|去|前)年)?(?P<m>{_H})月(?:份)?(?:(?P<d>{_H})[日号])?",
             _han_date,
         ),
         (
             r"\b(?:in|during|since|of|last|this)\s+(?P<m>january|february|march|april|may|june|july|august|september|october|november|december)\b(?!\s+\d)",
-            _named,
+            _read_named_month,
         ),
         (rf"\b(?P<past>last|past)\s+{_N}\s+{_U}\b", _amount),
         (rf"\b{_N}\s+{_U}\s+(?:ago|back|earlier|before now)\b", _amount),
@@ -302,10 +302,13 @@ _READERS: list[tuple[re.Pattern[str], _Read]] = [
         (r"(?P<b>上上|上|这|本|下)个?(?:周|星期|礼拜)(?P<w>[一二三四五六日天])(?!天)", _on_weekday),
         (r"(?P<b>上上|上|这|本|下)个?(?P<u>周末|周|星期|礼拜|月)", _period),
         (r"(?P<b>)(?:周|星期|礼拜)(?P<w>[一二三四五六日天])", _on_weekday),
-        (r"\bthe day before yesterday\b|(?<!大)前天", _fixed(2)),
-        (r"大前天", _fixed(3)),
-        (r"\b(?:yesterday|last night)\b|昨[天晚夜日早]", _fixed(1)),
-        (r"\b(?:today|tonight|this (?:morning|afternoon|evening)|earlier today)\b|今[天晚早日]", _fixed(0)),
+        (r"\bthe day before yesterday\b|(?<!大)前天", _make_day_reader(2)),
+        (r"大前天", _make_day_reader(3)),
+        (r"\b(?:yesterday|last night)\b|昨[天晚夜日早]", _make_day_reader(1)),
+        (
+            r"\b(?:today|tonight|this (?:morning|afternoon|evening)|earlier today)\b|今[天晚早日]",
+            _make_day_reader(0),
+        ),
         (r"去年", _years_back(1)),
         (r"前年", _years_back(2)),
         (r"今年", _years_back(0)),
@@ -314,11 +317,11 @@ _READERS: list[tuple[re.Pattern[str], _Read]] = [
 ]
 
 
-def find_times(text: str, now: date | None = None) -> list[Days]:
-    """The times that a text names, in the order in which they stand in it."""
-    text = parted(text[:LONGEST])
+def find_times(text: str, now: date | None = None) -> list[DaySpan]:
+    """Return the times that a text names, in the order in which they occur in it."""
+    text = break_long_runs(text[:LONGEST])
     taken = bytearray(len(text))
-    found: list[tuple[int, Days]] = []
+    found: list[tuple[int, DaySpan]] = []
     for pattern, read in _READERS:
         for match in pattern.finditer(text):
             low, high = match.span()
@@ -327,10 +330,10 @@ def find_times(text: str, now: date | None = None) -> list[Days]:
             days = read(match, now)
             if days is not None:
                 taken[low:high] = b"\1" * (high - low)
-                found.append((low, Days(*days, match[0])))
+                found.append((low, DaySpan(*days, match[0])))
     return [days for _, days in sorted(found, key=lambda pair: pair[0])]
 
 
 def first_day(text: str) -> date | None:
-    """The first full date in a text, such as the heading of a session."""
+    """Return the first full date in a text, such as the heading of a session."""
     return next((days.first for days in find_times(text) if days.first == days.last), None)

@@ -1,8 +1,8 @@
 """Excerpts: the sentences of a long text that answer, in their order, within so many tokens.
 
-Owns cutting and choosing; a text that fits is left as it is. Sentences end as each script ends them (`。` needs no white space after it); one that is
-longer than the room is cut at its clauses, else between words, else anywhere. What is left out is marked, so that nobody takes an
-excerpt for the whole. Before: `recall/choose`.
+Owns cutting and choosing; a text that fits is left as it is. Sentences end as each script ends them (`。` needs no white space
+after it); one that is longer than the room is cut at its clauses, else between words, else anywhere. What is left out is marked,
+so that no reader takes an excerpt for the whole.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _CLAUSE = late(r"[，、：]|[,:](?=\s)|\s+[-–—]\s+")
 
 
 def sentences_of(text: str) -> list[str]:
-    """A text in its sentences; put together again they are the text."""
+    """Return a text in its sentences; put together again they are the text."""
     out: list[str] = []
     start = 0
     for seam in _SENTENCE.finditer(text):
         end = seam.end()
-        while end < len(text) and text[end].isspace():  # the gap belongs to what stands before it
+        while end < len(text) and text[end].isspace():  # the gap belongs to what comes before it
             end += 1
         if end > start:
             out += _clauses(text[start:end])
@@ -41,7 +41,7 @@ def sentences_of(text: str) -> list[str]:
 
 
 def _without_bare_marks(pieces: Sequence[str]) -> list[str]:
-    """The same; what holds no letter (the end of an emphasis, a rule of dashes) belongs to what stands before it."""
+    """Return the same; what holds no letter (the end of an emphasis, a rule of dashes) belongs to what comes before it."""
     out: list[str] = []
     for piece in pieces:
         if out and not any(sign.isalnum() for sign in piece):
@@ -74,10 +74,10 @@ def excerpt(
     room: int,
     near: Callable[[Sequence[str]], Sequence[float]] | None = None,
 ) -> str:
-    """The best sentences of a text for these terms, each with the one before and after it as far as there is room.
+    """Return the best sentences of a text for these terms, each with the one before and after it as far as there is room.
 
-    `near` says how close each of some sentences is to the question in meaning (0 to 1), for those that share no word with it. Where nothing matches, its
-    beginning. Empty where not even a few words fit.
+    `near` says how close each of some sentences is to the question in meaning (0 to 1), for those that share no word with it.
+    Where nothing matches, its beginning. Empty if not even a few words fit.
     """
     if len(text) <= _LOOKED_AT and count(text) <= room:
         return text
@@ -96,14 +96,14 @@ def excerpt(
     ]
     taken = _fitting(pieces, wanted, count, room)
     if wanted and wanted[0] not in taken:  # what answers best is cut rather than left out
-        return _shortened(pieces[wanted[0]].strip(), terms, count, room)
-    return _joined(pieces, taken, count, room, cut=cut)
+        return _shorten_piece(pieces[wanted[0]].strip(), terms, count, room)
+    return _join_pieces(pieces, taken, count, room, cut=cut)
 
 
 def _fitting(
     pieces: Sequence[str], wanted: Sequence[int], count: Callable[[str], int], room: int
 ) -> list[int]:
-    """Which pieces fit, what matters most first: those that match, then those beside them."""
+    """Return which pieces fit, what matters most first: those that match, then those beside them."""
     taken: dict[int, None] = {}
     costs: dict[int, int] = {}
     left = room - 2
@@ -120,8 +120,8 @@ def _fitting(
     return list(taken)
 
 
-def _shortened(piece: str, terms: Collection[str], count: Callable[[str], int], room: int) -> str:
-    """The part of one sentence that fits: around the first of the terms, else its beginning."""
+def _shorten_piece(piece: str, terms: Collection[str], count: Callable[[str], int], room: int) -> str:
+    """Return the part of one sentence that fits: around the first of the terms, else its beginning."""
     low, high = 0, len(piece)
     while high - low > 1:
         shown = f"{_GAP if low else ''}{piece[low:high].strip()}{_GAP if high < len(piece) else ''}"
@@ -136,10 +136,10 @@ def _shortened(piece: str, terms: Collection[str], count: Callable[[str], int], 
     return ""
 
 
-def _joined(
+def _join_pieces(
     pieces: Sequence[str], taken: Sequence[int], count: Callable[[str], int], room: int, *, cut: bool
 ) -> str:
-    """The pieces in their order, with marks between; marks cost too, so what matters least may have to go again."""
+    """Return the pieces in their order, with marks between; marks cost too, so what matters least may have to go again."""
     while taken:
         order = sorted(taken)
         out = "" if order[0] == 0 else _GAP

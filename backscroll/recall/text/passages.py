@@ -1,9 +1,8 @@
 """Passages: the few lines of a long text that hold most of what a question is about, in its own words or their counterparts.
 
 The learned weighing (`recall/fuse`) comes from conversations. A tool result is another kind of text: dozens of lines about many
-things, one of which answers. Here a question is a list of notions, each with the words that may stand for it in either language; rare ones
-count more. A text is as good as its best lines, with what the call says that brought it. Before: `recall/question/counterparts`,
-`recall/index/lexical`. After: `engine/search/recall` hands it out.
+things, one of which answers. Here a question is a list of notions, each with the words that may stand for it in either language;
+rare ones count more. A text is as good as its best lines, with what the call says that brought it.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backscroll.recall.index.index import Index
+from backscroll.recall.index.index import RecallIndex
 from backscroll.recall.index.lexical import Postings
+from backscroll.recall.question.analysis import QuestionAnalysis, cue
 from backscroll.recall.question.counterparts import Stems, chinese_of, english_of
-from backscroll.recall.question.understanding import Asked, cue
 from backscroll.recall.text.terms import terms_of
 from backscroll.recall.text.words import is_unspaced, pairs_of
 
@@ -46,11 +45,11 @@ class Notion:
     words: tuple[str, ...] = ()  # Chinese counterparts
 
     def is_said(self, terms: Collection[str]) -> bool:
-        """True where lines, given by their terms, hold it in the words of the question."""
+        """Return True if lines, given by their terms, hold it in the words of the question."""
         return any(term in terms for term in self.terms)
 
     def stands_in(self, terms: Collection[str], text: str) -> bool:
-        """True where lines, given by their terms and their letters, hold it."""
+        """Return True if lines, given by their terms and their letters, hold it."""
         return (
             self.is_said(terms)
             or any(all(stem in terms for stem in phrase) for phrase in self.phrases)
@@ -67,8 +66,8 @@ class Passage:
     across: bool  # more of them in the other language than in the words of the question
 
 
-def notions_of(asked: Asked) -> list[Notion]:
-    """What a question is about; words that only point back or ask are left out."""
+def notions_of(asked: QuestionAnalysis) -> list[Notion]:
+    """Return what a question is about; words that only point back or ask are left out."""
     words = [word for word in asked.words if not _points_back(word)]
     out: list[Notion] = []
     taken: set[str] = set()
@@ -82,7 +81,7 @@ def notions_of(asked: Asked) -> list[Notion]:
         if not taken.issuperset(stems) and taken.isdisjoint(stems):
             taken.update(stems)
             out.append(Notion(frozenset(stems), words=chinese))
-    # What a notion holds inside it is no notion of its own: 违约 beside 违约金.
+    # What a notion holds inside it is not a notion of its own: 违约 beside 违约金.
     rest = [word for word in words if word not in taken]
     out += [Notion(frozenset((word,))) for word in rest if not _inside(word, rest)]
     return out
@@ -98,7 +97,7 @@ def _points_back(word: str) -> bool:
 
 
 def terms_for(notions: Sequence[Notion]) -> set[str]:
-    """Every term by which a line may be found for these notions."""
+    """Return every term by which a line may be found for these notions."""
     out: set[str] = set()
     for notion in notions:
         out |= notion.terms
@@ -107,8 +106,10 @@ def terms_for(notions: Sequence[Notion]) -> set[str]:
     return out
 
 
-def odds_of_results(index: Index, asked: Asked, called: Mapping[int, int | None]) -> dict[int, float]:
-    """The odds (logarithms) of results of tools of which a few lines hold what a question is about, by number.
+def odds_of_results(
+    index: RecallIndex, asked: QuestionAnalysis, called: Mapping[int, int | None]
+) -> dict[int, float]:
+    """Return the odds (logarithms) of results of tools of which a few lines hold what a question is about, by number.
 
     `called` has the results among the texts, each with the number of the text that called for it.
     """
@@ -120,8 +121,8 @@ def odds_of_results(index: Index, asked: Asked, called: Mapping[int, int | None]
     return out
 
 
-def texts_across(index: Index, asked: Asked) -> dict[str, NDArray[np.intp]]:
-    """The words of a question -> the texts that hold them in the other language, for those that some text does."""
+def texts_across(index: RecallIndex, asked: QuestionAnalysis) -> dict[str, NDArray[np.intp]]:
+    """Return the words of a question -> the texts that hold them in the other language, for those that some text does."""
     out: dict[str, NDArray[np.intp]] = {}
     for notion in notions_of(asked) if index.is_mixed(asked.words) else ():
         if not notion.phrases and not notion.words:
@@ -133,8 +134,8 @@ def texts_across(index: Index, asked: Asked) -> dict[str, NDArray[np.intp]]:
     return out
 
 
-def counterpart_terms(asked: Asked) -> list[str]:
-    """The counterparts of a question's words as a store's index of words has them."""
+def counterpart_terms(asked: QuestionAnalysis) -> list[str]:
+    """Return the counterparts of a question's words as a store's index of words has them."""
     out: dict[str, None] = {}
     for notion in notions_of(asked):
         out.update(dict.fromkeys(stem for phrase in notion.phrases for stem in phrase))
@@ -145,9 +146,9 @@ def counterpart_terms(asked: Asked) -> list[str]:
 
 
 def find_passages(
-    index: Index, notions: Sequence[Notion], among: Mapping[int, int | None]
+    index: RecallIndex, notions: Sequence[Notion], among: Mapping[int, int | None]
 ) -> dict[int, Passage]:
-    """The passages of texts `among` (number -> that of the text which called for it) that hold something of a question."""
+    """Return the passages of texts `among` (number -> that of the text which called for it) that hold something of a question."""
     size = len(index)
     rows = [_rows(index, notion) for notion in notions]
     top = log(1 + (size + 0.5) / 0.5)
@@ -188,8 +189,8 @@ def _rarity(known: int, size: int) -> float:
     return log(1 + (size - known + 0.5) / (known + 0.5))
 
 
-def _rows(index: Index, notion: Notion) -> set[int]:
-    """The texts that hold a notion somewhere."""
+def _rows(index: RecallIndex, notion: Notion) -> set[int]:
+    """Return the texts that hold a notion somewhere."""
     out: set[int] = set()
     for term in notion.terms:
         out.update(index.words.held.get(term, ()))
@@ -212,7 +213,7 @@ def _all_held(postings: Postings, terms: Sequence[str]) -> set[int]:
 
 
 def _best_window(text: str, notions: Sequence[Notion], weights: Sequence[float]) -> set[int]:
-    """Numbers of the notions that the best lines hold."""
+    """Return numbers of the notions that the best lines hold."""
     lines = [
         line[start : start + _LINE]
         for line in text[:_LOOKED_AT].split("\n")

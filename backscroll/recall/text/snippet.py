@@ -1,8 +1,7 @@
 """The piece of a text that shows best why it was found.
 
 Owns the choice of the window and the marking. Works on the text as it was written; words are compared by the rules of
-`recall/text/words`, so that a search for `running` marks `runs`. Before: `recall/question/query`. Refuses nothing: without a match, or
-without letters, the beginning of the text is shown.
+`recall/text/words`, so that a search for `running` marks `runs`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from backscroll.recall.question.query import Query, Term
 from backscroll.recall.text.words import (
     SPACED_WORD,
     UNSPACED,
-    folded,
+    fold_word,
     humps_of,
     index_words,
     is_unspaced,
@@ -39,14 +38,14 @@ _STICKS = "\u200d\ufe0e\ufe0f"  # what may not be torn off the character before 
 
 
 @dataclass(frozen=True, slots=True)
-class _Hit:
+class _NeedleHit:
     start: int
     end: int
     needle: str
 
 
 def columns(text: str) -> int:
-    """How much room a text takes in a terminal or in a fixed-width font: a Chinese character counts two."""
+    """Return how much room a text takes in a terminal or in a fixed-width font: a Chinese character counts two."""
     if text.isascii():
         return len(text)
     return sum(map(_columns_of, text))
@@ -61,11 +60,11 @@ def _columns_of(character: str) -> int:
 
 @lru_cache(maxsize=1)
 def _plain_letters() -> dict[int, str]:
-    """Letters with accents -> the same without, only where that is one letter for one letter."""
+    """Return letters with accents -> the same without, only where that is one letter for one letter."""
     found: dict[int, str] = {}
     for span in re.findall(r"(.)-(.)", _ACCENTED):
         for code in range(ord(span[0]), ord(span[1]) + 1):
-            plain = folded(chr(code)) if code < 0xFF00 else chr(code - 0xFEE0).lower()
+            plain = fold_word(chr(code)) if code < 0xFF00 else chr(code - 0xFEE0).lower()
             if len(plain) == 1 and plain != chr(code):
                 found[code] = plain
     return found
@@ -92,12 +91,12 @@ class _Needles:
         self.pattern = re.compile("|".join(map(re.escape, choices))) if choices else None
 
     def without(self, needle: str) -> _Needles:
-        """All but this one."""
+        """Return all but this one."""
         gone = {needle}
         return _Needles(self.stems - gone, self.beginnings - gone, self.runs - gone)
 
     def in_word(self, word: str) -> list[tuple[int, int, str]]:
-        """Which parts of a spaced word match what: parts of an identifier, or the whole word."""
+        """Return which parts of a spaced word match what: parts of an identifier, or the whole word."""
         found = self._known.get(word)
         if found is None:
             if len(self._known) >= _KNOWN:
@@ -121,12 +120,12 @@ class _Needles:
         for found in index_words(word).split():
             if found in self.stems:
                 return found
-        plain = folded(word)
+        plain = fold_word(word)
         return next((head for head in self.beginnings if plain.startswith(head)), None)
 
 
 def _heads_of(stem: str) -> tuple[str, ...]:
-    """How words with this stem may begin: they part from it at the last letter at the earliest (happi, happy)."""
+    """Return how words with this stem may begin: they part from it at the last letter at the earliest (happi, happy)."""
     if len(stem) < 3:
         return (stem,)
     return (stem[:-1], stem[0] + "y") if stem[1:] == "ie" else (stem[:-1],)  # die, dying
@@ -151,7 +150,7 @@ def _needles_of(terms: tuple[Term, ...]) -> _Needles:
 
 
 def _joined_pairs(words: list[str]) -> set[str]:
-    """The runs of unspaced script that overlapping pairs came from."""
+    """Return the runs of unspaced script that overlapping pairs came from."""
     runs: set[str] = set()
     run = ""
     for word in [*words, ""]:
@@ -165,11 +164,11 @@ def _joined_pairs(words: list[str]) -> set[str]:
     return runs
 
 
-def _hits_of(text: str, needles: _Needles, places: int = _PLACES) -> list[_Hit]:
+def _hits_of(text: str, needles: _Needles, places: int = _PLACES) -> list[_NeedleHit]:
     """Where the needles are. One that was found very often is not looked for any more."""
     plain = _comparable(text)
     counts: dict[str, int] = {}
-    hits: list[_Hit] = []
+    hits: list[_NeedleHit] = []
     at = 0
     while needles.pattern and (found := needles.pattern.search(plain, at)):
         start, at = found.span()
@@ -187,14 +186,14 @@ def _hits_of(text: str, needles: _Needles, places: int = _PLACES) -> list[_Hit]:
             at = max(at, word.end() if word else at)
             new = needles.in_word(word[0]) if word else []
         for begin, end, needle in new:
-            hits.append(_Hit(start + begin, start + end, needle))
+            hits.append(_NeedleHit(start + begin, start + end, needle))
             counts[needle] = counts.get(needle, 0) + 1
             if counts[needle] == places:
                 needles = needles.without(needle)
     return hits
 
 
-def _best(text: str, hits: list[_Hit], width: int) -> tuple[int, int]:
+def _best(text: str, hits: list[_NeedleHit], width: int) -> tuple[int, int]:
     """From where to where the best window must reach: most different needles, then rare ones, then side by side."""
     rarity = {needle: 1 / count for needle, count in Counter(hit.needle for hit in hits).items()}
     best, best_score = (0, 0), (0, 0.0, 0)
@@ -214,7 +213,7 @@ def _best(text: str, hits: list[_Hit], width: int) -> tuple[int, int]:
 
 
 def _left_of(text: str, end: int, room: int) -> int:
-    """How far to the left of `end` one may start."""
+    """Return how far to the left of `end` one may start."""
     near = text[max(0, end - max(0, room)) : end]
     if near.isascii():  # one column for each
         end, room = end - len(near), room - len(near)
@@ -224,7 +223,7 @@ def _left_of(text: str, end: int, room: int) -> int:
 
 
 def _right_of(text: str, start: int, room: int) -> int:
-    """How far to the right of `start` one may end."""
+    """Return how far to the right of `start` one may end."""
     near = text[start : start + max(0, room)]
     if near.isascii():
         start, room = start + len(near), room - len(near)
@@ -234,7 +233,7 @@ def _right_of(text: str, start: int, room: int) -> int:
 
 
 def _inside_word(text: str, at: int) -> bool:
-    """True where a cut at this place would tear a word, or a mark off its letter."""
+    """Return True if a cut at this place would tear a word, or a mark off its letter."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]
@@ -262,8 +261,8 @@ def _window(text: str, first: int, last: int, width: int) -> tuple[int, int]:
     return whole_start, whole_end if whole_end > whole_start else end
 
 
-def _marked(text: str, hits: list[_Hit], mark: tuple[str, str]) -> str:
-    """The text with marks around the hits; hits that touch share one pair of marks."""
+def _mark_hits(text: str, hits: list[_NeedleHit], mark: tuple[str, str]) -> str:
+    """Return the text with marks around the hits; hits that touch share one pair of marks."""
     spans: list[list[int]] = []
     for hit in hits:
         if spans and hit.start <= spans[-1][1]:
@@ -279,7 +278,7 @@ def _marked(text: str, hits: list[_Hit], mark: tuple[str, str]) -> str:
 
 
 def snippet(text: str, query: Query, width: int = 160, mark: tuple[str, str] = ("[", "]")) -> str:
-    """The window of the text with most of what the query asks for, marked; one line, `…` where something was cut off.
+    """Return the window of the text with most of what the query asks for, marked; one line, `…` where something was cut off.
 
     `width` counts columns, without the marks.
     """
@@ -291,5 +290,5 @@ def snippet(text: str, query: Query, width: int = 160, mark: tuple[str, str] = (
         start, end = _window(text, *_best(text, _hits_of(text, needles), max(1, width - 2)), width)
         more = more or end < len(text)
     shown = text[start:end]
-    body = _marked(shown, _hits_of(shown, needles, len(shown) + 1), mark)
+    body = _mark_hits(shown, _hits_of(shown, needles, len(shown) + 1), mark)
     return (_ELLIPSIS if start else "") + body + (_ELLIPSIS if more else "")

@@ -1,7 +1,7 @@
 """The words of a text as recall compares them: stems of spaced scripts, dictionary words and character pairs of Chinese.
 
 Owns the choice of terms; the letters are prepared by `recall/text/words`, whose index words (pairs of characters for scripts
-without spaces) are one of the two kinds. The other kind are words as a dictionary cuts them (rjieba). Words that stand in every
+without spaces) are one of the two kinds. The other kind are words as a dictionary cuts them (rjieba). Words that occur in every
 sentence are left out; they are listed in `stopwords.toml`. Without the word cutter, pairs stand in for words.
 """
 
@@ -13,22 +13,30 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Protocol
 
-from backscroll.recall.text.words import UNSPACED, folded, humps_of, normalized, pairs_of, runs_of, stem
+from backscroll.recall.text.words import (
+    UNSPACED,
+    fold_word,
+    humps_of,
+    normalize_text,
+    pairs_of,
+    runs_of,
+    stem,
+)
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-#: Nobody asks about more; the rest of a book adds nothing to the statistics.
+#: No question is about more; the rest of a book adds nothing to the statistics.
 LONGEST = 40_000
 _CACHED = 100_000
 
 
-class _Cutter(Protocol):
+class _SearchCutter(Protocol):
     def cut(self, text: str) -> list[str]: ...
     def cut_for_search(self, text: str) -> list[str]: ...
     def tag(self, text: str) -> list[tuple[str, str]]: ...
 
 
 @lru_cache(maxsize=1)
-def _cutter() -> _Cutter | None:
+def _cutter() -> _SearchCutter | None:
     try:
         from rjieba import Jieba
     except ImportError:
@@ -37,22 +45,24 @@ def _cutter() -> _Cutter | None:
 
 
 def cut_words(text: str) -> list[str]:
-    """The words of a stretch without spaces; without a word cutter, the stretch as it is."""
+    """Return the words of a stretch without spaces; without a word cutter, the stretch as it is."""
     cutter = _cutter()
     return [text] if cutter is None else cutter.cut(text)
 
 
 def tagged_words(text: str) -> list[tuple[str, str]]:
-    """The words of a Chinese text with what kind of word each is (`nr` a person, `ns` a place …); none without a word cutter."""
+    """Return the words of a Chinese text with what kind of word each is (`nr` a person, `ns` a place …); none without a word
+    cutter.
+    """
     cutter = _cutter()
     return [] if cutter is None else cutter.tag(text)
 
 
 @lru_cache(maxsize=1)
 def stopwords() -> frozenset[str]:
-    """Words that say nothing about what is asked; English ones as stems."""
+    """Return words that say nothing about what is asked; English ones as stems."""
     data = tomllib.loads(files("backscroll.recall").joinpath("stopwords.toml").read_text(encoding="utf-8"))
-    english = {stem(folded(word)) for word in data["english"].split()}
+    english = {stem(fold_word(word)) for word in data["english"].split()}
     return frozenset(english | set(data["chinese"].split()))
 
 
@@ -62,14 +72,14 @@ class _Stems(dict[str, tuple[str, ...]]):
     def __missing__(self, word: str) -> tuple[str, ...]:
         parts = humps_of(word)
         pieces = [*parts, word] if len(parts) > 1 else [word]
-        found = tuple(term for piece in pieces if (term := stem(folded(piece))) not in stopwords())
+        found = tuple(term for piece in pieces if (term := stem(fold_word(piece))) not in stopwords())
         if len(self) >= _CACHED:
             self.clear()
         self[word] = found
         return found
 
 
-class _Once(dict[str, str]):
+class _InternedWords(dict[str, str]):
     """A word -> the same word, held once. Bounded by starting over."""
 
     def __missing__(self, word: str) -> str:
@@ -79,20 +89,21 @@ class _Once(dict[str, str]):
         return word
 
 
-_stems, _once = _Stems(), _Once()
+_stems, _once = _Stems(), _InternedWords()
 
 
 def terms_of(text: str) -> tuple[list[str], list[str]]:
-    """Words, and stems with character pairs: the two ways in which texts are compared. They differ only where a script
-    has no spaces."""
-    runs = runs_of(normalized(text[:LONGEST]))
+    """Return words, and stems with character pairs: the two ways in which texts are compared. They differ only where a script has
+    no spaces.
+    """
+    runs = runs_of(normalize_text(text[:LONGEST]))
     words: list[str] = []
     pairs: list[str] = []
     spaced = True
     for run in runs:
         if _UNSPACED.match(run):
             spaced = False
-            # The same few thousand words stand in all texts: each is held once.
+            # The same few thousand words occur in all texts: each is held once.
             words += map(_once.__getitem__, _dictionary_words(run))
             pairs += [_once[pair] for pair in pairs_of(run).split() if len(pair) > 1]
         else:

@@ -9,8 +9,6 @@ single spaces, so both find the same things; neither may tokenise by its own rul
   search for `getusername` finds it).
 - Scripts written without spaces give overlapping pairs of characters and, at the end of each run, the last character
   alone: `小猫咪` gives `小猫 猫咪 咪`, so that every single character begins some word and prefix search finds it.
-
-After: `recall/question/query` makes queries by the same rules.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ RULES = 1
 #: our words whole whatever Unicode version SQLite was built with.
 FTS5_TOKENIZER = "ascii"
 
-#: Longer words (hashes, encoded bytes) are cut: PostgreSQL refuses lexemes of 2 kB, and nobody types so many letters.
+#: Longer words (hashes, encoded bytes) are cut: PostgreSQL refuses lexemes of 2 kB, and no user types so many letters.
 LONGEST_WORD = 64
 _MOST_PARTS = 12  # of an identifier; more is encoded bytes, whose "parts" are noise
 _CACHED_WORDS = 100_000
@@ -86,43 +84,44 @@ _PLAIN = late(r"[A-Z]?[^A-Z]*|[A-Z0-9]+s?")  # no humps: word, Word, WORD, URLs
 
 
 def is_unspaced(text: str) -> bool:
-    """True where the text begins with a character of a script that is written without spaces."""
+    """Return True if the text begins with a character of a script that is written without spaces."""
     return _IS_UNSPACED.match(text) is not None
 
 
 def has_unspaced(text: str) -> bool:
-    """True where some character is of a script that is written without spaces."""
+    """Return True if some character is of a script that is written without spaces."""
     return _IS_UNSPACED.search(text) is not None
 
 
-def normalized(text: str) -> str:
-    """The text as words are looked for in it: NFKC, without what vanishes. Letters keep their case and accents;
-    punctuation may become spaces."""
+def normalize_text(text: str) -> str:
+    """Return the text as words are looked for in it: NFKC, without what vanishes. Letters keep their case and accents;
+    punctuation may become spaces.
+    """
     if text.isascii():
         return text.replace("\0", "") if "\0" in text else text
     text = _VANISHING.sub("", text)
     if is_normalized("NFKC", text):
         return text
-    # Full-width punctuation stands in nearly every Chinese sentence, and normalizing costs more than all the rest.
+    # Full-width punctuation occurs in nearly every Chinese sentence, and normalizing costs more than all the rest.
     text = _WIDE_PUNCTUATION.sub(" ", text)
     return text if is_normalized("NFKC", text) else normalize("NFKC", text)
 
 
 def runs_of(text: str) -> list[str]:
-    """The words of a normalized text in order; a stretch of an unspaced script is one item."""
+    """Return the words of a normalized text in order; a stretch of an unspaced script is one item."""
     return (_ASCII_WORD if text.isascii() else _RUN).findall(text)
 
 
 def humps_of(word: str) -> list[str]:
-    """The parts of a camelCase identifier, or just the word."""
+    """Return the parts of a camelCase identifier, or just the word."""
     if len(word) > LONGEST_WORD or _PLAIN.fullmatch(word):
         return [word]
     parts = _PARTS.split(word)
     return parts if len(parts) <= _MOST_PARTS else [word]
 
 
-def folded(word: str) -> str:
-    """The word in lower case and without accents, not longer than a word of the index may be."""
+def fold_word(word: str) -> str:
+    """Return the word in lower case and without accents, not longer than a word of the index may be."""
     word = word.casefold()
     if not word.isascii():
         word = normalize("NFC", _ACCENT.sub("", normalize("NFD", word)))
@@ -130,7 +129,7 @@ def folded(word: str) -> str:
 
 
 def stem(word: str) -> str:
-    """The index word of a folded word.
+    """Return the index word of a folded word.
 
     A stemmer has state and may not be shared between threads: each call makes its own, which costs a microsecond and
     happens once for each distinct word thanks to the cache. Imported here, because starting must not wait for it.
@@ -140,7 +139,7 @@ def stem(word: str) -> str:
     return Stemmer("english", 0).stemWord(word)
 
 
-class _Words(dict[str, str]):
+class _IndexWords(dict[str, str]):
     """Spaced word as written -> its index words. Text is Zipfian: nearly every look-up hits.
 
     Safe to share between threads: single dict operations are atomic, and two threads that miss the same word write the
@@ -158,13 +157,13 @@ class _Words(dict[str, str]):
 
 def _index_word(word: str) -> str:
     parts = humps_of(word)
-    whole = stem(folded(word))
+    whole = stem(fold_word(word))
     if len(parts) == 1:
         return whole
-    return " ".join([*(stem(folded(part)) for part in parts), whole])
+    return " ".join([*(stem(fold_word(part)) for part in parts), whole])
 
 
-_cache = _Words()
+_cache = _IndexWords()
 
 
 def _pairs_of_run(run: str) -> str:
@@ -173,7 +172,7 @@ def _pairs_of_run(run: str) -> str:
 
 
 def _pairs_of_runs(runs: str) -> str:
-    """The same for many runs, with line feeds between them, without making an object for each pair.
+    """Return the same for many runs, with line feeds between them, without making an object for each pair.
 
     Cells of three characters are laid out by strided copies: `c[i] c[i+1] space`. Where a run ends, its last cell is
     the character alone; the cell that starts with the line feed is cut out again.
@@ -186,7 +185,7 @@ def _pairs_of_runs(runs: str) -> str:
 
 
 def pairs_of(stretch: str) -> str:
-    """The index words of a stretch of unspaced script, with whatever punctuation stands in it."""
+    """Return the index words of a stretch of unspaced script, with whatever punctuation occurs in it."""
     runs = _GAP.sub("\n", stretch).strip("\n")
     if len(runs) > _LONG_STRETCH:
         return _pairs_of_runs(runs)
@@ -194,8 +193,8 @@ def pairs_of(stretch: str) -> str:
 
 
 def index_words(text: str, limit: int = 1_000_000) -> str:
-    """The words under which a text is found, separated by single spaces; looks at the first `limit` characters."""
-    text = normalized(text[:limit] if len(text) > limit else text)
+    """Return the words under which a text is found, separated by single spaces; looks at the first `limit` characters."""
+    text = normalize_text(text[:limit] if len(text) > limit else text)
     if text.isascii():
         return " ".join(map(_cache.__getitem__, _ASCII_WORD.findall(text)))
     # Comparing with the first unspaced letter is quicker than a pattern, and settles most words.
@@ -209,7 +208,7 @@ def index_words(text: str, limit: int = 1_000_000) -> str:
 
 @cache
 def recipe_number() -> int:
-    """A number for everything that decides which index words a text has: these rules, characters, stems. Never 0.
+    """Return a number for everything that decides which index words a text has: these rules, characters, stems. Never 0.
 
     A store that keeps no copy of the words names by it who made them (`stores/sqlite/reading/word_index`).
     """

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from backscroll.record.about import about_from_bytes
 from backscroll.record.chain import from_bytes
 from backscroll.record.order import WIDTH
-from backscroll.stores.beside import beside
+from backscroll.record.thread_info import about_from_bytes
 from backscroll.stores.columns import plain
+from backscroll.stores.event_index import beside
 from backscroll.stores.postgres.reading.columns import UNREADABLE
 from backscroll.stores.postgres.reading.text import HOUR
 from backscroll.stores.postgres.schema import DISTRIBUTED_BY
-from backscroll.stores.postgres.session import Session
+from backscroll.stores.postgres.session import PostgresSession
 from backscroll.vocab.values.moment import microseconds
 
 _SHOWN = 20
@@ -173,8 +173,8 @@ _BROKEN_INDEX = (
 )
 
 
-def faults_found(session: Session, tenant: str) -> list[str]:
-    """What is wrong, in plain words; empty where nothing is."""
+def faults_found(session: PostgresSession, tenant: str) -> list[str]:
+    """Return what is wrong, in plain words; empty if nothing is."""
     session.tell(
         "SELECT set_config('statement_timeout', '0', true)"
     )  # this reads every row, however many there are
@@ -187,7 +187,7 @@ def faults_found(session: Session, tenant: str) -> list[str]:
     return out[:_SHOWN]
 
 
-def _threads(session: Session, tenant: str) -> Iterator[str]:
+def _threads(session: PostgresSession, tenant: str) -> Iterator[str]:
     """Project, kind, user, key and times, by which threads are listed."""
     sql = (
         "SELECT id, about, updated_at, updated_us, project, kind, person, own_key FROM backscroll_threads "
@@ -206,8 +206,8 @@ def _threads(session: Session, tenant: str) -> Iterator[str]:
             yield f"the times of thread {name} do not follow from its log"
 
 
-def _homes(session: Session, tenant: str) -> Iterator[str]:
-    """Which messages of a history stand where they were put first."""
+def _homes(session: PostgresSession, tenant: str) -> Iterator[str]:
+    """Yield which messages of a history stand where they were put first."""
     sql = (
         "SELECT thread, message_thread, message_seq FROM backscroll_entries WHERE tenant = %s AND strayed = "
         f"(thread = message_thread AND position = decode(lpad(to_hex(message_seq), {2 * WIDTH}, '0'), 'hex'))"
@@ -216,8 +216,8 @@ def _homes(session: Session, tenant: str) -> Iterator[str]:
         yield f"thread {thread}: whether message {seq} was moved is noted wrongly"
 
 
-def _columns(session: Session, tenant: str) -> Iterator[str]:
-    """The columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
+def _columns(session: PostgresSession, tenant: str) -> Iterator[str]:
+    """Yield the columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
     page = (
         "SELECT root, thread, seq, kind, at, head, body, said, said_us, role, tools, undoable, digest IS NOT NULL "
         "FROM backscroll_events WHERE tenant = %s AND (root, thread, seq) > (%s::uuid, %s::uuid, %s) "

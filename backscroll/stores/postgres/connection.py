@@ -21,7 +21,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from backscroll.errors import InvalidInput, StoreError, StoreTooNew
 from backscroll.logs import logger_of
-from backscroll.stores.postgres.faults import hopeless, is_full, translated, turned_away, unreachable
+from backscroll.stores.postgres.faults import hopeless, is_full, translate_error, turned_away, unreachable
 from backscroll.stores.postgres.schema import HALF, MIGRATIONS, VERSION
 
 _LOG = logger_of("stores")
@@ -33,7 +33,7 @@ _LONGEST_TENANT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerTimeouts:
     """How long the server may take over what one store asks of it, in milliseconds; 0: for as long as it takes."""
 
     lock: int
@@ -41,10 +41,10 @@ class Limits:
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection whose session can be told from all others on the server, even once we have lost it (`fence.py`)."""
+    """A connection whose session can be derived from all others on the server, even once we have lost it (`fence.py`)."""
 
     fence = 0
-    limits: Limits | None = (
+    limits: ServerTimeouts | None = (
         None  # what holds for the session; None: a pooler is between, nothing lasts longer than a transaction
     )
     halfvec = 0  # the type of vectors it was taught
@@ -81,7 +81,7 @@ class Address:
     tenant: str
     location: str  # the url without its secrets
     patience: float
-    limits: Limits
+    limits: ServerTimeouts
     pooled: bool  # a pooler hands out sessions by the transaction
 
     @property
@@ -91,7 +91,7 @@ class Address:
         return tuple(sorted({**parts, "pooled": str(self.pooled)}.items()))
 
     def connect(self) -> Connection:
-        """A connection with our settings: manual transactions, UTF-8, durable commits, waits that end."""
+        """Return a connection with our settings: manual transactions, UTF-8, durable commits, waits that end."""
         given = conninfo_to_dict(self.url)
         settings: dict[str, Any] = {"fallback_application_name": "backscroll"}
         if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
@@ -134,8 +134,8 @@ _FOR_A_TRANSACTION = _SETTINGS.format(local="true")
 _OTHER_LIMITS = "SELECT set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true)"
 
 
-def settings_for(connection: Connection, limits: Limits) -> list[tuple[str, tuple[Any, ...]]]:
-    """What to say at the beginning of a transaction, so that our settings hold in it; nothing where they hold already."""
+def settings_for(connection: Connection, limits: ServerTimeouts) -> list[tuple[str, tuple[Any, ...]]]:
+    """Return what to say at the beginning of a transaction, so that our settings hold in it; nothing if they hold already."""
     if connection.limits == limits:
         return []
     how = _OTHER_LIMITS if connection.limits is not None else _FOR_A_TRANSACTION
@@ -158,8 +158,8 @@ def address(
             "not an address of a PostgreSQL server",
             hint="use postgresql://user@host/database, and %-escapes for special characters in a password",
         ) from None
-    limits = Limits(max(1, _milliseconds(lock or patience)), _milliseconds(statement))
-    return Address(url, tenant, _shown(parts), patience, limits, pooled)
+    limits = ServerTimeouts(max(1, _milliseconds(lock or patience)), _milliseconds(statement))
+    return Address(url, tenant, _render_address(parts), patience, limits, pooled)
 
 
 def _milliseconds(seconds: float) -> int:
@@ -167,8 +167,8 @@ def _milliseconds(seconds: float) -> int:
     return min(round(seconds * 1000), 2_000_000_000)
 
 
-def _shown(parts: dict[str, Any]) -> str:
-    """The address for people: a url again, without its secrets."""
+def _render_address(parts: dict[str, Any]) -> str:
+    """Return the address for people: a url again, without its secrets."""
     known = {name: str(value) for name, value in parts.items() if name not in _SECRETS}
     user = quote(known.pop("user", ""), safe="")
     host, port, database = known.pop("host", ""), known.pop("port", ""), known.pop("dbname", "")
@@ -183,8 +183,9 @@ def _shown(parts: dict[str, Any]) -> str:
 def reach(
     place: Address, deadline: float, *, known: bool, give_way: Callable[[], bool] = lambda: False
 ) -> Connection:
-    """A connection. A server that was there before is waited for, as is one that is full or starts; one that has never
-    answered is better named at once. `give_way`: do not wait for a full server, there is something better to do."""
+    """Return a connection. A server that was there before is waited for, as is one that is full or starts; one that has never
+    answered is better named at once. `give_way`: do not wait for a full server, there is something better to do.
+    """
     pause = 0.02
     while True:
         try:
@@ -216,7 +217,7 @@ def prepare(connection: Connection, place: Address) -> int:
         ).fetchone()
         return 0 if row is None else row[0]
     except psycopg.Error as error:
-        raise translated(error, place.location) from error
+        raise translate_error(error, place.location) from error
 
 
 def _check_server(connection: Connection, place: Address) -> None:
@@ -234,7 +235,7 @@ def _check_server(connection: Connection, place: Address) -> None:
 
 
 def _version(connection: Connection, place: Address) -> int:
-    """The version of the tables that the search path leads to; 0 where there are none."""
+    """Return the version of the tables that the search path leads to; 0 where there are none."""
     # Asked of the catalogue itself: a name looked up before we waited for a lock would be answered from memory.
     row = connection.execute(
         "SELECT count(*) FROM pg_catalog.pg_class WHERE relname = 'backscroll_schema' AND relkind IN ('r', 'p') "
@@ -286,7 +287,7 @@ def _type_of_vectors(connection: Connection) -> str:
     return "halfvec" if _says(connection, there) else "bytea"
 
 
-#: No permission, files of the extension missing or of another version, made by somebody else at this very moment.
+#: No permission, files of the extension missing or of another version, created concurrently.
 _NOT_FOR_US = ("42501", "58P01", "0A", "22023", "23505", "42710", "XX000")
 
 

@@ -50,7 +50,7 @@ _SAYS: tuple[tuple[str, type[StoreError], str, str], ...] = (
     ("XX001", StoreCorrupt, "the server says that its files are damaged", "restore a backup of the server"),
     ("XX002", StoreCorrupt, "an index is damaged", "REINDEX it; the log itself is not touched by that"),
 )
-#: What the server says before it lets anybody in comes without a SQLSTATE.
+#: What the server says before authentication comes without a SQLSTATE.
 _AT_THE_DOOR = {
     "authentication failed|no password supplied|pg_hba.conf|role .* (does not exist|is not permitted)": "28",
     "permission denied for database": "42501",
@@ -61,7 +61,7 @@ _AT_THE_DOOR = {
 
 
 def unreachable(error: psycopg.Error, location: str) -> StoreError:
-    """The error to raise where no connection could be made."""
+    """Return the error to raise where no connection could be made."""
     said = " ".join(str(error).split())
     for words, state in _AT_THE_DOOR.items():  # where the server speaks another language, none fits
         if re.search(words, said):
@@ -73,8 +73,8 @@ def unreachable(error: psycopg.Error, location: str) -> StoreError:
     )
 
 
-def translated(error: psycopg.Error, location: str) -> StoreError:
-    """The error to raise instead; it names the store and says what to do."""
+def translate_error(error: psycopg.Error, location: str) -> StoreError:
+    """Return the error to raise instead; it names the store and says what to do."""
     if error.sqlstate is not None:
         return _fault(error.sqlstate, location, str(error).strip())
     if isinstance(error, psycopg.OperationalError):
@@ -95,13 +95,13 @@ def _fault(state: str, location: str, said: str) -> StoreError:
     return StoreError(f"the store failed: {said}: {location}", cause=said, state=state)
 
 
-def collided(error: psycopg.Error) -> bool:
-    """True where two writers met and one had to go: the same work, done again, will pass."""
+def is_collision(error: psycopg.Error) -> bool:
+    """Return True if two writers met and one had to go: the same work, done again, will pass."""
     return error.sqlstate in ("40001", "40P01")
 
 
 def cut_off(error: psycopg.Error) -> bool:
-    """True where the server ends the connection with these words, which may reach us before its end does.
+    """Return True if the server ends the connection with these words, which may reach us before its end does.
 
     The driver can fail while it clears up after them: its error has no state, and theirs is the one behind it.
     """
@@ -114,15 +114,15 @@ def cut_off(error: psycopg.Error) -> bool:
 
 
 def turned_away(fault: StoreError) -> bool:
-    """True where the server is there but lets nobody in just now: it starts, stops, or is full."""
+    """Return True if the server is there but accepts no connections right now: it starts, stops, or is full."""
     return fault.facts.get("state") in ("53300", "57P")
 
 
 def is_full(fault: StoreError) -> bool:
-    """True where the server takes no more connections."""
+    """Return True if the server takes no more connections."""
     return fault.facts.get("state") == "53300"
 
 
 def hopeless(fault: StoreError) -> bool:
-    """True where waiting for the server would not help: wrong login, no such database."""
+    """Return True if waiting for the server would not help: wrong login, no such database."""
     return fault.facts.get("state") in ("28", "3D000")

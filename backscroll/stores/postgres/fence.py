@@ -1,16 +1,16 @@
 """Making sure that a session that we lost is over on the server's side as well.
 
-A connection can break for us while the server has noticed nothing: the session keeps its locks, and a COMMIT may still be
-on its way to it. Doing the work again then waits for our own ghost, or is done twice. So every session holds an advisory lock
-under a number of its own. Whoever lost a session looks for the holder of that number, gives it time to end by itself (it
-may be about to commit), and ends it.
+A connection can break for us while the server has noticed nothing: the session keeps its locks, and a COMMIT may still be on its
+way to it. Doing the work again then waits for our own ghost, or is done twice. So every session holds an advisory lock under a
+number of its own. A caller that lost a session looks for the holder of that number, gives it time to end by itself (it may be
+about to commit), and ends it.
 """
 
 from __future__ import annotations
 
 import time
 
-from backscroll.stores.postgres.opening import Connection
+from backscroll.stores.postgres.connection import Connection
 
 _GRACE = 2.0  # seconds
 
@@ -21,8 +21,8 @@ _HOLDER = (
 )
 
 
-def ended(connection: Connection, fence: int, deadline: float) -> bool:
-    """True once the session with this number is no more, and with it its transaction."""
+def wait_for_end(connection: Connection, fence: int, deadline: float) -> bool:
+    """Return True once the session with this number is no more, and with it its transaction."""
     ask_to_end = time.monotonic() + _GRACE
     while True:
         row = connection.execute(f"SELECT count(*) {_HOLDER}".encode(), (fence,)).fetchone()

@@ -1,7 +1,7 @@
 """Which family a thread belongs to: every statement names it, so that a sharded server asks one shard.
 
-Owns the way from a thread to its root, which never changes and is remembered once seen, and the looking up of many rows by
-their names. Before: `session`. After: `derived`, `rows`.
+Owns the way from a thread to its root, which never changes and is remembered once seen, and the looking up of many rows by their
+names.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from backscroll.stores.postgres.session import Session
+from backscroll.stores.postgres.session import PostgresSession
 from backscroll.vocab.ids import THREAD_ID, Ref
 
 T = TypeVar("T")
@@ -30,10 +30,10 @@ class Roots(dict[str, str]):
         self[thread] = root
 
 
-class Names:
+class PostgresNames:
     """One session, and what is known about threads through it."""
 
-    def __init__(self, session: Session, tenant: str, roots: Roots) -> None:
+    def __init__(self, session: PostgresSession, tenant: str, roots: Roots) -> None:
         self._s = session
         self._tenant = tenant
         self._roots = roots
@@ -62,7 +62,7 @@ class Names:
     def _looked_up(
         self, sql: str, refs: Sequence[Ref], made: Callable[[tuple[Any, ...]], T], *more: object
     ) -> dict[Ref, T]:
-        """What a statement over `KEYS` gives for each name, in the order of the names."""
+        """Return what a statement over `KEYS` gives for each name, in the order of the names."""
         got: dict[Ref, T] = {}
         for root, names in self._by_root(refs).items():
             threads, numbers = [ref.thread for ref in names], [ref.seq for ref in names]

@@ -1,6 +1,6 @@
 """The connections of this process to one database: shared by all stores (tenants) of it, lent in the order of asking.
 
-Owns the queue, the limit, and when a connection is opened, checked, kept or closed. Refuses to know what is done with one: no
+Owns the queue, the limit, and when a connection is opened, checked, kept or closed. Does not know what is done with one: no
 connection carries anything of a tenant, and whatever a caller sets is set for one transaction (`session`).
 
 - Fair: a slot that is given back goes to whoever waits longest. Nobody who comes later is served earlier.
@@ -28,15 +28,15 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from backscroll.errors import StoreBusy, StoreError
+from backscroll.stores.postgres.connection import Address, Connection, reach
 from backscroll.stores.postgres.faults import is_full
-from backscroll.stores.postgres.opening import Address, Connection, reach
 
 _GROW_AGAIN = 1.0  # seconds after which a server that took no more connections is asked again
 
 #: What a forked child inherited. Kept, because the end of a connection object would be told to the server.
 _inherited: list[list[Connection]] = []
-_pools: dict[tuple[tuple[str, str], ...], Pool] = {}
-_every_pool: WeakSet[Pool] = WeakSet()
+_pools: dict[tuple[tuple[str, str], ...], ConnectionPool] = {}
+_every_pool: WeakSet[ConnectionPool] = WeakSet()
 _sharing = threading.Lock()
 
 
@@ -48,7 +48,7 @@ class _Ticket:
     granted: bool = False
 
 
-class Pool:
+class ConnectionPool:
     """Lends connections to OS threads, first come, first served."""
 
     def __init__(self, place: Address, size: int, idle: float) -> None:
@@ -65,7 +65,7 @@ class Pool:
         self._queue: deque[_Ticket] = deque()
         self._idle: list[tuple[float, Connection]] = []  # since when; the one used last is lent first
         self._open: WeakSet[Connection] = WeakSet()
-        self._out = 0  # slots given to somebody
+        self._out = 0  # slots in use
         self._ceiling = self.size  # fewer than `size` for a while, where the server takes no more
         self._grow_at = 0.0
         self._timer: threading.Timer | None = None
@@ -80,7 +80,7 @@ class Pool:
     # -- lending -----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def lent(self, deadline: float, *, known: bool = True) -> Generator[Connection]:
+    def lend_connection(self, deadline: float, *, known: bool = True) -> Generator[Connection]:
         """A connection for a while; given back without a transaction, or closed.
 
         `known`: the server has answered before, so it is worth waiting for; else a failure is raised at once.
@@ -91,12 +91,12 @@ class Pool:
         try:
             self._mine.depth = depth + 1
             if depth:
-                connection = self._ready() or self._opened(deadline, known=known, alone=True)
+                connection = self._ready() or self._open_connection(deadline, known=known, alone=True)
             else:
                 self._wait_for_slot(ticket, deadline)
             while connection is None and (connection := self._ready()) is None:
                 try:
-                    connection = self._opened(deadline, known=known)
+                    connection = self._open_connection(deadline, known=known)
                 except StoreError as fault:
                     if not self._makes_do(ticket, fault):
                         raise
@@ -121,7 +121,7 @@ class Pool:
             )
 
     def _call_next(self) -> None:
-        """Give free slots to whoever waits longest. Under the lock."""
+        """Give free slots to the longest waiter. Under the lock."""
         if self._ceiling < self.size and time.monotonic() >= self._grow_at:
             self._ceiling = self.size
         while self._queue and self._out < self._ceiling:
@@ -141,8 +141,8 @@ class Pool:
                 return connection
             self._discard(connection)
 
-    def _opened(self, deadline: float, *, known: bool, alone: bool = False) -> Connection:
-        """A new one. Where the server is full it is waited for only if there is no other (`alone`) to wait for."""
+    def _open_connection(self, deadline: float, *, known: bool, alone: bool = False) -> Connection:
+        """Return a new one. Where the server is full it is waited for only if there is no other (`alone`) to wait for."""
 
         def give_way() -> bool:
             with self._lock:
@@ -154,8 +154,9 @@ class Pool:
         return connection
 
     def _makes_do(self, ticket: _Ticket, fault: StoreError) -> bool:
-        """True where the server is full and we have connections: the slot is given up, and the caller waits for one of
-        those, before everybody else."""
+        """Return True if the server is full and we have connections: the slot is given up, and the caller waits for one of those,
+        before all others.
+        """
         with self._lock:
             if not is_full(fault) or not self._open:
                 return False
@@ -170,7 +171,7 @@ class Pool:
     # -- giving back -------------------------------------------------------------------------------------------
 
     def _give_back(self, connection: Connection | None, ticket: _Ticket) -> None:
-        keep = connection is not None and _settled(connection)
+        keep = connection is not None and _reset_connection(connection)
         with self._lock:
             if connection is not None and keep and self.users > 0 and len(self._open) <= self.size:
                 self._idle.append((time.monotonic(), connection))
@@ -242,8 +243,8 @@ class Pool:
             self.drop_idle()
 
 
-def _settled(connection: Connection) -> bool:
-    """True where a connection is sound and in no transaction, once what was begun on it is rolled back."""
+def _reset_connection(connection: Connection) -> bool:
+    """Return True if a connection is sound and in no transaction, once what was begun on it is rolled back."""
     if connection.closed:
         return False
     if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
@@ -253,23 +254,23 @@ def _settled(connection: Connection) -> bool:
 
 
 def _has_news(connection: Connection) -> bool:
-    """True where the server sent something on a connection that nobody uses: in general that it has closed it."""
+    """Return True if the server sent something on a connection that is idle: in general that it has closed it."""
     with selectors.DefaultSelector() as selector:
         selector.register(connection.fileno(), selectors.EVENT_READ)
         return bool(selector.select(0))
 
 
-def shared_pool(place: Address, size: int, idle: float) -> Pool:
-    """The pool of this process for a database; the caller leaves it by `let_go`."""
+def shared_pool(place: Address, size: int, idle: float) -> ConnectionPool:
+    """Return the pool of this process for a database; the caller leaves it by `let_go`."""
     with _sharing:
         pool = _pools.get(place.database)
         if pool is None:
-            pool = _pools[place.database] = Pool(place, size, idle)
+            pool = _pools[place.database] = ConnectionPool(place, size, idle)
         pool.join(size, idle)
         return pool
 
 
-def let_go(place: Address, pool: Pool) -> None:
+def let_go(place: Address, pool: ConnectionPool) -> None:
     """One store less on a pool; without stores it ends."""
     with _sharing:
         pool.leave()
@@ -278,7 +279,7 @@ def let_go(place: Address, pool: Pool) -> None:
 
 
 def _in_child() -> None:
-    """Other threads of the parent may have held any lock; in the child nobody would ever let go of it."""
+    """Other threads of the parent may have held any lock; in the child it would never be released."""
     global _sharing
     _sharing = threading.Lock()
     for pool in list(_every_pool):

@@ -1,7 +1,7 @@
 """One transaction on one connection, in as few round trips as it takes.
 
-What answers nothing (BEGIN, inserts, updates) is held back and travels with the next question or with COMMIT, in one
-pipeline: appending a message is two round trips, not seven. Refuses policy: whether to try again is decided by the store.
+What answers nothing (BEGIN, inserts, updates) is held back and travels with the next question or with COMMIT, in one pipeline:
+appending a message is two round trips, not seven. Not here: policy: whether to try again is decided by the store.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 
 import psycopg
 
-from backscroll.stores.postgres.opening import Connection, Limits, settings_for
+from backscroll.stores.postgres.connection import Connection, ServerTimeouts, settings_for
 
 BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 _HELD = 512  # statements to hold back at most; a long import must not gather in memory
 
 
-class Session:
+class PostgresSession:
     """A transaction that begins with the first statement."""
 
-    def __init__(self, connection: Connection, begin: str, limits: Limits) -> None:
+    def __init__(self, connection: Connection, begin: str, limits: ServerTimeouts) -> None:
         self.connection = connection
         self.answered = False  # something was read: the caller may have acted on it
         self._held: list[tuple[str, Sequence[Any]]] = [(begin, ()), *settings_for(connection, limits)]
@@ -33,7 +33,7 @@ class Session:
     def put_up_fence(self) -> None:
         """Behind a pooler, where no session is ours for longer than this: make this transaction recognisable (`fence`).
 
-        Waits for the answer, so that nothing can be on its way to the server that the fence does not stand around.
+        Waits for the answer, so that nothing can be on its way to the server that the fence does not surround.
         """
         self._held.append(("SELECT pg_advisory_xact_lock(%s)", (self.connection.fence,)))
         self.flush()
@@ -45,7 +45,7 @@ class Session:
             self.flush()
 
     def ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """All rows of an answer."""
+        """Return all rows of an answer."""
         cursor = self._cursor
         if self._held:
             with self._pipeline():
@@ -58,7 +58,7 @@ class Session:
         return rows
 
     def ask_one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
-        """The first row of an answer."""
+        """Return the first row of an answer."""
         rows = self.ask(sql, *values)
         return rows[0] if rows else None
 

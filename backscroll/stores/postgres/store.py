@@ -1,9 +1,9 @@
 """The PostgreSQL store: transactions that are tried again, commits whose outcome is found out. Implements `record.ports.Store`.
 
-A write ends in one of three ways: it is durable, it left nothing, or an error says that nobody could find out. Collisions with
-other writers and connections that break before COMMIT leave nothing, so the work is done again until patience ends. A
-connection that breaks *during* COMMIT leaves the question open: before doing anything again, the store makes sure that the
-old session is over, and looks whether its last event is in the log.
+A write ends in one of three ways: it is durable, it left nothing, or an error says that it could not be found out. Collisions
+with other writers and connections that break before COMMIT leave nothing, so the work is done again until patience ends. A
+connection that breaks *during* COMMIT leaves the question open: before doing anything again, the store makes sure that the old
+session is over, and looks whether its last event is in the log.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ import psycopg
 
 from backscroll.errors import StoreError
 from backscroll.record.ports import Reader, Writer
-from backscroll.stores.postgres.faults import collided, cut_off, translated
-from backscroll.stores.postgres.fence import ended
+from backscroll.stores.postgres.connection import Connection, address, prepare, reach
+from backscroll.stores.postgres.faults import cut_off, is_collision, translate_error
+from backscroll.stores.postgres.fence import wait_for_end
 from backscroll.stores.postgres.names import Roots
-from backscroll.stores.postgres.opening import Connection, address, prepare, reach
 from backscroll.stores.postgres.pool import let_go, shared_pool
-from backscroll.stores.postgres.reading.derived import taught
+from backscroll.stores.postgres.reading.derived import register_vectors
 from backscroll.stores.postgres.reading.rows import PostgresReader
-from backscroll.stores.postgres.session import BEGIN_READ, BEGIN_WRITE, Session
-from backscroll.stores.postgres.writing.rows import Crowded, PostgresWriter
-from backscroll.stores.postgres.writing.upkeep import facts_of, resumed, scrubbed
+from backscroll.stores.postgres.session import BEGIN_READ, BEGIN_WRITE, PostgresSession
+from backscroll.stores.postgres.writing.rows import FamilyBusy, PostgresWriter
+from backscroll.stores.postgres.writing.upkeep import facts_of, finish_scrub, scrub_tables
 
 T = TypeVar("T")
 
 
-class _Lost(Exception):
+class _ConnectionLost(Exception):
     """The connection broke before COMMIT was sent: nothing is left of the transaction."""
 
 
@@ -66,10 +66,10 @@ class PostgresStore:
         self._closed = False
         self._pool = shared_pool(self._address, connections, idle_seconds)
         try:
-            with self._pool.lent(time.monotonic() + patience, known=False) as connection:
+            with self._pool.lend_connection(time.monotonic() + patience, known=False) as connection:
                 self._halfvec = prepare(connection, self._address)
         except BaseException:
-            self.close()  # nobody else would
+            self.close()  # no other process would
             raise
 
     def _check(self) -> None:
@@ -77,10 +77,10 @@ class PostgresStore:
             raise StoreError("the store is closed", hint="open it again with backscroll.open")
 
     @contextmanager
-    def _lent(self, deadline: float) -> Generator[Connection]:
+    def _lend_connection(self, deadline: float) -> Generator[Connection]:
         """A connection of the pool that all stores of this process on this database share."""
-        with self._pool.lent(deadline) as connection:
-            yield taught(connection, self._halfvec)
+        with self._pool.lend_connection(deadline) as connection:
+            yield register_vectors(connection, self._halfvec)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -97,12 +97,12 @@ class PostgresStore:
         while True:
             try:
                 return self._read_once(work, deadline)
-            except _Lost:
+            except _ConnectionLost:
                 self._pool.drop_idle()
 
     def _read_once(self, work: Callable[[Reader], T], deadline: float) -> T:
-        with self._lent(deadline) as connection:
-            session = Session(connection, BEGIN_READ, self._address.limits)
+        with self._lend_connection(deadline) as connection:
+            session = PostgresSession(connection, BEGIN_READ, self._address.limits)
             self._busy.reading = (os.getpid(), session)
             try:
                 return work(PostgresReader(session, self.tenant, self._roots, self._halfvec))
@@ -112,13 +112,13 @@ class PostgresStore:
                     and not session.answered
                     and time.monotonic() < deadline
                 ):
-                    raise _Lost from error
-                raise translated(error, self.location) from error
+                    raise _ConnectionLost from error
+                raise translate_error(error, self.location) from error
             finally:
                 self._busy.reading = None
 
-    def _reading(self) -> Session | None:
-        """The session in which this OS thread is reading right now."""
+    def _reading(self) -> PostgresSession | None:
+        """Return the session in which this OS thread is reading right now."""
         pid, session = getattr(self._busy, "reading", None) or (0, None)
         return session if pid == os.getpid() else None
 
@@ -144,9 +144,9 @@ class PostgresStore:
             tries += 1
             try:
                 return self._write_once(work, together, deadline)
-            except Crowded as crowd:
+            except FamilyBusy as crowd:
                 together |= {crowd.root}
-            except _Lost as lost:
+            except _ConnectionLost as lost:
                 self._pool.drop_idle()
                 if time.monotonic() > deadline:
                     raise StoreError(
@@ -154,14 +154,14 @@ class PostgresStore:
                         hint="nothing was written; try again",
                     ) from lost
             except psycopg.Error as error:
-                if not collided(error) or time.monotonic() > deadline:
-                    raise translated(error, self.location) from error
+                if not is_collision(error) or time.monotonic() > deadline:
+                    raise translate_error(error, self.location) from error
                 time.sleep(random.uniform(0, min(0.5, 0.005 * 2**tries)))
 
     def _write_once(self, work: Callable[[Writer], T], together: frozenset[str], deadline: float) -> T:
         results: list[T] = []  # filled once the work is done and COMMIT may be on its way
-        with self._lent(deadline) as connection:
-            session = Session(connection, BEGIN_WRITE, self._address.limits)
+        with self._lend_connection(deadline) as connection:
+            session = PostgresSession(connection, BEGIN_WRITE, self._address.limits)
             writer = PostgresWriter(session, self.tenant, self._roots, self._halfvec, together)
             try:
                 if self._address.pooled:
@@ -176,27 +176,27 @@ class PostgresStore:
             else:
                 self._learn(writer)
                 return results[0]
-        if self._arrived(writer, connection.fence, cause, deadline, asked=bool(results)):
+        if self._has_arrived(writer, connection.fence, cause, deadline, asked=bool(results)):
             self._learn(writer)
             return results[0]
-        raise _Lost from cause
+        raise _ConnectionLost from cause
 
     def _learn(self, writer: PostgresWriter) -> None:
         for thread, root in writer.learned.items():
             self._roots.learn(thread, root)
 
-    def _arrived(
+    def _has_arrived(
         self, writer: PostgresWriter, fence: int, cause: psycopg.Error, deadline: float, *, asked: bool
     ) -> bool:
-        """True where a transaction whose connection broke is in the store all the same; its session is over by then."""
+        """Return True if a transaction whose connection broke is in the store all the same; its session is over by then."""
         self._pool.drop_idle()
         in_question = asked and not writer.repeatable
         while time.monotonic() < deadline:
             try:
-                with self._lent(deadline) as connection:
-                    if ended(connection, fence, deadline):
-                        return in_question and writer.arrived(
-                            Session(connection, BEGIN_READ, self._address.limits)
+                with self._lend_connection(deadline) as connection:
+                    if wait_for_end(connection, fence, deadline):
+                        return in_question and writer.has_arrived(
+                            PostgresSession(connection, BEGIN_READ, self._address.limits)
                         )
             except (psycopg.OperationalError, StoreError) as error:
                 if isinstance(error, StoreError) and not in_question:
@@ -216,9 +216,9 @@ class PostgresStore:
         self._check()
         connection = reach(self._address, time.monotonic() + self.patience, known=True)
         try:  # a connection of its own: it sets what no transaction of others may inherit
-            return scrubbed(connection, self.patience, pooled=self._address.pooled)
+            return scrub_tables(connection, self.patience, pooled=self._address.pooled)
         except psycopg.Error as error:
-            raise translated(error, self.location) from error
+            raise translate_error(error, self.location) from error
         finally:
             connection.close()
 
@@ -226,13 +226,13 @@ class PostgresStore:
         """Nothing: words enter the index with their message."""
 
     def resume_scrub(self) -> bool:
-        """Finish what a forget that was cut off left undone; False where others are in the way."""
+        """Finish what a forget that was cut off left undone; False if others are in the way."""
         self._check()
         if not self.read(lambda reader: reader.scrub_due()):
             return True
         connection = reach(self._address, time.monotonic() + self.patience, known=True)
         try:
-            return resumed(connection, pooled=self._address.pooled)
+            return finish_scrub(connection, pooled=self._address.pooled)
         except psycopg.Error:
             return False  # a standby, or a login that may not: it stays due
         finally:
@@ -253,11 +253,11 @@ class PostgresStore:
             else "compared here: the server has no pgvector"
         )
         self._check()
-        with self._lent(time.monotonic() + self.patience) as connection:
+        with self._lend_connection(time.monotonic() + self.patience) as connection:
             try:
                 found = facts_of(connection)
             except psycopg.Error as error:
-                raise translated(error, self.location) from error
+                raise translate_error(error, self.location) from error
         there, used, waiting = self._pool.counts()
         pool = f"{there} open, {used} in use, {waiting} waiting, at most {self._pool.size}"
         return {
@@ -269,7 +269,7 @@ class PostgresStore:
         }
 
     def close(self) -> None:
-        """Let go of the connections; the last store on a database closes them. Later calls raise a clear error."""
+        """Close the connections; the last store on a database closes them. Later calls raise a clear error."""
         if not self._closed:
             self._closed = True
             let_go(self._address, self._pool)

@@ -13,13 +13,13 @@ from contextlib import closing, suppress
 from itertools import islice
 
 from backscroll.errors import BackscrollError
-from backscroll.record.about import about_from_bytes
 from backscroll.record.chain import DAMAGE, from_bytes
 from backscroll.record.order import at_end
-from backscroll.stores.beside import beside
+from backscroll.record.thread_info import about_from_bytes
 from backscroll.stores.columns import plain
+from backscroll.stores.event_index import beside
+from backscroll.stores.sqlite.compression import unpack_body
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only
-from backscroll.stores.sqlite.packing import unpacked
 from backscroll.stores.sqlite.reading.word_index import misfits, recipe
 from backscroll.vocab.values.moment import microseconds
 
@@ -102,7 +102,7 @@ _NAMED = (
 
 
 def faults_found(connection: sqlite3.Connection, another: Callable[[], sqlite3.Connection]) -> list[str]:
-    """What is wrong, in plain words; empty where nothing is."""
+    """Return what is wrong, in plain words; empty if nothing is."""
     found = _all(connection, another)
     return list(dict.fromkeys(islice(found, _SHOWN)))
 
@@ -124,7 +124,7 @@ def _pages(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _index_of(another: Callable[[], sqlite3.Connection]) -> Callable[[sqlite3.Connection], Iterator[str]]:
-    """The full-text index checks itself, on a connection of its own: for SQLite the question is a write."""
+    """Let the full-text index check itself, on its own connection: SQLite treats the check as a write."""
 
     def look(_: sqlite3.Connection) -> Iterator[str]:
         with closing(another()) as connection:
@@ -137,7 +137,7 @@ def _index_of(another: Callable[[], sqlite3.Connection]) -> Callable[[sqlite3.Co
                 sql = "INSERT INTO words (words, rank) VALUES ('integrity-check', ?)"
                 connection.execute(sql, (0 if foreign else 1,))
             except sqlite3.DatabaseError as error:
-                if not is_read_only(error) and not is_busy(error):  # else nobody can tell
+                if not is_read_only(error) and not is_busy(error):  # unknown otherwise
                     yield f"the full-text index does not fit the words ({error})"
                     yield from _named_misfits(connection)
             finally:
@@ -148,7 +148,7 @@ def _index_of(another: Callable[[], sqlite3.Connection]) -> Callable[[sqlite3.Co
 
 
 def _named_misfits(connection: sqlite3.Connection) -> Iterator[str]:
-    """Whose words the index does not hold."""
+    """Yield whose words the index does not hold."""
     names = dict(connection.execute("SELECT no, id FROM threads"))
     for key in islice(misfits(connection), _SHOWN):
         yield f"the index does not hold the words of event {names.get(key >> 32, '?')}.{key & 0xFFFFFFFF}"
@@ -161,7 +161,7 @@ def _rows(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _times(connection: sqlite3.Connection) -> Iterator[str]:
-    """A thread began with its first event."""
+    """Yield a thread began with its first event."""
     sql = """SELECT t.id, t.created_at, t.updated_at, t.updated_us, v.at, v.said FROM threads t
         LEFT JOIN events v ON v.key = (t.no << 32) + t.fork_seq + 1"""
     for name, created, updated, us, at, said in connection.execute(sql):
@@ -187,7 +187,7 @@ def _labels(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _homes(connection: sqlite3.Connection) -> Iterator[str]:
-    """Which messages of a history stand where they were put first."""
+    """Yield which messages of a history stand where they were put first."""
     names = dict(connection.execute("SELECT no, id FROM threads"))
     for thread, position, message, strayed in connection.execute(
         "SELECT thread, position, message, strayed FROM entries"
@@ -198,7 +198,7 @@ def _homes(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _sources(connection: sqlite3.Connection) -> Iterator[str]:
-    """What was derived is found, and forgotten, by the events that it was made from; its row names them as well."""
+    """Check that derived rows name the events they were made from, by which they are found and erased."""
     for table, names, column in (("made", "made_from", "made"), ("replies", "replies_from", "reply")):
         noted: dict[int, set[int]] = {}
         for number, source in connection.execute(f"SELECT {column}, source FROM {names}"):
@@ -213,7 +213,7 @@ def _sources(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _columns(connection: sqlite3.Connection) -> Iterator[str]:
-    """The columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
+    """Yield the columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
     names = dict(connection.execute("SELECT no, id FROM threads"))
     sql = (
         "SELECT key, kind, at, head, body, unpacked, said, said_us, role, tools, undoable, digest IS NOT NULL FROM events "
@@ -221,7 +221,7 @@ def _columns(connection: sqlite3.Connection) -> Iterator[str]:
     )
     for key, kind, at, head, body, size, *kept in connection.execute(sql):
         try:
-            right = beside(kind, at, from_bytes(head), unpacked(body, size), kept[2])
+            right = beside(kind, at, from_bytes(head), unpack_body(body, size), kept[2])
             tools = "\n" + "\n".join(right.tools) + "\n" if right.tools else ""
             differ = [*right[:3], tools, *right[4:]] != kept or (size and body is None)
         except (*DAMAGE, BackscrollError):

@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 from backscroll.errors import StoreCorrupt
+from backscroll.stores.sqlite.database_file import address
 from backscroll.stores.sqlite.faults import FAULTS
-from backscroll.stores.sqlite.opening import address
 
 
 def check_copy(source: Path) -> None:
@@ -22,7 +22,7 @@ def check_copy(source: Path) -> None:
     except FAULTS as error:
         raise StoreCorrupt(f"the backup cannot be read: {source}", hint="nothing was changed") from error
     if said != "ok" or not count:
-        raise StoreCorrupt(f"the backup is damaged or is no store: {source}", hint="nothing was changed")
+        raise StoreCorrupt(f"the backup is damaged or is not a store: {source}", hint="nothing was changed")
 
 
 def settle(store: Path) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from backscroll.errors import StoreCorrupt, StoreError, StoreTooNew
 from backscroll.logs import logger_of
-from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only, translated
+from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only, translate_error
 from backscroll.stores.sqlite.reading.word_index import register
 from backscroll.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS, VERSION
 
@@ -25,7 +25,7 @@ READING, WRITING = 4_096, 16_384
 
 
 def connect(path: Path, patience: float, read_only: bool, cache: int = READING) -> sqlite3.Connection:
-    """A connection with our settings: manual transactions, waits instead of failing, durable commits."""
+    """Return a connection with our settings: manual transactions, waits instead of failing, durable commits."""
     connection = sqlite3.connect(
         address(path, _manner(path) if read_only else ""),
         uri=True,
@@ -44,15 +44,15 @@ def connect(path: Path, patience: float, read_only: bool, cache: int = READING) 
 
 
 def address(path: Path, manner: str) -> str:
-    """A path as SQLite wants it where it comes with a manner of opening."""
+    """Return a path as SQLite wants it where it comes with a manner of opening."""
     return f"file:{quote(os.fsencode(path))}{manner}"
 
 
 def _manner(path: Path) -> str:
-    """How to open a file that may only be read."""
+    """Return how to open a file that may only be read."""
     if os.access(path.parent, os.W_OK) or path.with_name(path.name + "-wal").exists():
         return "?mode=ro"
-    # SQLite wants to put a file for its locks beside the store and cannot. Without a write-ahead log nobody is writing
+    # SQLite wants to put a file for its locks beside the store and cannot. Without a write-ahead log no process is writing
     # at this moment, so that it may do without.
     return "?immutable=1"
 
@@ -70,14 +70,14 @@ def prepare(path: Path, patience: float) -> tuple[sqlite3.Connection, bool]:
     deadline = time.monotonic() + patience
     while True:
         try:
-            return _prepared(path, patience, read_only)
+            return _prepare_connection(path, patience, read_only)
         except sqlite3.OperationalError as error:
             # While another process creates or recovers the file, SQLite answers "locked" without waiting.
             if not is_busy(error) or time.monotonic() > deadline:
-                raise translated(error, str(path)) from error
+                raise translate_error(error, str(path)) from error
             time.sleep(0.01)
         except FAULTS as error:
-            raise translated(error, str(path)) from error
+            raise translate_error(error, str(path)) from error
         except OSError as error:
             raise _unreachable(path, error) from error
 
@@ -89,7 +89,7 @@ def _unreachable(path: Path, error: OSError) -> StoreError:
 
 
 def _place_for(path: Path) -> bool:
-    """True where there is no store yet and one may be made here."""
+    """Return True if there is no store yet and one may be made here."""
     if "\0" in str(path):
         raise StoreError(f"not a path: {str(path)!r}", hint="a path cannot hold the character NUL")
     if path.is_dir():
@@ -100,7 +100,7 @@ def _place_for(path: Path) -> bool:
         path.parent.mkdir(parents=True, exist_ok=True)
         return True
     if not path.is_file():
-        raise StoreError(f"the store is no file: {path}", hint="name a file, such as backscroll.db")
+        raise StoreError(f"the store is not a file: {path}", hint="name a file, such as backscroll.db")
     size = path.stat().st_size
     if 0 < size < _SMALLEST:  # SQLite takes a file of one byte for an empty one, and would write over it
         raise StoreCorrupt(
@@ -109,7 +109,7 @@ def _place_for(path: Path) -> bool:
     return size == 0
 
 
-def _prepared(path: Path, patience: float, read_only: bool) -> tuple[sqlite3.Connection, bool]:
+def _prepare_connection(path: Path, patience: float, read_only: bool) -> tuple[sqlite3.Connection, bool]:
     if not read_only:
         _look_first(path, patience)
     connection = connect(path, patience, read_only)
@@ -143,7 +143,7 @@ def _look_first(path: Path, patience: float) -> None:
 
 
 def _ours(path: Path) -> bool:
-    """True where the file itself says so; while a store is being made, only its write-ahead log does."""
+    """Return True if the file itself says so; while a store is being made, only its write-ahead log does."""
     with path.open("rb") as file:
         header = file.read(100)
     version, owner = header[60:64], header[68:72]
@@ -187,7 +187,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _facts(connection: sqlite3.Connection) -> tuple[int, int, int]:
-    """Schema number, owner and number of tables, all of one moment: somebody may be making the tables right now."""
+    """Schema number, owner and number of tables, all of one moment: another process may be making the tables right now."""
     alone = not connection.in_transaction
     if alone:
         connection.execute("BEGIN")
@@ -202,7 +202,7 @@ def _facts(connection: sqlite3.Connection) -> tuple[int, int, int]:
 
 
 def _keep_copy(path: Path, version: int) -> None:
-    """Before migrating, a copy of the file as it was; nobody can write to it meanwhile, and an older copy stays."""
+    """Before migrating, a copy of the file as it was; no process can write to it meanwhile, and an older copy stays."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     names = (f"{path.name}.schema{version}-{stamp}{n or ''}.backup" for n in count())
     target = next(place for name in names if not (place := path.with_name(name)).exists())

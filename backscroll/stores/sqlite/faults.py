@@ -64,27 +64,27 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
 def _code(error: Exception) -> int | None:
-    """What SQLite said; None where Python itself could not read what SQLite gave it."""
+    """Return what SQLite said; None if Python itself could not read what SQLite gave it."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """True where waiting a little may help."""
+    """Return True if waiting a little may help."""
     return _code(error) in _BUSY
 
 
 def is_read_only(error: sqlite3.Error) -> bool:
-    """True where only writing would have helped."""
+    """Return True if only writing would have helped."""
     return _code(error) in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 
-def translated(error: sqlite3.Error | UnicodeDecodeError, location: str) -> StoreError:
-    """The error to raise instead; it names the file and says what to do."""
+def translate_error(error: sqlite3.Error | UnicodeDecodeError, location: str) -> StoreError:
+    """Return the error to raise instead; it names the file and says what to do."""
     code = _code(error)
     if code is None and isinstance(
         error, sqlite3.OperationalError | UnicodeDecodeError
-    ):  # text that is no UTF-8
+    ):  # text that is not UTF-8
         code = sqlite3.SQLITE_CORRUPT
     unknown = (
         StoreError,

@@ -1,7 +1,6 @@
 """Names and numbers: what the outside calls a thread or an event, and the integers under which the file knows it.
 
-Owns the two ways between them and the reading of many rows by their keys. Refuses to know what the rows hold. Before:
-`schema` (how keys are made up). After: `derived`, `rows`.
+Owns the two ways between them and the reading of many rows by their keys. Does not know what the rows hold.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from backscroll.vocab.ids import LAST, Ref
 _SIZES = (1, 16, 128, 512)
 
 
-class Names:
+class SqliteNames:
     """One connection, and what is known about threads through it."""
 
     def __init__(
@@ -62,14 +61,14 @@ class Names:
         return name
 
     def _home(self, thread: str) -> int:
-        """The number of a thread that must be there."""
+        """Return the number of a thread that must be there."""
         number = self._number(thread)
         if number is None:
             raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
         return number
 
-    def _named(self, ref: Ref) -> int:
-        """The key of a message or revision whose thread must be there."""
+    def _require_key(self, ref: Ref) -> int:
+        """Return the key of a message or revision whose thread must be there."""
         key = self._key(ref)
         if key is None:
             raise NotFound(
@@ -78,11 +77,11 @@ class Names:
         return key
 
     def _keys(self, refs: Iterable[Ref]) -> dict[int, Ref]:
-        """The keys of those whose threads are known, each once."""
+        """Return the keys of those whose threads are known, each once."""
         return {key: ref for ref in refs if (key := self._key(ref)) is not None}
 
     def _many(self, sql: str, keys: Sequence[object], *before: object) -> Iterator[tuple[Any, ...]]:
-        """The rows of a statement with `IN (…)`, asked for many keys at a time; `before` are the values before them."""
+        """Yield the rows of a statement with `IN (…)`, asked for many keys at a time; `before` are the values before them."""
         start = 0
         while start < len(keys):
             size = next((s for s in _SIZES if s >= len(keys) - start), _SIZES[-1])

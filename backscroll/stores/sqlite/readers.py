@@ -1,4 +1,4 @@
-"""Connections that read: lent to one caller at a time and kept for the next. Refuses to write and to know what is read."""
+"""Connections that read: lent to one caller at a time and kept for the next. Does not write and to know what is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backscroll.stores.sqlite.faults import FAULTS
 _KEPT = 8
 
 
-class Readers:
+class ReaderPool:
     """The reading connections of one store, shared by OS threads."""
 
     def __init__(self, opened: Callable[[], sqlite3.Connection], *, kept: int = _KEPT) -> None:
@@ -23,7 +23,7 @@ class Readers:
         self._turn = threading.Condition()
 
     @contextmanager
-    def lent(self) -> Generator[sqlite3.Connection]:
+    def lend_connection(self) -> Generator[sqlite3.Connection]:
         """A connection for one piece of work; after a failure of the database it is not used again."""
         me, connection, sound = threading.get_ident(), None, True
         with self._turn:
@@ -47,7 +47,7 @@ class Readers:
                 connection.close()
 
     def keep(self, connection: sqlite3.Connection) -> None:
-        """Take over a connection that somebody else opened."""
+        """Take over a connection that the caller opened."""
         with self._turn:
             if len(self._idle) < self._kept:
                 self._idle.append(connection)
@@ -55,7 +55,7 @@ class Readers:
         connection.close()
 
     def drop(self) -> None:
-        """Close whatever nobody is using."""
+        """Close what is not in use."""
         with self._turn:
             while self._idle:
                 self._idle.pop().close()
@@ -66,7 +66,7 @@ class Readers:
         self.drop()
 
     def pause(self, patience: float) -> None:
-        """Let nobody begin until `resume`, and wait for those at work; what this very thread is reading goes on."""
+        """Block new transactions until `resume`, and wait for those at work; what this thread is reading goes on."""
         self._turn.acquire()
         others = [user for user in self._users if user != threading.get_ident()]
         if others:

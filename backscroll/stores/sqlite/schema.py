@@ -81,7 +81,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE VIRTUAL TABLE words USING fts5 (text, event UNINDEXED, tokenize = 'ascii');
     """,
     # What is derived from the log, and finding the few events and messages that every prompt asks for. `signs` numbers
-    # its rows for ever upwards: who has read up to a number needs to read only what came later.
+    # its rows forever upwards: who has read up to a number needs to read only what came later.
     """
     ALTER TABLE events ADD COLUMN unpacked INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX events_others ON events (key) WHERE kind NOT IN ('appended', 'aside');

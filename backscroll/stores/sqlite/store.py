@@ -1,7 +1,8 @@
 """The SQLite file: opening, migrating, group commit, scrubbing, backup. Implements `record.ports.Store`.
 
-One connection writes. Callers queue their work; whoever gets the lock runs everything that is waiting in one transaction,
-so threads share one sync to disk, and a single thread pays for no hand-over. A write returns only once it is on disk.
+One connection writes. Callers queue their work; the process that gets the lock runs everything that is waiting in one
+transaction, so threads share one sync to disk, and a single thread pays for no hand-over. A write returns only once it is on
+disk.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from typing import Any, Generic, TypeVar, cast
 
 from backscroll.errors import StoreBusy, StoreError
 from backscroll.record.ports import Reader, ThreadState, Writer
-from backscroll.stores.sqlite import forking
-from backscroll.stores.sqlite.faults import FAULTS, is_busy, translated
-from backscroll.stores.sqlite.opening import WRITING, connect, prepare
-from backscroll.stores.sqlite.readers import Readers
-from backscroll.stores.sqlite.reading.rows import SqliteReader, WordsWait
-from backscroll.stores.sqlite.reading.signs import Signs
+from backscroll.stores.sqlite import fork_safety
+from backscroll.stores.sqlite.database_file import WRITING, connect, prepare
+from backscroll.stores.sqlite.faults import FAULTS, is_busy, translate_error
+from backscroll.stores.sqlite.readers import ReaderPool
+from backscroll.stores.sqlite.reading.rows import PendingWords, SqliteReader
+from backscroll.stores.sqlite.reading.signs import VectorCaches
 from backscroll.stores.sqlite.reading.word_index import AT_ONCE
-from backscroll.stores.sqlite.turns import Turns
+from backscroll.stores.sqlite.turns import WriteQueue
 from backscroll.stores.sqlite.writing.rows import SqliteWriter
-from backscroll.stores.sqlite.writing.scrubbing import OUT_OF_REACH, noted, rewrite
+from backscroll.stores.sqlite.writing.scrub import OUT_OF_REACH, read_note, rewrite
 
 T = TypeVar("T")
 _BATCH = 256
 _IN_PASSING = 0.5  # seconds that an opening waits for others before it leaves a rewrite to the next one
 
 
-class _Job(Generic[T]):
+class _WriteJob(Generic[T]):
     """One caller's work on its way through a shared transaction."""
 
     __slots__ = ("done", "error", "result", "work")
@@ -59,7 +60,7 @@ class SqliteStore:
         self._closed = False
         self.restart()
         self._readers.keep(first)
-        forking.watch(self)
+        fork_safety.watch(self)
 
     def _check(self) -> None:
         if self._closed:
@@ -73,17 +74,19 @@ class SqliteStore:
         self._leader: int | None = None
         if hasattr(self, "_turns"):
             self._turns.abandon()
-        self._turns = Turns(self.path)
-        self._waiting: deque[_Job[Any]] = deque()
+        self._turns = WriteQueue(self.path)
+        self._waiting: deque[_WriteJob[Any]] = deque()
         self._writer: sqlite3.Connection | None = None
         self._numbers: dict[str, int] = {}
         self._names: dict[int, str] = {}
-        self._held: dict[str, ThreadState] = {}  # rows as the last commit left them, while nobody else wrote
+        self._held: dict[
+            str, ThreadState
+        ] = {}  # rows as the last commit left them, while no other process wrote
         self._version = -1
-        self._signs = Signs()
+        self._signs = VectorCaches()
         # Of a file that we may only read, others can say more than we can see: every look at it is a fresh one.
         kept = {"kept": 0} if self.read_only or self._closed else {}
-        self._readers = Readers(self._open, **kept)
+        self._readers = ReaderPool(self._open, **kept)
 
     def _open(self) -> sqlite3.Connection:
         return connect(self.path, self.patience, self.read_only)
@@ -116,13 +119,13 @@ class SqliteStore:
         can_write = not self.read_only and self._leader != threading.get_ident()
         try:
             return self._read(work, complete=can_write)
-        except WordsWait:
+        except PendingWords:
             self.index_rest()
             return self._read(work, complete=False)  # what others leave waiting meanwhile came later
 
     def _read(self, work: Callable[[Reader], T], *, complete: bool) -> T:
         try:
-            with self._readers.lent() as connection:
+            with self._readers.lend_connection() as connection:
                 connection.execute("BEGIN")
                 names = (self._numbers, self._names, self._signs, self._open)
                 try:
@@ -131,7 +134,7 @@ class SqliteStore:
                     with suppress(sqlite3.Error):  # a reader has nothing to lose by rolling back
                         connection.execute("ROLLBACK")
         except FAULTS as error:
-            raise translated(error, self.location) from error
+            raise translate_error(error, self.location) from error
 
     def index_rest(self) -> None:
         """Put words that wait into the index, in pieces: other writers come in between."""
@@ -154,7 +157,7 @@ class SqliteStore:
             )
         if self._leader == threading.get_ident():
             raise RuntimeError("a write inside a write would wait for itself")
-        job: _Job[T] = _Job(work)
+        job: _WriteJob[T] = _WriteJob(work)
         self._waiting.append(job)
         with self._lead:
             if not job.done:
@@ -163,8 +166,8 @@ class SqliteStore:
             raise job.error
         return job.result  # type: ignore[return-value]  # set whenever there is no error
 
-    def _run_batch(self, mine: _Job[Any]) -> None:
-        jobs: list[_Job[Any]] = []
+    def _run_batch(self, mine: _WriteJob[Any]) -> None:
+        jobs: list[_WriteJob[Any]] = []
         while self._waiting and len(jobs) < _BATCH:
             jobs.append(self._waiting.popleft())
         if mine not in jobs:
@@ -174,14 +177,14 @@ class SqliteStore:
         try:
             self._commit(jobs)
         except FAULTS as error:
-            fault = translated(error, self.location)
+            fault = translate_error(error, self.location)
             for job in jobs:
                 job.error = job.error or fault
         except StoreError as fault:
             for job in jobs:
                 job.error = job.error or fault
         except BaseException:
-            # Somebody pressed Ctrl-C in the leading thread: the others' work was rolled back, so it waits again.
+            # The user pressed Ctrl-C in the leading thread: the others' work was rolled back, so it waits again.
             self._waiting.extendleft(job for job in reversed(jobs) if job is not mine)
             jobs = [mine]
             raise
@@ -190,12 +193,12 @@ class SqliteStore:
             for job in jobs:
                 job.done = True
 
-    def _commit(self, jobs: list[_Job[Any]]) -> None:
+    def _commit(self, jobs: list[_WriteJob[Any]]) -> None:
         deadline = time.monotonic() + self.patience
-        with self._turns.taken(deadline):
+        with self._turns.take_turn(deadline):
             self._commit_now(jobs, deadline)
 
-    def _commit_now(self, jobs: list[_Job[Any]], deadline: float) -> None:
+    def _commit_now(self, jobs: list[_WriteJob[Any]], deadline: float) -> None:
         connection = self._begin(deadline)
         version = connection.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:  # another connection has written to the file
@@ -212,7 +215,7 @@ class SqliteStore:
                 connection.execute("SAVEPOINT job")
                 self._run(job, writer)
                 if isinstance(job.error, StoreError) and not connection.in_transaction:
-                    raise job.error  # on a full disk SQLite gives up the whole transaction: nobody's work is in it
+                    raise job.error  # on a full disk SQLite gives up the whole transaction: it holds no work
                 if job.error is not None:
                     connection.execute("ROLLBACK TO job")
                 connection.execute("RELEASE job")
@@ -225,31 +228,31 @@ class SqliteStore:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
-    def _run(self, job: _Job[Any], writer: SqliteWriter) -> None:
+    def _run(self, job: _WriteJob[Any], writer: SqliteWriter) -> None:
         known = len(writer.added)
         try:
             job.result = job.work(writer)
         except FAULTS as error:
-            job.error = translated(error, self.location)
+            job.error = translate_error(error, self.location)
         except Exception as error:  # noqa: BLE001 - it belongs to the caller whose work this is, and is raised there
             job.error = error
         if job.error is not None:
             writer.take_back(known)
 
     def _begin(self, deadline: float) -> sqlite3.Connection:
-        self._check()  # while this one waited for its turn, somebody may have closed the store
+        self._check()  # while this one waited for its turn, another process may have closed the store
         if self._writer is None:
             self._writer = connect(self.path, self.patience, read_only=False, cache=WRITING)
         left = deadline - time.monotonic()
         if left < 0.9 * self.patience:  # what waiting for our turn took is not waited for again
             self._writer.execute(f"PRAGMA busy_timeout = {max(0, round(left * 1000))}")
         try:
-            return self._begun(self._writer, deadline)
+            return self._begin_transaction(self._writer, deadline)
         finally:
             if left < 0.9 * self.patience:
                 self._writer.execute(f"PRAGMA busy_timeout = {round(self.patience * 1000)}")
 
-    def _begun(self, writer: sqlite3.Connection, deadline: float) -> sqlite3.Connection:
+    def _begin_transaction(self, writer: sqlite3.Connection, deadline: float) -> sqlite3.Connection:
         while True:
             try:
                 writer.execute("BEGIN IMMEDIATE")
@@ -275,7 +278,7 @@ class SqliteStore:
             try:
                 return work(self._writer)
             except FAULTS as error:
-                raise translated(error, self.location) from error
+                raise translate_error(error, self.location) from error
 
     def scrub(self) -> list[str]:
         """Merge the index, rewrite the file and empty the write-ahead log, so that no page keeps erased words."""
@@ -285,11 +288,11 @@ class SqliteStore:
         return [OUT_OF_REACH, *self._alone(lambda connection: rewrite(connection, self.location))]
 
     def resume_scrub(self) -> bool:
-        """Finish what a forget that was cut off left undone; False where others are in the way, or the file is read-only."""
+        """Finish what a forget that was cut off left undone; False if others are in the way, or the file is read-only."""
         self._check()
         try:
-            with self._readers.lent() as connection:
-                due = noted(connection) is not None
+            with self._readers.lend_connection() as connection:
+                due = read_note(connection) is not None
             if not due or self.read_only:
                 return not due
             self._readers.drop()
@@ -302,10 +305,10 @@ class SqliteStore:
         """A consistent copy, made while others go on reading and writing."""
         self._check()
         try:
-            with closing(sqlite3.connect(target)) as copy, self._readers.lent() as connection:
+            with closing(sqlite3.connect(target)) as copy, self._readers.lend_connection() as connection:
                 connection.backup(copy)
         except FAULTS as error:
-            raise translated(error, f"{self.location}, or its copy {target}") from error
+            raise translate_error(error, f"{self.location}, or its copy {target}") from error
 
     def facts(self) -> Mapping[str, str]:
         """For `doctor`."""

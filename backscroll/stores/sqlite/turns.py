@@ -1,15 +1,15 @@
 """Whose turn it is to write: processes that write to one file are served in the order in which they asked.
 
-SQLite itself makes waiters sleep and try again, each for longer than before: whoever writes without a pause is served again and
-again, and one that waits may wait for seconds. So a process draws a number before it begins a transaction, and waits for all
-smaller numbers. Numbers are bytes of a small file beside the store (`-turns`); to have one is to hold the system's lock on it.
-The lock goes with the process, however that ends, so nobody waits for the dead.
+SQLite itself makes waiters sleep and try again, each for longer than before: a process that writes without a pause is served
+again and again, and one that waits may wait for seconds. So a process draws a number before it begins a transaction, and waits
+for all smaller numbers. Numbers are bytes of a small file beside the store (`-turns`); to have one is to hold the system's lock
+on it. The lock goes with the process, however that ends, so no process waits for a dead one.
 
-Handing over costs more than a small write. So a turn lasts a while: whoever has others waiting and writes again in the same breath
-does so in the same turn, until `_SLICE` is over. Between two writes the others wait for no more than `_BREATH`.
+Handing over costs more than a small write. So a turn lasts a while: a process that has others waiting and writes again in the
+same breath does so in the same turn, until `_SLICE` is over. Between two writes the others wait for no more than `_BREATH`.
 
-This is courtesy, not safety: SQLite's own lock still decides who writes. Where there are no such locks (some network file systems,
-Windows), or the file cannot be made, everything works as it does without. Refuses to know what is written.
+This is courtesy, not safety: SQLite's own lock still decides who writes. Where there are no such locks (some network file
+systems, Windows), or the file cannot be made, everything works as it does without. Does not know what is written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LONGEST = 0.02
 _FLOCK = struct.Struct("@hhqqi4x")
 
 
-class Turns:
+class WriteQueue:
     """The queue of one store in one process; used by one OS thread at a time."""
 
     def __init__(self, store: Path) -> None:
@@ -48,8 +48,8 @@ class Turns:
         self._kept = 0.0  # until when the next write has to come
 
     @contextmanager
-    def taken(self, deadline: float) -> Generator[None]:
-        """Wait for our turn; it ends with the block. Past the deadline nobody waits any longer: SQLite decides."""
+    def take_turn(self, deadline: float) -> Generator[None]:
+        """Wait for our turn; it ends with the block. Past the deadline waiting ends: SQLite decides."""
         if not self._go_on():
             self._end()
             self._number = self._draw(deadline) if self._works else None
@@ -63,9 +63,9 @@ class Turns:
                 self._end()
 
     def _draw(self, deadline: float) -> int | None:
-        """Our number, with its lock; None where there is no queue."""
+        """Return our number, with its lock; None if there is no queue."""
         try:
-            file = self._opened()
+            file = self._open_file()
             while not _lock(file, 0, 1, shared=False):  # held for as long as it takes to draw a number
                 if time.monotonic() > deadline:
                     return None
@@ -110,7 +110,7 @@ class Turns:
             self._works = False
 
     def _go_on(self) -> bool:
-        """True where the turn that we kept still lasts."""
+        """Return True if the turn that we kept still lasts."""
         if self._number is None or self._file is None or time.monotonic() >= self._kept:
             return False
         try:
@@ -119,10 +119,11 @@ class Turns:
             return False
 
     def _tell(self, file: int, number: int, until: int, *, mine: bool = False) -> bool:
-        """Write down whose turn it is; False where somebody draws a number just now, or (`mine`) the turn went to others meanwhile.
+        """Write down whose turn it is; False if another process draws a number just now, or (`mine`) the turn went to others
+        meanwhile.
 
-        Turns only go forward: whoever was held up between looking and writing must not give the turn back to a number that is over,
-        because then the others would wait for numbers that were kept and never came again.
+        Turns only go forward: a process that was held up between looking and writing must not give the turn back to a number that
+        is over, because then the others would wait for numbers that were kept and never came again.
         """
         if not _lock(file, 0, 1, shared=False):
             return False
@@ -143,7 +144,7 @@ class Turns:
             return False
         try:
             if self._head(self._file)[0] == number + 1:
-                return False  # nobody waits: who comes next, comes next
+                return False  # none waits: who comes next, comes next
             self._kept = now + _BREATH
             return self._tell(self._file, number, time.monotonic_ns() + int(_BREATH * 1e9), mine=True)
         except OSError:
@@ -158,9 +159,9 @@ class Turns:
         head = os.pread(file, _HEAD.size, 0)
         return _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 0, 0)
 
-    def _opened(self) -> int:
+    def _open_file(self) -> int:
         if self._file is not None and os.fstat(self._file).st_nlink == 0:
-            self.close()  # somebody who was alone took the file away
+            self.close()  # a process that was alone took the file away
         if self._file is None:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         return self._file
@@ -196,7 +197,7 @@ if sys.platform != "win32":
     _SET: int = getattr(fcntl, "F_OFD_SETLK", fcntl.F_SETLK)
 
     def _lock(file: int, start: int, length: int, *, shared: bool = False, release: bool = False) -> bool:
-        """Try to lock a range of bytes (0: to the end), or let go of it; False where somebody else has it.
+        """Try to lock a range of bytes (0: to the end), or let go of it; False if another process holds it.
 
         Where the system knows locks that belong to the opened file, those: they also hold between two stores of one process.
         """

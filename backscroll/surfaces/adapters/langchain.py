@@ -15,14 +15,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
+from backscroll.engine.budget.costs import record_call
+from backscroll.engine.calls import capture
 from backscroll.engine.calls import conversation as conversing
-from backscroll.engine.calls import overhearing
 from backscroll.engine.calls.replies import ANSWER
-from backscroll.engine.models.costs import record_call
 from backscroll.errors import MissingExtra
 from backscroll.llm.prices.ledger import Tokens, heard_tokens, tokens_of
-from backscroll.surfaces.adapters.langchain_messages import VENDOR, heard, told
-from backscroll.surfaces.adapters.listening import Asking, Listener, Spoken
+from backscroll.surfaces.adapters.langchain_messages import VENDOR, parse_message, render_messages
+from backscroll.surfaces.adapters.recorder import FrameworkRecorder, ModelCall, Spoken
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.part import Json
 
@@ -37,7 +37,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from backscroll.engine.calls.overhearing import Overheard
+    from backscroll.engine.calls.capture import CapturedRequest
     from backscroll.engine.thread import Thread
 
 
@@ -60,18 +60,18 @@ class BackscrollChatMessageHistory(BaseChatMessageHistory):
     def messages(self) -> list[BaseMessage]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What was said, oldest first."""
         if self.budget is None:
-            given = [ForeignMessage(m.role, m.content) for m in conversing.spoken(self.thread)]
-        elif next(conversing.spoken(self.thread), None) is None:
+            given = [ForeignMessage(m.role, m.content) for m in conversing.iterate_spoken(self.thread)]
+        elif next(conversing.iterate_spoken(self.thread), None) is None:
             given = []
         else:
-            given = overhearing.assembled_messages(
+            given = capture.assembled_messages(
                 self.thread, "openai-chat", model=self.model, budget=self.budget
             )
-        return [t for m in given for t in told(m, self.thread.engine.blob)]
+        return [t for m in given for t in render_messages(m, self.thread.engine.blob)]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages to the end, all or none; durable on return."""
-        overhearing.append_all(self.thread, [heard(m) for m in messages])
+        capture.append_all(self.thread, [parse_message(m) for m in messages])
         for message in messages if self.ledger else ():
             if isinstance(message, AIMessage) and message.usage_metadata:
                 self._count(message)
@@ -109,7 +109,7 @@ class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> None:
         super().__init__()
         self.tools = ()
-        self.listener = Listener(thread, VENDOR, budget, assemble, strict)
+        self.listener = FrameworkRecorder(thread, VENDOR, budget, assemble, strict)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -119,7 +119,7 @@ class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
         try:
             response = handler(sent)
         except BaseException:
-            self.listener.failed(known, provider)
+            self.listener.record_failure(known, provider)
             raise
         self._end(known, provider, response)
         return response
@@ -134,37 +134,37 @@ class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
         try:
             response = await handler(sent)
         except BaseException:
-            self.listener.failed(known, provider)
+            self.listener.record_failure(known, provider)
             raise
         await asyncio.to_thread(self._end, known, provider, response)
         return response
 
-    def _begin(self, request: ModelRequest[Any]) -> tuple[Overheard | None, str, ModelRequest[Any]]:
+    def _begin(self, request: ModelRequest[Any]) -> tuple[CapturedRequest | None, str, ModelRequest[Any]]:
         provider = _provider(request.model)
-        asking = self.listener.guarded(lambda: _asking(request, provider))
+        asking = self.listener.run_guarded(lambda: _asking(request, provider))
         if asking is None:
             return None, provider, request
         known, prompt = self.listener.begin(asking)
         if prompt is None:
             return known, provider, request
         blob = self.listener.thread.engine.blob
-        sent = [t for m in prompt for t in told(m, blob)]
+        sent = [t for m in prompt for t in render_messages(m, blob)]
         first = sent[0] if sent and isinstance(sent[0], SystemMessage) else None
         rest = cast("list[Any]", (sent if first is None else sent[1:]) + _behind(request.messages))
         return known, provider, request.override(system_message=first, messages=rest)
 
-    def _end(self, known: Overheard | None, provider: str, response: Any) -> None:
+    def _end(self, known: CapturedRequest | None, provider: str, response: Any) -> None:
         inner = getattr(response, "model_response", response)
         result = [inner] if isinstance(inner, BaseMessage) else list(getattr(inner, "result", ()))
         answer = next((m for m in result if isinstance(m, AIMessage)), None)
-        said = None if answer is None else self.listener.guarded(lambda: heard(answer).content)
+        said = None if answer is None else self.listener.run_guarded(lambda: parse_message(answer).content)
         if answer is None or said is None:
-            self.listener.failed(known, provider)
+            self.listener.record_failure(known, provider)
         else:
-            self.listener.done(known, provider, said, _usage(answer))
+            self.listener.record_answer(known, provider, said, _usage(answer))
 
 
-def _asking(request: ModelRequest[Any], provider: str) -> Asking:
+def _asking(request: ModelRequest[Any], provider: str) -> ModelCall:
     """What of a request counts."""
     listed: list[BaseMessage] = list(request.messages)
     whole = [request.system_message, *listed] if request.system_message is not None else listed
@@ -172,11 +172,11 @@ def _asking(request: ModelRequest[Any], provider: str) -> Asking:
     named = next((v for n in ("model_name", "model") if isinstance(v := getattr(model, n, None), str)), "")
     reserve = getattr(model, "max_tokens", None)
     wire: Spoken = "anthropic" if provider == "anthropic" else "openai-chat"
-    return Asking(
+    return ModelCall(
         wire,
         named,
         provider,
-        [heard(m) for m in whole],
+        [parse_message(m) for m in whole],
         [_spec(t) for t in request.tools],
         reserve if isinstance(reserve, int) else None,
     )
@@ -202,10 +202,10 @@ def _provider(model: object) -> str:
 
 def _usage(message: AIMessage) -> Tokens:
     """What the service reported, where that can be true."""
-    return heard_tokens(lambda: _reported(message))
+    return heard_tokens(lambda: _read_usage(message))
 
 
-def _reported(message: AIMessage) -> Tokens:
+def _read_usage(message: AIMessage) -> Tokens:
     told_usage = message.usage_metadata
     if not told_usage:
         return tokens_of(None)

@@ -58,7 +58,7 @@ _KINDS = (("mime_type",), ("source", "media_type"), ("media_type",))
 # -- from LangChain ----------------------------------------------------------------------------------------------
 
 
-def heard(message: BaseMessage) -> ForeignMessage:
+def parse_message(message: BaseMessage) -> ForeignMessage:
     """One message of theirs."""
     whole = message_chunk_to_message(message) if isinstance(message, BaseMessageChunk) else message
     kind = str(getattr(whole, "role", "")) if whole.type == "chat" else whole.type
@@ -95,11 +95,13 @@ def _parts(content: Any, calls: list[Mapping[str, Any]]) -> list[Part]:
         out += [Text(content)] if content else []
     else:
         out += [_part(block, calls) for block in cast("Sequence[Any]", content)]
-    return out + [_called(call) for call in calls]
+    return out + [_parse_call(call) for call in calls]
 
 
-def _called(call: Mapping[str, Any], extra: Extra | None = None) -> ToolCall:
-    return ToolCall(str(call.get("id") or ""), str(call["name"]), _said(call.get("args")), extra or {})
+def _parse_call(call: Mapping[str, Any], extra: Extra | None = None) -> ToolCall:
+    return ToolCall(
+        str(call.get("id") or ""), str(call["name"]), _dump_arguments(call.get("args")), extra or {}
+    )
 
 
 def _part(block: Any, calls: list[Mapping[str, Any]]) -> Part:
@@ -108,53 +110,53 @@ def _part(block: Any, calls: list[Mapping[str, Any]]) -> Part:
     data: dict[str, Any] = dict(block)
     kind = str(data.get("type") or "")
     if kind == "text" and isinstance(data.get("text"), str):
-        return Text(data.pop("text"), _kept(data))
+        return Text(data.pop("text"), _keep_block(data))
     for name in ("thinking", "reasoning"):
         if kind == name and isinstance(data.get(name), str):
             text, signature = data.pop(name), data.get("signature")
             signed = signature if isinstance(signature, str) else None
             # Blocks of this name with a signature are Anthropic's: they may go back to it as they are.
             whose: Extra = {"anthropic": {}} if signed and name == "thinking" else {}
-            return Reasoning(text, signed, {**_kept(data), **whose})
+            return Reasoning(text, signed, {**_keep_block(data), **whose})
     if kind in _CALLS:
         name = data.get("call_id") or data.get("id")
         same = next((c for c in calls if c.get("id") == name), None)
         if same is not None:
             calls.remove(same)
-            return _called(same, _kept(data))
-    return _attached(data) or Opaque(VENDOR, kind, _text(data))
+            return _parse_call(same, _keep_block(data))
+    return _parse_attachment(data) or Opaque(VENDOR, kind, _text(data))
 
 
-def _attached(data: dict[str, Any]) -> Media | None:
+def _parse_attachment(data: dict[str, Any]) -> Media | None:
     """A picture, a sound, a file: its bytes are taken out, and put in again at the same place."""
     address = data.get("image_url")
     inner = cast("dict[str, Any]", address) if isinstance(address, dict) else {"url": address}
     url = str(inner.get("url") or "") if address else str(data.get("url") or "")
     if url.startswith("data:"):
         head, _, words = url.removeprefix("data:").partition(",")
-        raw = _decoded(words) if head.endswith(";base64") else None
+        raw = _decode_base64(words) if head.endswith(";base64") else None
         if raw is None or not address:
             return None
         left = {**data, "image_url": {k: v for k, v in inner.items() if k != "url"}}
         where = ["image_url", "url"] if isinstance(address, dict) else ["image_url"]
-        return Media(head.removesuffix(";base64"), data=raw, extra=_kept(left, at=where))
+        return Media(head.removesuffix(";base64"), data=raw, extra=_keep_block(left, at=where))
     if url:
-        return Media(str(data.get("mime_type") or "image/*"), url=url, extra=_kept(data))
+        return Media(str(data.get("mime_type") or "image/*"), url=url, extra=_keep_block(data))
     media_type = next((str(v) for p in _KINDS if (v := _at(data, p))), "")
     for path in _BYTES:
         words = _at(data, path)
-        raw = _decoded(words) if isinstance(words, str) and media_type else None
+        raw = _decode_base64(words) if isinstance(words, str) and media_type else None
         if raw is not None:
-            return Media(media_type, data=raw, extra=_kept(_put(data, path, None), at=list(path)))
+            return Media(media_type, data=raw, extra=_keep_block(_put(data, path, None), at=list(path)))
     return None
 
 
-def _kept(block: Mapping[str, Any], at: list[str] | None = None) -> Extra:
+def _keep_block(block: Mapping[str, Any], at: list[str] | None = None) -> Extra:
     facts = {"block": _plain(dict(block))}
     return {VENDOR: facts | ({"at": at} if at else {})}
 
 
-def _decoded(words: str) -> bytes | None:
+def _decode_base64(words: str) -> bytes | None:
     """The bytes, where they would be written again in the same letters."""
     try:
         raw = base64.b64decode(words, validate=True)
@@ -182,7 +184,7 @@ def _sign(content: Content) -> str:
 # -- to LangChain ------------------------------------------------------------------------------------------------
 
 
-def told(message: ForeignMessage, blobs: Blobs) -> list[BaseMessage]:
+def render_messages(message: ForeignMessage, blobs: Blobs) -> list[BaseMessage]:
     """The messages of theirs for one of ours; results of tools are one each, whatever else was said follows."""
     role, content = message.role, message.content
     results = [p for p in content.parts if isinstance(p, ToolResult)]
@@ -314,7 +316,7 @@ def _read(text: str) -> Any:
         return None
 
 
-def _said(arguments: Any) -> str:
+def _dump_arguments(arguments: Any) -> str:
     return _text({} if arguments is None else arguments)
 
 

@@ -15,13 +15,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from backscroll.engine.budget.costs import record_call
 from backscroll.engine.calls import conversation as conversing
 from backscroll.engine.calls.replies import ANSWER
-from backscroll.engine.models.costs import record_call
 from backscroll.errors import BudgetTooSmall, MissingExtra
 from backscroll.llm.prices.ledger import Tokens, heard_tokens, tokens_of
-from backscroll.surfaces.guarding import Guarded
-from backscroll.surfaces.wrapping import host_of
+from backscroll.surfaces.capture_guard import CaptureGuard
+from backscroll.surfaces.wrap.client import host_of
 from backscroll.vocab.part import Json
 
 try:
@@ -65,7 +65,7 @@ class BackscrollSession:
         self.model = model
         self._ahead: list[tuple[str, str]] = []  # what `fit` added before the SDK did
         self._warned = False
-        self.hooks = Spending(self)
+        self.hooks = SpendingHooks(self)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The history, oldest first; its latest `limit` items; or, with a budget, what of it fits, the rest condensed."""
@@ -168,13 +168,13 @@ class BackscrollSession:
                 minimum=(self.budget or 0) - budget + 1,
                 hint="give a larger budget, or shorter instructions",
             )
-        if next(conversing.spoken(self.thread), None) is None:
+        if next(conversing.iterate_spoken(self.thread), None) is None:
             return []
         made = self.thread.prompt(budget, wire=_WIRE, model=model, tools=tools, recall=recall, handles=None)
         return made.messages
 
 
-class Spending(RunHooks[Any], Guarded):
+class SpendingHooks(RunHooks[Any], CaptureGuard):
     """Hooks of a run that put every call of a model on the ledger of the session's thread: give them as `hooks=session.hooks`."""
 
     def __init__(self, session: BackscrollSession, *, strict: bool = False) -> None:
@@ -189,7 +189,7 @@ class Spending(RunHooks[Any], Guarded):
     ) -> None:
         """One call was answered."""
         usage = _usage(response)
-        await asyncio.to_thread(self.guarded, lambda: self._record(agent, usage))
+        await asyncio.to_thread(self.run_guarded, lambda: self._record(agent, usage))
 
     def _record(self, agent: Agent[Any], usage: Tokens) -> None:
         thread = self.session.thread
@@ -206,10 +206,10 @@ class Spending(RunHooks[Any], Guarded):
 
 def _usage(response: ModelResponse) -> Tokens:
     """What the service reported, where that can be true."""
-    return heard_tokens(lambda: _reported(response))
+    return heard_tokens(lambda: _read_usage(response))
 
 
-def _reported(response: ModelResponse) -> Tokens:
+def _read_usage(response: ModelResponse) -> Tokens:
     """What the service reported; the SDK says nothing by zeros."""
     usage = response.usage
     if not usage.input_tokens and not usage.output_tokens:

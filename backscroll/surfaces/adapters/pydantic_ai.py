@@ -17,14 +17,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from backscroll.engine.budget.costs import record_call
 from backscroll.engine.calls import conversation as conversing
-from backscroll.engine.calls.overhearing import PROGRAM, append_all
+from backscroll.engine.calls.capture import PROGRAM, append_all
 from backscroll.engine.calls.replies import ANSWER
-from backscroll.engine.models.costs import record_call
 from backscroll.errors import MissingExtra
 from backscroll.llm.prices.ledger import Tokens, heard_tokens, tokens_of
-from backscroll.surfaces.adapters.listening import Asking, Listener, Spoken
-from backscroll.surfaces.adapters.pydantic_ai_messages import VENDOR, heard, told, understood
+from backscroll.surfaces.adapters.pydantic_ai_messages import (
+    VENDOR,
+    is_text_kind,
+    parse_messages,
+    render_messages,
+)
+from backscroll.surfaces.adapters.recorder import FrameworkRecorder, ModelCall, Spoken
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Text
@@ -51,13 +56,13 @@ Messages: TypeAlias = list[ModelMessage]
 
 def load_history(thread: Thread) -> Messages:
     """What a thread says, as `message_history=` takes it."""
-    given = [ForeignMessage(m.role, m.content) for m in conversing.spoken(thread)]
-    return told(given, thread.engine.blob)
+    given = [ForeignMessage(m.role, m.content) for m in conversing.iterate_spoken(thread)]
+    return render_messages(given, thread.engine.blob)
 
 
 def store_history(thread: Thread, messages: Sequence[ModelMessage]) -> None:
     """Have a thread say what a run's `all_messages()` say: what is known stays, what is new is added, nothing is lost."""
-    thread.sync(heard(messages), knows_hidden=False, actor=PROGRAM)
+    thread.sync(parse_messages(messages), knows_hidden=False, actor=PROGRAM)
 
 
 # -- every call --------------------------------------------------------------------------------------------------
@@ -72,7 +77,7 @@ class BackscrollMemory(AbstractCapability[Any]):
     def __init__(
         self, thread: Thread, budget: int | None = None, *, assemble: bool = True, strict: bool = False
     ) -> None:
-        self.listener = Listener(thread, VENDOR, budget, assemble, strict)
+        self.listener = FrameworkRecorder(thread, VENDOR, budget, assemble, strict)
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -88,20 +93,22 @@ class BackscrollMemory(AbstractCapability[Any]):
     ) -> ModelResponse:
         """One call, recorded."""
         given = list(request_context.messages)
-        asking = self.listener.guarded(lambda: _asking(request_context, given))
+        asking = self.listener.run_guarded(lambda: _asking(request_context, given))
         if asking is None:
             return await handler(request_context)
         known, prompt = await asyncio.to_thread(self.listener.begin, asking)
         if prompt is not None:
-            request_context.messages = _sent(self.listener.thread, prompt, asking, given)
+            request_context.messages = _render_prompt(self.listener.thread, prompt, asking, given)
         try:
             response: ModelResponse = await handler(request_context)
         except BaseException:
-            self.listener.failed(known, asking.provider)
+            self.listener.record_failure(known, asking.provider)
             raise
-        said = self.listener.guarded(lambda: _only_said(response))
+        said = self.listener.run_guarded(lambda: _only_said(response))
         if said is not None:
-            await asyncio.to_thread(self.listener.done, known, asking.provider, said, _usage(response))
+            await asyncio.to_thread(
+                self.listener.record_answer, known, asking.provider, said, _usage(response)
+            )
         return response
 
 
@@ -109,29 +116,29 @@ class HistoryProcessor:
     """Takes a run's list in before each call, and gives a prompt within the budget, which is the run's history from then on."""
 
     def __init__(self, thread: Thread, budget: int | None = None, *, strict: bool = False) -> None:
-        self.listener = Listener(thread, VENDOR, budget, strict=strict)
+        self.listener = FrameworkRecorder(thread, VENDOR, budget, strict=strict)
         self._given: Messages = []  # our prompt, with which the run goes on
 
     def __call__(self, ctx: RunContext[Any], messages: Messages) -> Messages:
         """The prompt in place of a list."""
         goes_on, fresh = self._fresh(messages)
-        asking = self.listener.guarded(lambda: _asking_of(ctx.model, _instructions(messages), fresh))
+        asking = self.listener.run_guarded(lambda: _asking_of(ctx.model, _instructions(messages), fresh))
         if asking is None:
             return messages
         if goes_on:
-            self.listener.guarded(lambda: self._count(fresh))
+            self.listener.run_guarded(lambda: self._count(fresh))
         begin = self.listener.begin_after if goes_on else self.listener.begin
         _, prompt = begin(asking)
         if prompt is None:
             return messages
-        self._given = _sent(self.listener.thread, prompt, asking, messages)
+        self._given = _render_prompt(self.listener.thread, prompt, asking, messages)
         return list(self._given)
 
     def finish(self, messages: Sequence[ModelMessage]) -> None:
         """Record what came after the last prompt; give it `result.all_messages()` when a run has ended."""
         goes_on, fresh = self._fresh(list(messages))
         if goes_on:
-            append_all(self.listener.thread, heard(fresh))
+            append_all(self.listener.thread, parse_messages(fresh))
             self._count(fresh)
             self._given = list(messages)
         else:
@@ -164,7 +171,7 @@ def history_processor(thread: Thread, budget: int | None = None, *, strict: bool
     return HistoryProcessor(thread, budget, strict=strict)
 
 
-def _asking(request: ModelRequestContext, given: Messages) -> Asking:
+def _asking(request: ModelRequestContext, given: Messages) -> ModelCall:
     wanted = request.model_request_parameters
     instructions = "\n\n".join(p.content for p in wanted.instruction_parts or ())
     asking = _asking_of(request.model, instructions, given)
@@ -184,20 +191,20 @@ def _asking(request: ModelRequestContext, given: Messages) -> Asking:
     return replace(asking, tools=tools, reserve=reserve if isinstance(reserve, int) else None)
 
 
-def _asking_of(model: Any, instructions: str, messages: Sequence[ModelMessage]) -> Asking:
+def _asking_of(model: Any, instructions: str, messages: Sequence[ModelMessage]) -> ModelCall:
     provider = str(getattr(model, "system", ""))
     wire: Spoken = "anthropic" if provider == "anthropic" else "openai-chat"
     system = [ForeignMessage("system", Content((Text(instructions),)))] if instructions else []
-    listed = heard(messages)
-    return Asking(wire, str(getattr(model, "model_name", "")), provider, [*system, *listed])
+    listed = parse_messages(messages)
+    return ModelCall(wire, str(getattr(model, "model_name", "")), provider, [*system, *listed])
 
 
 def _instructions(messages: Sequence[ModelMessage]) -> str:
     return next((m.instructions or "" for m in reversed(messages) if isinstance(m, ModelRequest)), "")
 
 
-def _sent(
-    thread: Thread, prompt: Sequence[ForeignMessage], asking: Asking, given: Sequence[ModelMessage]
+def _render_prompt(
+    thread: Thread, prompt: Sequence[ForeignMessage], asking: ModelCall, given: Sequence[ModelMessage]
 ) -> Messages:
     """Our prompt in the framework's shape: its instructions go out by themselves, and what only it understands stays in."""
     messages = list(prompt)
@@ -206,11 +213,11 @@ def _sent(
         rest = messages[0].content.text.removeprefix(instructions).strip("\n")
         first = [ForeignMessage("system", Content((Text(rest),)))] if rest else []
         messages = [*first, *messages[1:]]
-    out = told(messages, thread.engine.blob)
+    out = render_messages(messages, thread.engine.blob)
     last, newest = (out[-1] if out else None), given[-1]
     if not isinstance(newest, ModelRequest):
         return out
-    odd = [p for p in newest.parts if not understood(p.part_kind) or _late_system(p, given)]
+    odd = [p for p in newest.parts if not is_text_kind(p.part_kind) or _late_system(p, given)]
     if not isinstance(last, ModelRequest):
         return [*out, newest]
     ours = replace(
@@ -238,15 +245,15 @@ def _system_text(messages: Sequence[ForeignMessage]) -> str:
 
 
 def _only_said(response: ModelResponse) -> Content:
-    return heard([response])[0].content
+    return parse_messages([response])[0].content
 
 
 def _usage(response: ModelResponse) -> Tokens:
     """What the service reported, where that can be true."""
-    return heard_tokens(lambda: _reported(response))
+    return heard_tokens(lambda: _read_usage(response))
 
 
-def _reported(response: ModelResponse) -> Tokens:
+def _read_usage(response: ModelResponse) -> Tokens:
     usage = response.usage
     whole, answer = usage.input_tokens, usage.output_tokens
     if not whole and not answer:

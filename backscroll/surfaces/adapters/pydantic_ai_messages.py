@@ -38,7 +38,7 @@ _ROLES: Mapping[str, Role] = {
 _KINDS: Mapping[Role, str] = {"system": "system-prompt", "user": "user-prompt", "tool": "tool-return"}
 
 
-def understood(kind: str) -> bool:
+def is_text_kind(kind: str) -> bool:
     """True for parts of a request that say something to the model in words."""
     return kind in _ROLES
 
@@ -46,23 +46,23 @@ def understood(kind: str) -> bool:
 # -- from Pydantic AI --------------------------------------------------------------------------------------------
 
 
-def heard(messages: Sequence[ModelMessage]) -> list[ForeignMessage]:
+def parse_messages(messages: Sequence[ModelMessage]) -> list[ForeignMessage]:
     """Messages of theirs, in order."""
     dumped: list[Dumped] = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
-    return [m for data in dumped for m in _heard(data)]
+    return [m for data in dumped for m in _parse_message(data)]
 
 
-def _heard(data: Dumped) -> Iterator[ForeignMessage]:
+def _parse_message(data: Dumped) -> Iterator[ForeignMessage]:
     parts: list[Dumped] = data.pop("parts")
     head = _slim(data)
     if data["kind"] == "response":
         about: dict[str, Json] = {VENDOR: {"head": head}}
         if head.get("model_name"):
             about["model"] = head["model_name"]
-        yield ForeignMessage("assistant", Content(tuple(_answered(p) for p in parts), None, about))
+        yield ForeignMessage("assistant", Content(tuple(_parse_response_part(p) for p in parts), None, about))
         return
     for part in parts or [{"part_kind": "nothing"}]:
-        role, ours, left = _asked(part)
+        role, ours, left = _parse_request_part(part)
         facts: dict[str, Json] = {"part": left} if left else {}
         if head:
             facts["head"], head = head, {}
@@ -71,7 +71,7 @@ def _heard(data: Dumped) -> Iterator[ForeignMessage]:
         yield ForeignMessage(role, Content(ours, None, {VENDOR: facts} if facts else {}))
 
 
-def _asked(part: Dumped) -> tuple[Role, tuple[Part, ...], Dumped]:
+def _parse_request_part(part: Dumped) -> tuple[Role, tuple[Part, ...], Dumped]:
     """A part of a request: who says it, what, and what is left of it."""
     kind = str(part.get("part_kind"))
     role = _ROLES.get(kind, "system")
@@ -103,7 +103,7 @@ def _item(item: Any) -> Text | Media | Opaque:
         return Text(item, _extra({"listed": True}))
     data = dict(cast("Dumped", item)) if isinstance(item, dict) else {}
     if data.get("kind") == "binary" and isinstance(data.get("data"), str):
-        raw = _decoded(data["data"])
+        raw = _decode_base64(data["data"])
         if raw is not None:
             del data["data"]
             return Media(str(data.get("media_type")), data=raw, extra=_extra({"item": _slim(data)}))
@@ -114,7 +114,7 @@ def _item(item: Any) -> Text | Media | Opaque:
     return Opaque(VENDOR, str(data.get("kind") or "value"), _text(item))
 
 
-def _decoded(words: str) -> bytes | None:
+def _decode_base64(words: str) -> bytes | None:
     try:
         raw = base64.urlsafe_b64decode(words)
     except (binascii.Error, ValueError):
@@ -122,7 +122,7 @@ def _decoded(words: str) -> bytes | None:
     return raw if base64.urlsafe_b64encode(raw).decode() == words else None
 
 
-def _answered(part: Dumped) -> Part:
+def _parse_response_part(part: Dumped) -> Part:
     """A part of a response."""
     kind = str(part.pop("part_kind"))
     left = _slim(part)
@@ -142,31 +142,33 @@ def _answered(part: Dumped) -> Part:
 # -- to Pydantic AI ----------------------------------------------------------------------------------------------
 
 
-def told(messages: Sequence[ForeignMessage], blobs: Blobs) -> list[ModelMessage]:
+def render_messages(messages: Sequence[ForeignMessage], blobs: Blobs) -> list[ModelMessage]:
     """The messages of theirs for ours: what a model said in a row is one response, all else in between one request."""
     out: list[Dumped] = []
     names: dict[str, str] = {}
     for message in messages:
         content = message.content
         kind = "response" if message.role == "assistant" else "request"
-        parts = _said(content) if kind == "response" else list(_asking(message, names, blobs))
+        parts = (
+            _render_response_parts(content) if kind == "response" else list(_asking(message, names, blobs))
+        )
         head = cast("Dumped | None", _facts(content.metadata).get("head"))
         if head is None and not parts:
             continue
         if head is not None or not out or out[-1]["kind"] != kind:
-            out.append({**_headed(content, kind), **(head or {}), "kind": kind, "parts": []})
+            out.append({**_build_head(content, kind), **(head or {}), "kind": kind, "parts": []})
         out[-1]["parts"] += parts
         names |= {p.id: p.name for p in content.parts if isinstance(p, ToolCall)}
     return ModelMessagesTypeAdapter.validate_python(out)
 
 
-def _headed(content: Content, kind: str) -> Dumped:
+def _build_head(content: Content, kind: str) -> Dumped:
     """What is known of a response that did not come from there."""
     named = {"model_name": content.metadata.get("model"), "provider_name": content.metadata.get("provider")}
     return {k: v for k, v in named.items() if isinstance(v, str)} if kind == "response" else {}
 
 
-def _said(content: Content) -> list[Dumped]:
+def _render_response_parts(content: Content) -> list[Dumped]:
     return [p for part in content.parts if (p := _saying(part, content)) is not None]
 
 
@@ -229,7 +231,7 @@ def _content(parts: Sequence[Part], blobs: Blobs) -> Any:
         return [first.text] if facts.get("listed") else first.text
     if all(isinstance(p, Text) and not _facts(p.extra) for p in parts):
         return "\n".join(p.text for p in parts if isinstance(p, Text))
-    return [i for p in parts if (i := _listed(p, blobs)) is not None]
+    return [i for p in parts if (i := _render_item(p, blobs)) is not None]
 
 
 def _read(text: str) -> Any:
@@ -240,19 +242,19 @@ def _read(text: str) -> Any:
         return None
 
 
-def _listed(part: Part, blobs: Blobs) -> Any:
+def _render_item(part: Part, blobs: Blobs) -> Any:
     match part:
         case Text():
             return part.text
         case Media():
-            return _attached(part, cast("Dumped", _facts(part.extra).get("item") or {}), blobs)
+            return _render_media(part, cast("Dumped", _facts(part.extra).get("item") or {}), blobs)
         case Opaque() if part.vendor == VENDOR:
             return _read(part.raw)
         case _:
             return None
 
 
-def _attached(part: Media, left: Dumped, blobs: Blobs) -> Any:
+def _render_media(part: Media, left: Dumped, blobs: Blobs) -> Any:
     data = part.data if part.data is not None else blobs(part.blob) if part.blob else None
     if data is not None:
         words = base64.urlsafe_b64encode(data).decode()

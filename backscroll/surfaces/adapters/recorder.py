@@ -1,7 +1,7 @@
 """Listening to an agent of another framework: its list into a thread, a prompt of ours in its place, its answers with their price.
 
 Owns what the hooks of all frameworks have in common. A fault of ours never breaks the agent's call (it is warned of, once) unless
-`strict` says so. Refuses: shapes of frameworks (`langchain_messages`, `pydantic_ai_messages`). Before: `engine/calls/overhearing`. After:
+`strict` says so. Refuses: shapes of frameworks (`langchain_messages`, `pydantic_ai_messages`). Before: `engine/calls/capture`. After:
 `langchain`, `pydantic_ai`.
 """
 
@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, cast
 
-from backscroll.engine.calls import overhearing
-from backscroll.engine.calls.overhearing import Overheard
+from backscroll.engine.calls import capture
+from backscroll.engine.calls.capture import CapturedRequest
 from backscroll.llm.clients.client import Reply
 from backscroll.llm.prices.ledger import Tokens
-from backscroll.surfaces.guarding import Guarded
+from backscroll.surfaces.capture_guard import CaptureGuard
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Reasoning, Text, ToolCall
@@ -34,7 +34,7 @@ def _none() -> Sequence[Mapping[str, Json]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ModelCall:
     """A call of a model that is about to be made."""
 
     wire: Spoken
@@ -46,7 +46,7 @@ class Asking:
 
 
 @dataclass
-class Listener(Guarded):
+class FrameworkRecorder(CaptureGuard):
     """Where the hooks of a framework write what they hear."""
 
     thread: Thread
@@ -56,21 +56,21 @@ class Listener(Guarded):
     strict: bool = False
     warned: bool = field(default=False, init=False)
 
-    def begin(self, asking: Asking) -> tuple[Overheard | None, list[ForeignMessage] | None]:
+    def begin(self, asking: ModelCall) -> tuple[CapturedRequest | None, list[ForeignMessage] | None]:
         """Take a list in; gives also the prompt to send in its place, None where the list goes out as it is."""
-        return self._assembled(asking, self.guarded(lambda: self._take_in(asking)))
+        return self._assemble_prompt(asking, self.run_guarded(lambda: self._take_in(asking)))
 
-    def begin_after(self, asking: Asking) -> tuple[Overheard | None, list[ForeignMessage] | None]:
+    def begin_after(self, asking: ModelCall) -> tuple[CapturedRequest | None, list[ForeignMessage] | None]:
         """The same where the list is known to hold only what is new."""
-        return self._assembled(asking, self.guarded(lambda: self._take_in(asking, only_new=True)))
+        return self._assemble_prompt(asking, self.run_guarded(lambda: self._take_in(asking, only_new=True)))
 
-    def _assembled(
-        self, asking: Asking, heard: Overheard | None
-    ) -> tuple[Overheard | None, list[ForeignMessage] | None]:
+    def _assemble_prompt(
+        self, asking: ModelCall, heard: CapturedRequest | None
+    ) -> tuple[CapturedRequest | None, list[ForeignMessage] | None]:
         if heard is None or not self.assemble:
             return heard, None
-        prompt = self.guarded(
-            lambda: overhearing.assembled_messages(
+        prompt = self.run_guarded(
+            lambda: capture.assembled_messages(
                 self.thread,
                 asking.wire,
                 model=asking.model,
@@ -82,13 +82,13 @@ class Listener(Guarded):
         )
         return heard, prompt
 
-    def _take_in(self, asking: Asking, *, only_new: bool = False) -> Overheard:
+    def _take_in(self, asking: ModelCall, *, only_new: bool = False) -> CapturedRequest:
         """System texts behind the first words are for one call, and nobody said them: the frameworks' hooks send them by themselves."""
         # Where a list only goes on, what stood first in it stands as it did.
         first = [] if only_new else list(takewhile(lambda m: m.role == "system", asking.messages))
         said = [m for m in asking.messages if m.role != "system"]
         new = only_new or self._only_new(said)
-        return overhearing.take_in(self.thread, asking.wire, asking.model, [*first, *said], only_new=new)
+        return capture.take_in(self.thread, asking.wire, asking.model, [*first, *said], only_new=new)
 
     def _only_new(self, messages: Sequence[ForeignMessage]) -> bool:
         """True for a list that goes on where the thread stands, as programs send it that leave remembering to us.
@@ -106,19 +106,21 @@ class Listener(Guarded):
         facts = cast("Mapping[str, Json]", content.metadata.get(self.vendor) or {})
         return str(facts.get("id") or "")
 
-    def done(self, heard: Overheard | None, provider: str, said: Content, usage: Tokens) -> None:
+    def record_answer(
+        self, heard: CapturedRequest | None, provider: str, said: Content, usage: Tokens
+    ) -> None:
         """Record an answer."""
         if heard is not None:
             reply = _reply(said, heard)
-            self.guarded(lambda: overhearing.take_reply(self.thread, heard, reply, usage, provider=provider))
+            self.run_guarded(lambda: capture.take_reply(self.thread, heard, reply, usage, provider=provider))
 
-    def failed(self, heard: Overheard | None, provider: str) -> None:
+    def record_failure(self, heard: CapturedRequest | None, provider: str) -> None:
         """Record a call that gave no answer."""
         if heard is not None:
-            self.guarded(lambda: overhearing.failed(self.thread, heard, provider))
+            self.run_guarded(lambda: capture.record_failure(self.thread, heard, provider))
 
 
-def _reply(said: Content, heard: Overheard) -> Reply:
+def _reply(said: Content, heard: CapturedRequest) -> Reply:
     """An answer as the wire would have it, with the proofs of its reasoning."""
     calls = tuple(p for p in said.parts if isinstance(p, ToolCall))
     thought = "".join(p.text for p in said.parts if isinstance(p, Reasoning))

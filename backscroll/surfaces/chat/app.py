@@ -22,34 +22,34 @@ from backscroll.engine.calls.run_end import how_ended, mark_ended
 from backscroll.errors import BackscrollError
 from backscroll.surfaces.chat.input import message as composing
 from backscroll.surfaces.chat.input import questions as asking
+from backscroll.surfaces.chat.input.clipboard import clipboard_image
 from backscroll.surfaces.chat.input.interrupts import Interrupts, ending_orderly, quiet_terminal
-from backscroll.surfaces.chat.input.keys import Aside
+from backscroll.surfaces.chat.input.keys import ScreenAction
 from backscroll.surfaces.chat.input.line import LineInput
 from backscroll.surfaces.chat.input.pastes import Pastes
-from backscroll.surfaces.chat.input.pasting import clipboard_image
 from backscroll.surfaces.chat.person import TerminalPerson
-from backscroll.surfaces.chat.screen import heading, taskbar
-from backscroll.surfaces.chat.screen.drawing import Region
+from backscroll.surfaces.chat.screen import banner, taskbar
 from backscroll.surfaces.chat.screen.first_minute import FirstMinute
+from backscroll.surfaces.chat.screen.live_area import LiveArea
 from backscroll.surfaces.chat.screen.player import Player
-from backscroll.surfaces.chat.screen.status import Figures, counted, status_line
-from backscroll.surfaces.chat.screen.tool_lines import Folds, printed, unfolded
-from backscroll.surfaces.chat.starting import title_from, verdict_given
-from backscroll.surfaces.chat.suspending import suspendable
+from backscroll.surfaces.chat.screen.status import StatusFigures, status_line, update_totals
+from backscroll.surfaces.chat.screen.tool_lines import FoldedLines, render_output, render_unfolded
+from backscroll.surfaces.chat.startup import title_from, verdict_given
+from backscroll.surfaces.chat.suspension import suspendable
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import find, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from backscroll.act.agent import Agent
-    from backscroll.act.loop.events import Finished, Happening
-    from backscroll.act.loop.warming import Warming
+    from backscroll.agent.agent import Agent
+    from backscroll.agent.loop.events import Finished, Happening
+    from backscroll.agent.loop.warmup import AgentWarmup
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.chat.input.ahead import Ahead
+    from backscroll.surfaces.chat.input.typeahead import TypeaheadGuard
     from backscroll.vocab.message import ContentLike
     from backscroll.vocab.task import Task
 
@@ -72,22 +72,22 @@ class Chat:
         self._engine = engine
         self._console = console
         self._make_agent = make_agent
-        self._region = Region(console)
-        self._folds = Folds()
+        self._region = LiveArea(console)
+        self._folds = FoldedLines()
         self._interrupts = Interrupts(self._unfold_running)
         self._person = TerminalPerson(self)
         self._hints = first_minute or FirstMinute(new=False)
         self._attachments = composing.Attachments()
         self._pastes = Pastes()
         self._player: Player | None = None
-        self._figures = Figures()
+        self._figures = StatusFigures()
         self._task: Task | None = None
-        self._left = False
+        self._get_remaining_pause = False
         self._primed = False  # one more Ctrl-C leaves
         self._thread = thread
         self._agent = make_agent(thread, self._person)
         self._input: LineInput | None = None
-        self._warming: Warming | None = None
+        self._warming: AgentWarmup | None = None
         self._refresh()
 
     # -- Talk ------------------------------------------------------------------------------------------------
@@ -124,9 +124,9 @@ class Chat:
 
     def show(self, *what: RenderableType) -> None:
         """Print something between the turns; words are made safe, drawings are taken as they are."""
-        self._region.print(*(self._wrapped(each) if isinstance(each, str) else each for each in what))
+        self._region.print(*(self._wrap_text(each) if isinstance(each, str) else each for each in what))
 
-    def _wrapped(self, words: str, style: str = "") -> Text:
+    def _wrap_text(self, words: str, style: str = "") -> Text:
         """Words of ours in lines that fit, broken between Chinese characters too."""
         return Text("\n".join(wrap(safe(words), max(20, self.width - 1))), style=style)
 
@@ -153,10 +153,15 @@ class Chat:
     def play(self, happenings: Iterable[Happening]) -> Finished | None:
         """Draw what an agent does as it happens, until it is finished or stopped."""
         player = Player(
-            self._region, self._folds, self._figures, self._counted, self._person.proposed, owed=self._owed
+            self._region,
+            self._folds,
+            self._figures,
+            self._update_figures,
+            self._person.proposed,
+            owed=self._estimate_cost,
         )
         self._player = player
-        self._ended("")
+        self._record_end("")
 
         def stopping() -> None:
             player.stopping = True
@@ -169,19 +174,19 @@ class Chat:
         except KeyboardInterrupt:
             self.show(Text(t("chat.ended_stopped"), style="yellow"))
             self._interrupts.count = max(1, self._interrupts.count)
-            self._ended("stopped")
+            self._record_end("stopped")
         finally:
             self._player = None
             self._figures = replace(player.figures, under_way=None)
             self._refresh()
         if player.finished is not None and player.finished.end != "failed":
-            self._ended(player.finished.end)
+            self._record_end(player.finished.end)
         self._primed = self._interrupts.count > 0
         if self._interrupts.count > 1:
-            self._left = True
+            self._get_remaining_pause = True
         return player.finished
 
-    def _ended(self, how: str) -> None:
+    def _record_end(self, how: str) -> None:
         """Let the next start know how a run ended; one that it knows nothing of broke off."""
         try:
             mark_ended(self._thread, how)
@@ -217,9 +222,9 @@ class Chat:
         self._cool()
         self._agent.close()
         self._thread, self._agent, self._input = thread, agent, None
-        self._figures = Figures()
+        self._figures = StatusFigures()
         self._refresh()
-        self.show(*heading.header(self))
+        self.show(*banner.header(self))
         if answer:
             self.play(agent.events(None))
         else:
@@ -227,7 +232,7 @@ class Chat:
 
     def leave(self) -> None:
         """End the program after this command."""
-        self._left = True
+        self._get_remaining_pause = True
 
     def unfold(self, number: int | None = None) -> None:
         """Show what is behind a folded line, by its number or the last one."""
@@ -237,19 +242,19 @@ class Chat:
                 Text(t("chat.no_fold") if number is None else t("chat.no_such_fold", n=number), style="dim")
             )
             return
-        self.show(*unfolded(fold))
+        self.show(*render_unfolded(fold))
 
     # -- questions -------------------------------------------------------------------------------------------
 
     @property
-    def ahead(self) -> Ahead:
+    def ahead(self) -> TypeaheadGuard:
         """Keeps keys that were pressed before a question stood there for the next message."""
         return self._interrupts.ahead
 
     @contextmanager
     def asking(self, *, bell: bool = True) -> Generator[None]:
         """The terminal for a question: the drawing away, keys typed before it put aside."""
-        with self._region.paused(), self._interrupts.paused():
+        with self._region.pause_drawing(), self._interrupts.pause_listening():
             if bell and self._console.is_terminal:
                 self._console.file.write("\a")
                 self._console.file.flush()
@@ -263,15 +268,15 @@ class Chat:
             self._run()
 
     def _run(self) -> None:
-        self.show(*heading.header(self))
-        self.show(*(self._wrapped(w, "cyan") for w in self._hints.welcome(offline=self._agent.offline)))
+        self.show(*banner.header(self))
+        self.show(*(self._wrap_text(w, "cyan") for w in self._hints.welcome(offline=self._agent.offline)))
         try:
             self._offer_to_go_on()
             text, cursor = "", None
-            while not self._left:
+            while not self._get_remaining_pause:
                 try:
                     # Nobody types so many lines while the agent works: what is long was pasted.
-                    text += self._pastes.fold(self._interrupts.typed(), text)
+                    text += self._pastes.fold(self._interrupts.take_typed_text(), text)
                     typed = self._read(text, cursor)
                 except KeyboardInterrupt:
                     text, cursor = "", None
@@ -283,7 +288,7 @@ class Chat:
                     break
                 self._primed = False
                 text, cursor = "", None
-                if isinstance(typed, Aside):
+                if isinstance(typed, ScreenAction):
                     text, cursor = self._aside(typed)
                 else:
                     self._take(typed)
@@ -291,7 +296,7 @@ class Chat:
             self._attachments.clean()
             self._cool()
             self._agent.close()
-        self.show(self._wrapped(t("chat.goodbye", thread=self._thread.id[:8]), "dim"))
+        self.show(self._wrap_text(t("chat.goodbye", thread=self._thread.id[:8]), "dim"))
 
     def _take(self, typed: str) -> None:
         try:
@@ -316,14 +321,14 @@ class Chat:
             self.play(self._agent.command(self._pastes.whole(words[1:].strip())))
             fold = self._folds.get()
             if fold is not None and fold is not before:
-                self.show(*printed(fold))
+                self.show(*render_output(fold))
             return
         done = self.say(typed.strip("\n"))
         hint = self._hints.after_turn() if done is not None and done.end != "failed" else ""
         if hint:
-            self.show(self._wrapped(hint, "cyan"), "")
+            self.show(self._wrap_text(hint, "cyan"), "")
 
-    def _read(self, text: str, cursor: int | None) -> str | Aside:
+    def _read(self, text: str, cursor: int | None) -> str | ScreenAction:
         if self._input is None:
             self._input = LineInput(self, self._bars, self._attachments.add, self._pastes)
             self._warm(self._input)
@@ -331,9 +336,9 @@ class Chat:
 
     def _warm(self, line: LineInput) -> None:
         """Load what the first answer needs as soon as the prompt stands; before that it would only make the person wait."""
-        from backscroll.act.loop.warming import Warming
+        from backscroll.agent.loop.warmup import AgentWarmup
 
-        warming = self._warming = Warming(self._agent)
+        warming = self._warming = AgentWarmup(self._agent)
 
         def stands(_: object) -> None:
             warming.start()
@@ -345,7 +350,7 @@ class Chat:
             self._warming.close()
             self._warming = None
 
-    def _aside(self, key: Aside) -> tuple[str, int]:
+    def _aside(self, key: ScreenAction) -> tuple[str, int]:
         """A key that needs the screen; gives the text to go on with."""
         text, cursor = key.text, key.cursor
         try:
@@ -375,20 +380,20 @@ class Chat:
         if how or verdict_given(self._thread):
             words = find(f"chat.left_{how}")
             if words is not None:
-                self.show(self._wrapped(words.format_map({"what": what}), "dim"), "")
+                self.show(self._wrap_text(words.format_map({"what": what}), "dim"), "")
         elif self.confirm(t("chat.unfinished", what=what), usual=True):
             self.play(self._agent.resume())
 
     # -- figures ---------------------------------------------------------------------------------------------
 
-    def _counted(self, figures: Figures) -> Figures:
+    def _update_figures(self, figures: StatusFigures) -> StatusFigures:
         worker = self._engine.at_work
-        figures = counted(figures, self._agent.counted())
+        figures = update_totals(figures, self._agent.counted())
         return replace(figures, works=0 if worker is None else worker.busy)
 
-    def _owed(self, sent: int, cached: int, received: int) -> int | None:
+    def _estimate_cost(self, sent: int, cached: int, received: int) -> int | None:
         """What an answer that still comes would cost, in US dollars × 10⁹; None where nobody knows."""
-        from backscroll.engine.models.costs import expected_cost
+        from backscroll.engine.budget.costs import expected_cost
 
         agent = self._agent
         tokens = {"input": sent, "cached": cached, "output": received}
@@ -398,7 +403,7 @@ class Chat:
     def _refresh(self) -> None:
         """Look at what may have changed between the turns."""
         agent = self._agent
-        self._figures = self._counted(
+        self._figures = self._update_figures(
             replace(self._figures, offline=agent.offline, provider=agent.provider_name, model=agent.model)
         )
         self._task = self._thread.tasks.current()
@@ -416,7 +421,7 @@ class Chat:
             self.unfold()
 
     def _trouble(self, error: Exception) -> None:
-        from backscroll.surfaces.chat.slash.telling import trouble
+        from backscroll.surfaces.chat.slash.replies import trouble
 
         trouble(self, error)
 

@@ -1,8 +1,8 @@
 """The person at this terminal: approves, refuses with a reason, judges results, answers questions.
 
 Owns what is shown before a decision (the command to the letter, the diff, warnings, that it was refused before) and the keys of
-it. A key that was pressed before the question stood there decides nothing. Escape and Ctrl-C stop the run. Before: `act/person`.
-After: `asking`. Refuses: rules (`act/approval/approval`).
+it. A key that was pressed before the question stood there decides nothing. Escape and Ctrl-C stop the run. Before: `agent/person`.
+After: `asking`. Refuses: rules (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from typing import TYPE_CHECKING, Protocol
 
 from rich.text import Text
 
-from backscroll.act.person import Decision, Judgement, Proposal, Span, WiderRule
+from backscroll.agent.person import Decision, Judgement, Proposal, Span, WiderRule
 from backscroll.surfaces.chat.input import questions as asking
 from backscroll.surfaces.chat.screen.diffs import BRIEF, diff_lines
+from backscroll.surfaces.chat.screen.invisible_characters import reveal_invisible
 from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines
-from backscroll.surfaces.chat.screen.unseen import revealed
 from backscroll.surfaces.cli.screen.cells import cut, wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from backscroll.surfaces.chat.input.ahead import Ahead
+    from backscroll.surfaces.chat.input.typeahead import TypeaheadGuard
 
 _SPANS: tuple[Span, ...] = ("once", "session", "project", "always")
 _KINDS = {"words": "chat.wider_words", "below": "chat.wider_below", "folder": "chat.wider_folder"}
 _TEXT = 30  # lines of a preview's text that are shown at once
 
 
-class Place(Protocol):
+class QuestionScreen(Protocol):
     """Where questions are shown: the live lines are away, nothing typed ahead is left, and the bell has rung."""
 
     def asking(self) -> AbstractContextManager[None]:
@@ -51,7 +51,7 @@ class Place(Protocol):
         ...
 
     @property
-    def ahead(self) -> Ahead | None:
+    def ahead(self) -> TypeaheadGuard | None:
         """Keeps keys that were pressed before a question stood there from deciding it."""
         ...
 
@@ -59,7 +59,7 @@ class Place(Protocol):
 class TerminalPerson:
     """Asks whoever sits at the terminal."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: QuestionScreen) -> None:
         self._place = place
         self.proposed: dict[str, Proposal] = {}  # what was asked about, by call
 
@@ -86,7 +86,7 @@ class TerminalPerson:
     def _list(self, proposals: Sequence[Proposal]) -> None:
         self._place.show("", Text(count("chat.several", len(proposals)), style="bold"))
         for number, proposal in enumerate(proposals, 1):
-            self._place.show(Text(cut(_listed(proposal, number), self._place.width - 1)))
+            self._place.show(Text(cut(_render_list_line(proposal, number), self._place.width - 1)))
 
     def _one(
         self, proposal: Proposal, number: int, of: int, rest: Sequence[Proposal]
@@ -100,12 +100,12 @@ class TerminalPerson:
                 raise KeyboardInterrupt
             if key == "d":
                 self._place.show(*whole_preview(proposal))
-            elif key == "+" and not self._seen(rest, number, of):
+            elif key == "+" and not self._confirm_unseen(rest, number, of):
                 continue
             elif (decision := self._decision(key, proposal)) is not None:
                 return decision, key in {"+", "-"}
 
-    def _seen(self, rest: Sequence[Proposal], number: int, of: int) -> bool:
+    def _confirm_unseen(self, rest: Sequence[Proposal], number: int, of: int) -> bool:
         """Nothing is allowed unseen: what one line did not show of the others is shown first, and asked for once more."""
         room = self._place.width - 1
         hidden = [(n, p) for n, p in enumerate(rest, number + 1) if not _fits_a_line(p, n, room)]
@@ -117,7 +117,7 @@ class TerminalPerson:
 
     def _decision(self, key: str, proposal: Proposal) -> Decision | None:
         """What a key means; None where the person came back from a further question."""
-        pattern = suggested(proposal)
+        pattern = suggest_rule(proposal)
         match key:
             case "n" | "-":
                 reason = asking.ask(t("chat.why_not"))
@@ -207,14 +207,14 @@ class TerminalPerson:
         with self._place.asking():
             self._place.show("", Text(t("chat.question_title"), style="bold cyan"))
             self._place.show(*_markdown(self._place, question))
-            given = self._chosen(options)
+            given = self._ask_choice(options)
             if given is None:
                 self._place.show(Text(t("chat.left_open"), style="dim"))
             else:
                 self._place.show(Text.assemble(("› ", "cyan"), safe(given)))
             return given
 
-    def _chosen(self, options: Sequence[str]) -> str | None:
+    def _ask_choice(self, options: Sequence[str]) -> str | None:
         ahead = self._place.ahead
         if options:
             own = t("chat.answer_own")
@@ -238,13 +238,13 @@ def proposal_lines(proposal: Proposal, number: int, of: int, width: int) -> list
     title = t(f"chat.wants_{proposal.effect}", tool=one_line(proposal.tool))
     out = [Text(f"▲ {title}{place}", style="bold yellow")]
     if preview.command:
-        lines = revealed(preview.command).split("\n")
+        lines = reveal_invisible(preview.command).split("\n")
         out += [Text(f"  {'$ ' if n == 0 else '  '}{line}", style="bold") for n, line in enumerate(lines)]
         out += [Text(f"  {one_line(say(preview.sandbox))}", style="green")] if preview.sandbox else []
     elif preview.line:
-        out += [Text(f"  {line}") for line in wrap(revealed(say(preview.line)), max(20, width - 3))]
+        out += [Text(f"  {line}") for line in wrap(reveal_invisible(say(preview.line)), max(20, width - 3))]
     if preview.text and one_line(preview.text) not in preview.line:
-        out += [Text(line) for line in _hanging(_bounded(preview.text), max(20, width - 1))]
+        out += [Text(line) for line in _hanging(_limit_lines(preview.text), max(20, width - 1))]
     if preview.diff:
         out += diff_lines(preview.diff, BRIEF)
     out += [Text(f"  ! {one_line(say(warning))}", style="bold red") for warning in preview.warnings]
@@ -260,14 +260,14 @@ def proposal_lines(proposal: Proposal, number: int, of: int, width: int) -> list
     return out
 
 
-def _listed(proposal: Proposal, number: int) -> str:
+def _render_list_line(proposal: Proposal, number: int) -> str:
     """A proposal on one line of a list."""
     return f"  {number}. {one_line(proposal.tool)}  {one_line(say(proposal.preview.line))}"
 
 
 def _fits_a_line(proposal: Proposal, number: int, room: int) -> bool:
     """True where its line in the list shows all there is to see."""
-    preview, line = proposal.preview, _listed(proposal, number)
+    preview, line = proposal.preview, _render_list_line(proposal, number)
     more = (
         preview.diff
         or preview.text
@@ -275,7 +275,7 @@ def _fits_a_line(proposal: Proposal, number: int, room: int) -> bool:
         or proposal.protected
         or proposal.refused_before is not None
     )
-    whole = revealed(preview.command) in line
+    whole = reveal_invisible(preview.command) in line
     return not more and whole and cut(line, room) == line
 
 
@@ -285,23 +285,23 @@ def whole_preview(proposal: Proposal) -> list[Text]:
     return [*out, *diff_lines(proposal.preview.diff, None)]
 
 
-def suggested(proposal: Proposal) -> str:
+def suggest_rule(proposal: Proposal) -> str:
     """What a lasting decision covers, as the rules would write it; empty: exactly this call."""
-    from backscroll.act.approval import offers as approval_offers
+    from backscroll.agent.approval import offers as approval_offers
 
-    return approval_offers.suggested(proposal) if proposal.narrow is None else proposal.narrow
+    return approval_offers.suggest_rule(proposal) if proposal.narrow is None else proposal.narrow
 
 
 def wider_rules(proposal: Proposal) -> tuple[WiderRule, ...]:
     """What it may cover beyond that, if the person wants it."""
-    from backscroll.act.approval import offers as approval_offers
+    from backscroll.agent.approval import offers as approval_offers
 
     return approval_offers.wider(proposal) if proposal.narrow is None else proposal.wider
 
 
 def own_rule(proposal: Proposal, pattern: str) -> WiderRule:
     """A pattern that the person wrote, with what it would let through."""
-    from backscroll.act.approval import offers as approval_offers
+    from backscroll.agent.approval import offers as approval_offers
 
     examples = approval_offers.examples_of(pattern) if proposal.effect == "command" else ()
     return WiderRule(pattern, "own", examples)
@@ -341,7 +341,7 @@ def _keys(proposal: Proposal, *, several: bool) -> tuple[str, list[str]]:
         keys.append("d")
     told = " · ".join([*words, t("chat.approve_stop_key")])
     if not proposal.protected:
-        covered = one_line(suggested(proposal)) or t("chat.exactly_this")
+        covered = one_line(suggest_rule(proposal)) or t("chat.exactly_this")
         told += "\n" + t("chat.approve_covers", pattern=covered)
     return told, keys
 
@@ -358,7 +358,7 @@ def _hanging(lines: Iterable[str], room: int) -> Iterator[str]:
             yield f"{'    ' if number else '  '}{piece}"
 
 
-def _bounded(text: str) -> list[str]:
+def _limit_lines(text: str) -> list[str]:
     lines = safe(text).rstrip("\n").split("\n")
     left = len(lines) - _TEXT
     return lines if left <= 0 else [*lines[:_TEXT], t("chat.diff_more", n=left)]
@@ -377,7 +377,7 @@ def _outcome(proposal: Proposal, decision: Decision) -> Text:
     return Text(f"✓ {tool}: {said}", style="green")
 
 
-def _markdown(place: Place, source: str) -> list[Text]:
+def _markdown(place: QuestionScreen, source: str) -> list[Text]:
     from rich.console import Console
 
     room = max(20, place.width - 3)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.chat.screen.picker import of_folder, pick_thread
-from backscroll.surfaces.i18n import spoken, t
+from backscroll.surfaces.i18n import get_language, t
 from backscroll.vocab.part import Json, ToolResult
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def new_thread(engine: Engine, root: Path, title: str = "") -> Thread:
     if newest is not None and fresh and newest.user == engine.settings.user:
         return engine.thread(newest.id)
     return engine.create(
-        title, project=str(root), kind="agent", language=spoken(), metadata={"workspace": str(root)}
+        title, project=str(root), kind="agent", language=get_language(), metadata={"workspace": str(root)}
     )
 
 
@@ -62,7 +62,7 @@ def thread_for(
     """The thread that is asked for, of `user` where one is given; None where the person turned away from choosing one."""
     if [name is not None, last, pick, new].count(True) > 1:
         raise InvalidInput(t("chat.one_way"), hint=t("chat.one_way_hint"))
-    from backscroll.surfaces.cli.addressing import thread_named
+    from backscroll.surfaces.cli.references import thread_named
 
     if name is not None:
         return thread_named(engine, name, user)

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from backscroll.surfaces.chat.screen.drawing import Region
+    from backscroll.surfaces.chat.screen.live_area import LiveArea
 
 _SECONDS = 0.5  # that a picture which is just being drawn may take
 
@@ -29,7 +29,7 @@ def suspend() -> None:
 
 
 @contextmanager
-def suspendable(region: Region) -> Generator[None]:
+def suspendable(region: LiveArea) -> Generator[None]:
     """For as long as the block runs, Ctrl-Z leaves a sane terminal; where nobody suspends programs, nothing changes."""
     main = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or not main or not sys.stdin.isatty():
@@ -44,7 +44,7 @@ def suspendable(region: Region) -> Generator[None]:
     handle = sys.stdin.fileno()
     before = termios.tcgetattr(handle)
 
-    def suspended(_signal: int, _frame: FrameType | None) -> None:
+    def handle_suspend(_signal: int, _frame: FrameType | None) -> None:
         ours = termios.tcgetattr(handle)
         held = region.lock.acquire(timeout=_SECONDS)  # nothing is drawn meanwhile
         try:
@@ -52,14 +52,14 @@ def suspendable(region: Region) -> Generator[None]:
             termios.tcsetattr(handle, termios.TCSANOW, before)
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
             signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)  # here the program stands still
-            signal.signal(signal.SIGTSTP, suspended)
+            signal.signal(signal.SIGTSTP, handle_suspend)
             termios.tcsetattr(handle, termios.TCSANOW, ours)
             region.come_back()
         finally:
             if held:
                 region.lock.release()
 
-    signal.signal(signal.SIGTSTP, suspended)
+    signal.signal(signal.SIGTSTP, handle_suspend)
     try:
         yield
     finally:

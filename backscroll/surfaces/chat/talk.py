@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from backscroll.act.agent import Agent
-    from backscroll.act.loop.events import Finished, Happening
+    from backscroll.agent.agent import Agent
+    from backscroll.agent.loop.events import Finished, Happening
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
 

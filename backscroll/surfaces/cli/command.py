@@ -12,9 +12,10 @@ from typing import Any, cast
 import click
 from click.core import ParameterSource
 
-from backscroll.surfaces.cli.language import checked
+from backscroll.surfaces.cli.catalogue import RENAMED
+from backscroll.surfaces.cli.language import check_language
 from backscroll.surfaces.cli.screen import help_page
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
 
 Work = Callable[..., None]
@@ -34,9 +35,17 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the function with the session of this run; an empty name is refused before anything is done."""
         assert self.callback is not None
+        _warn_renamed(ctx)
         for param in self.params:
             _refuse_blank(ctx, param, ctx.params.get(param.name or ""))
         return ctx.invoke(self.callback, session_of(ctx), **ctx.params)
+
+
+def _warn_renamed(ctx: click.Context) -> None:
+    """Warn on standard error where a command was called by an old name."""
+    typed = " ".join(ctx.command_path.split()[1:])
+    if typed in RENAMED:
+        session_of(ctx).screen.warning(t("cli.renamed", old=typed, new=RENAMED[typed]))
 
 
 #: Parameters that hold words, which may be empty. All others name something, and an empty name (a variable of a script that
@@ -57,7 +66,7 @@ _WORDS = frozenset(
     }
     | {"title", "tool", "words"}
 )
-_WORDS_OF = frozenset({("commit", "message"), ("config", "value"), ("tools", "target")})
+_WORDS_OF = frozenset({("commit", "message"), ("config", "value"), ("operations", "target")})
 
 
 def holds_words(command: str, name: str) -> bool:
@@ -80,16 +89,16 @@ def _refuse_blank(ctx: click.Context, param: click.Parameter, value: Any) -> Non
 def command(name: str, *params: click.Parameter) -> Callable[[Work], Command]:
     """Make a function a command."""
 
-    def made(work: Work) -> Command:
+    def build_command(work: Work) -> Command:
         return Command(name, callback=work, params=[*params, *global_options()])
 
-    return made
+    return build_command
 
 
-def session_of(ctx: click.Context) -> Session:
+def session_of(ctx: click.Context) -> CliSession:
     """The session of this run."""
-    session = ctx.find_root().ensure_object(Session)
-    assert isinstance(session, Session)
+    session = ctx.find_root().ensure_object(CliSession)
+    assert isinstance(session, CliSession)
     return session
 
 
@@ -117,11 +126,12 @@ def global_options() -> list[click.Parameter]:
         click.Option(["--store"], metavar="FILE", expose_value=False, callback=_keep("store")),
         click.Option(["--actor"], metavar="NAME", expose_value=False, callback=_keep("actor")),
         click.Option(["--lang"], metavar="LANG", expose_value=False, callback=_check_language),
-        click.Option(["--json", "as_json"], is_flag=True, expose_value=False, callback=_keep("as_json")),
+        click.Option(["--json", "as_json"], is_flag=True, expose_value=False, callback=_choose_output),
+        click.Option(["--jsonl", "as_lines"], is_flag=True, expose_value=False, callback=_choose_output),
     ]
 
 
-GLOBAL = ("store", "actor", "lang", "as_json")
+GLOBAL = ("store", "actor", "lang", "as_json", "as_lines")
 
 
 def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
@@ -135,9 +145,19 @@ def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
     return callback
 
 
+def _choose_output(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
+    """`--json` or `--jsonl`, before the command or after it, but not both."""
+    if value and not ctx.resilient_parsing:
+        session, lines = session_of(ctx), param.name == "as_lines"
+        if session.as_json and session.as_lines != lines:
+            raise click.UsageError(t("cli.json_or_lines"), ctx)
+        session.as_json, session.as_lines = True, lines
+    return value
+
+
 def _check_language(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     # The language itself was chosen before parsing (`language.chosen`); here a wrong name is refused.
-    return None if value is None else checked(value)
+    return None if value is None else check_language(value)
 
 
 # -- parameters that many commands share -------------------------------------------------------------------------
@@ -178,6 +198,6 @@ def limit_option(default: int) -> click.Option:
 
 
 def _threads(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Sequence[Any]:
-    from backscroll.surfaces.cli.completing import threads
+    from backscroll.surfaces.cli.completion import threads
 
     return threads(session_of(ctx), incomplete)

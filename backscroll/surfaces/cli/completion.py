@@ -8,16 +8,16 @@ from itertools import islice
 from click.shell_completion import CompletionItem
 
 from backscroll.errors import BackscrollError
-from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.conversation import title_of
-from backscroll.surfaces.i18n import spoken, t
+from backscroll.surfaces.i18n import get_language, t
 
 _MOST = 50
 
 
-def threads(session: Session, incomplete: str) -> Sequence[CompletionItem]:
+def threads(session: CliSession, incomplete: str) -> Sequence[CompletionItem]:
     """Threads whose id begins so; a store that cannot be read offers nothing, quietly."""
     items = [CompletionItem("last", help=t("overview.to_last"))] if "last".startswith(incomplete) else []
     try:
@@ -29,25 +29,25 @@ def threads(session: Session, incomplete: str) -> Sequence[CompletionItem]:
     return items
 
 
-def nodes(session: Session, thread: str, incomplete: str) -> Sequence[CompletionItem]:
+def nodes(session: CliSession, thread: str, incomplete: str) -> Sequence[CompletionItem]:
     """Nodes of a thread's graph whose name begins so, with their types."""
     from backscroll.engine.knowledge.graph_shapes import type_words
 
     wanted = incomplete.casefold()
     try:
         with session.engine() as engine:
-            view = thread_named(engine, thread).graph.view
+            view = thread_named(engine, thread).graph.current()
             found = (view.node(id_) for id_ in view.ids() if wanted in id_)
             fit = (n for n in found if n.name.casefold().startswith(wanted))
             return [
-                CompletionItem(one_line(n.name), help=type_words(n.type, spoken()))
+                CompletionItem(one_line(n.name), help=type_words(n.type, get_language()))
                 for n in islice(fit, _MOST)
             ]
     except BackscrollError:
         return []
 
 
-def predicates(session: Session, thread: str, node: str, incomplete: str) -> Sequence[CompletionItem]:
+def predicates(session: CliSession, thread: str, node: str, incomplete: str) -> Sequence[CompletionItem]:
     """What is known about a node: attributes and relations, as they are written."""
     from backscroll.engine.knowledge.graph_shapes import predicate_words
 
@@ -57,4 +57,4 @@ def predicates(session: Session, thread: str, node: str, incomplete: str) -> Seq
     except BackscrollError:
         return []
     names = dict.fromkeys(fact.predicate for fact in known if fact.predicate.startswith(incomplete))
-    return [CompletionItem(name, help=predicate_words(name, spoken())) for name in names]
+    return [CompletionItem(name, help=predicate_words(name, get_language())) for name in names]

@@ -13,11 +13,11 @@ from backscroll.errors import BackscrollError
 from backscroll.surfaces.cli.screen.plain import safe, safe_json
 from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.i18n import t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ErrorReport:
     """What is said about an error."""
 
     kind: str
@@ -27,8 +27,8 @@ class Report:
 
 
 def report(error: Exception, *, as_json: bool) -> int:
-    """Say on standard error what went wrong; gives the exit code."""
-    said = described(error)
+    """Print the error to standard error and return the exit code."""
+    said = describe_error(error)
     if as_json:
         body = {"kind": said.kind, "message": said.message, "hint": said.hint}
         sys.stdout.flush()
@@ -37,23 +37,25 @@ def report(error: Exception, *, as_json: bool) -> int:
     screen = Screen()
     screen.remark(t("cli.error", message=safe(said.message)), "bad")
     if said.hint:
-        screen.remark(f"  {safe(said.hint)}")
+        screen.remark(t("cli.hint", hint=safe(said.hint)))
     return said.exit_code
 
 
-def described(error: Exception) -> Report:
-    """An error in words."""
+def describe_error(error: Exception) -> ErrorReport:
+    """Describe an error in the language of the user."""
     if isinstance(error, BackscrollError):
-        return Report(kind_of(error), say(error.message), say(error.hint), error.exit_code)
+        return ErrorReport(kind_of(error), say(error.message), say(error.hint), error.exit_code)
     if isinstance(error, click.UsageError):
         path = error.ctx.command_path if error.ctx is not None else "backscroll"
-        return Report("usage", say(error.format_message()), t("cli.try_help", command=path), 2)
+        return ErrorReport("usage", say(error.format_message()), t("cli.try_help", command=path), 2)
     if isinstance(error, click.ClickException):
-        return Report("usage", say(error.format_message()), "", error.exit_code)
+        return ErrorReport("usage", say(error.format_message()), "", error.exit_code)
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename}: " if error.filename else ""
-        return Report("system", f"{name}{say(error.strerror)}", "", 1)
-    return Report("fault", t("cli.fault", what=f"{type(error).__name__}: {error}"), t("cli.fault_hint"), 1)
+        return ErrorReport("system", f"{name}{say(error.strerror)}", "", 1)
+    return ErrorReport(
+        "fault", t("cli.fault", what=f"{type(error).__name__}: {error}"), t("cli.fault_hint"), 1
+    )
 
 
 def kind_of(error: BackscrollError) -> str:

@@ -10,17 +10,25 @@ from collections.abc import Sequence
 
 import click
 
-from backscroll.surfaces.cli.command import Command, global_options, help_option
+from backscroll.surfaces.cli.catalogue import RENAMED
+from backscroll.surfaces.cli.command import Command, global_options, help_option, session_of
 from backscroll.surfaces.cli.screen import help_page
+from backscroll.surfaces.i18n import t
 
 
 def _page() -> None:
     ctx = click.get_current_context()
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is not None:
+        return
+    session, family = session_of(ctx), ctx.command
+    if session.as_json and isinstance(family, CommandFamily):
+        texts = {member: t(f"help.{family.name}.{member}") for member in family.commands}
+        session.screen.json({"command": family.name, "commands": texts})
+    else:
         click.echo(ctx.get_help())
 
 
-class Family(click.Group):
+class CommandFamily(click.Group):
     """Several commands under one name; its members know the global options, and so does it."""
 
     def __init__(self, name: str, members: Sequence[Command]) -> None:
@@ -31,6 +39,11 @@ class Family(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """The members in the order in which they were given."""
         return list(self.commands)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a member by its name, or by an old one."""
+        known = RENAMED.get(f"{self.name} {cmd_name}", cmd_name)
+        return super().get_command(ctx, known.removeprefix(f"{self.name} "))
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002 - click's signature
         """`-h` and `--help`."""

@@ -19,7 +19,7 @@ from backscroll.vocab.part import Part, Text, ToolResult
 STDIN = "-"
 
 
-def given(text: str | None) -> str:
+def read_words(text: str | None) -> str:
     """Words from an argument, or from standard input for `-` or nothing."""
     if text is not None:
         return from_stdin() if text == STDIN else text
@@ -38,10 +38,10 @@ def from_stdin() -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def edited(text: str) -> str | None:
+def edit_in_editor(text: str) -> str | None:
     """What an editor makes of a text; None where it was left as it was."""
     if not sys.stdin.isatty() and not os.environ.get("BACKSCROLL_EDITOR"):
-        return given(None)
+        return read_words(None)
     command = _editor()
     with tempfile.TemporaryDirectory(prefix="backscroll-") as folder:
         path = Path(folder) / "message.md"
@@ -70,7 +70,7 @@ def _editor() -> list[str]:
     raise InvalidInput(t("words_in.no_editor", name="$EDITOR"), hint=t("words_in.no_editor_hint"))
 
 
-def kept(text: str) -> Path:
+def save_aside(text: str) -> Path:
     """Put words aside in a file, so that a failed edit loses nothing."""
     handle, name = tempfile.mkstemp(prefix="backscroll-unsaved-", suffix=".md")
     with os.fdopen(handle, "w", encoding="utf-8") as file:

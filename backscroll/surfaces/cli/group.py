@@ -7,13 +7,13 @@ from importlib import import_module
 
 import click
 
-from backscroll.surfaces.cli.catalogue import MODULES, SECTIONS
+from backscroll.surfaces.cli.catalogue import MODULES, RENAMED, SECTIONS
 from backscroll.surfaces.cli.command import global_options, help_option, session_of
 from backscroll.surfaces.cli.screen import help_page
 from backscroll.surfaces.i18n import t
 
 
-class Program(click.Group):
+class CommandTree(click.Group):
     """All commands, none of them loaded."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -22,6 +22,7 @@ class Program(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Load the one that is called."""
+        cmd_name = RENAMED.get(cmd_name, cmd_name)
         where = MODULES.get(cmd_name)
         if where is None:
             return None
@@ -68,10 +69,10 @@ def _begin(*, version: bool = False) -> None:  # noqa: ARG001 - handled by its c
         overview(session)
 
 
-def program() -> Program:
+def program() -> CommandTree:
     """The program, made anew for every run, because its texts depend on the language."""
     asked = click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version)
-    return Program(
+    return CommandTree(
         "backscroll",
         callback=_begin,
         invoke_without_command=True,

@@ -25,7 +25,7 @@ def taken_in(
     if not place.is_dir():
         yield from take(path)
         return
-    reports = _tried(place, take)
+    reports = _try_import(place, take)
     if reports is not None:
         yield from reports
         return
@@ -39,7 +39,7 @@ def taken_in(
         raise FormatError(t("importing.empty_folder", path=path), hint=t("importing.empty_folder_hint"))
 
 
-def _tried(place: Path, take: Callable[[str], list[ImportReport]]) -> list[ImportReport] | None:
+def _try_import(place: Path, take: Callable[[str], list[ImportReport]]) -> list[ImportReport] | None:
     try:
         return take(str(place))
     except FormatError:
@@ -53,7 +53,7 @@ def _inside(
     for here, folders, files in os.walk(folder):
         kept: list[str] = []
         for name in sorted(set(folders) - _SKIPPED):
-            reports = _tried(Path(here) / name, take)
+            reports = _try_import(Path(here) / name, take)
             if reports is None:
                 kept.append(name)
             else:
@@ -63,7 +63,7 @@ def _inside(
             path = Path(here) / name
             if path.suffix.lower() not in _SUFFIXES:
                 continue
-            reports = _tried(path, take)
+            reports = _try_import(path, take)
             if reports is None:
                 skipped.append(str(path))
             else:

@@ -5,26 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.i18n import LANGUAGES, Language, asked_for, by_locale, known, t
+from backscroll.places import config_file
+from backscroll.surfaces.i18n import LANGUAGES, Language, asked_for, by_locale, find_language, t
 
 
-def chosen(arguments: Sequence[str], environ: Mapping[str, str]) -> Language:
+def choose_language(arguments: Sequence[str], environ: Mapping[str, str]) -> Language:
     """The language to speak, decided before anything is parsed. What is wrong with a choice is said later, in it."""
     for name in (asked_for(arguments), environ.get("BACKSCROLL_LANGUAGE")):
-        if name and (language := known(name)):
+        if name and (language := find_language(name)):
             return language
-    from backscroll.config import load
-
     try:
-        named = load().language
+        named = _language_in_file()
     except InvalidInput:
         named = ""  # the command that needs the settings will say what is wrong with them
-    return known(named) or by_locale(environ)
+    return find_language(named) or by_locale(environ)
 
 
-def checked(name: str) -> str:
+def _language_in_file() -> str:
+    """The language in the settings file. Without a file nothing more is loaded: help is instant."""
+    if not config_file().exists():
+        return ""
+    from backscroll.config import load
+
+    return load().language
+
+
+def check_language(name: str) -> str:
     """The name of a language, or a clear error; empty means: by the locale."""
-    if name and known(name) is None:
+    if name and find_language(name) is None:
         raise InvalidInput(
             t("cli.unknown_language", name=name), hint=t("cli.known_languages", names=", ".join(LANGUAGES))
         )

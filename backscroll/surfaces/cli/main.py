@@ -10,7 +10,7 @@ import os
 import sys
 
 from backscroll.surfaces import i18n
-from backscroll.surfaces.cli.language import chosen
+from backscroll.surfaces.cli.language import choose_language
 
 _QUICK = ({"--help"}, {"-h"}, {"--version"})
 
@@ -22,18 +22,18 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # What the encoding of a terminal cannot say becomes an escape instead of a crash.
             stream.reconfigure(errors="backslashreplace")
-    i18n.use(chosen(arguments, os.environ))
+    i18n.use(choose_language(arguments, os.environ))
     if _plain(arguments) in _QUICK and "_BACKSCROLL_COMPLETE" not in os.environ:
         sys.stdout.write(_quick_answer(arguments))
         code = 0
     else:
-        from backscroll.surfaces.cli.running import run
+        from backscroll.surfaces.cli.runner import run
 
         code = run(arguments)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        from backscroll.surfaces.cli.running import closed_pipe
+        from backscroll.surfaces.cli.runner import closed_pipe
 
         code = closed_pipe()
     sys.exit(code)
@@ -42,7 +42,7 @@ def main() -> None:
 def _plain(arguments: list[str]) -> set[str]:
     """The arguments without the choice of a language that we speak."""
     asked = i18n.asked_for(arguments)
-    if asked is None or i18n.known(asked) is None:
+    if asked is None or i18n.find_language(asked) is None:
         return set(arguments)
     return set(arguments) - {"--lang", asked, f"--lang={asked}"}
 

@@ -15,29 +15,29 @@ import click
 
 from backscroll.errors import BackscrollError
 from backscroll.surfaces.cli.group import program
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 
-def run(arguments: Sequence[str], session: Session | None = None) -> int:
+def run(arguments: Sequence[str], session: CliSession | None = None) -> int:
     """Run one command line; gives the exit code."""
-    session = session or Session()
+    session = session or CliSession()
     try:
         return _run(list(arguments), session)
     except BrokenPipeError:
         return closed_pipe()
     except (KeyboardInterrupt, click.Abort):
-        return _interrupted()
+        return _report_interrupt()
     except (BackscrollError, click.ClickException) as error:
         return _report(error, session, arguments)
     except Exception as error:  # noqa: BLE001 - the outermost boundary
         return _report(error, session, arguments)
 
 
-def _run(arguments: list[str], session: Session) -> int:
+def _run(arguments: list[str], session: CliSession) -> int:
     whole = program()
     if "_BACKSCROLL_COMPLETE" in os.environ:
         whole.main(arguments, "backscroll", "_BACKSCROLL_COMPLETE", obj=session)
@@ -49,19 +49,19 @@ def _run(arguments: list[str], session: Session) -> int:
     return session.exit_code
 
 
-def _report(error: Exception, session: Session, arguments: Sequence[str]) -> int:
-    from backscroll.surfaces.cli.reporting import report
+def _report(error: Exception, session: CliSession, arguments: Sequence[str]) -> int:
+    from backscroll.surfaces.cli.error_report import report
 
     if os.environ.get("BACKSCROLL_DEBUG") and not isinstance(error, click.ClickException):
         import traceback
 
         traceback.print_exception(error)
-    # The error may be that options could not be parsed: then nobody has seen `--json` yet.
+    # Where the options could not be parsed, the session does not know about `--json` yet.
     options = takewhile(lambda argument: argument != "--", arguments)
-    return report(error, as_json=session.as_json or "--json" in options)
+    return report(error, as_json=session.as_json or not {"--json", "--jsonl"}.isdisjoint(options))
 
 
-def _interrupted() -> int:
+def _report_interrupt() -> int:
     sys.stdout.flush()
     sys.stderr.write(f"\n{t('cli.interrupted')}\n")
     return INTERRUPTED

@@ -1,6 +1,6 @@
 """What a command gets to work with: the options that every command knows, the engine, the screen.
 
-Owns the global options (`--store`, `--actor`, `--lang`, `--json`), which may stand before or after the command.
+Owns the global options (`--store`, `--actor`, `--lang`, `--json`, `--jsonl`), which may stand before or after the command.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Session:
+class CliSession:
     """One run of the command line."""
 
     store: str | None = None
@@ -28,14 +28,15 @@ class Session:
     storage_dir: str | None = None
     sandbox: str | None = None  # of those commands that start an agent
     user: str | None = None  # of those that begin threads
-    as_json: bool = False
+    as_json: bool = False  # --json or --jsonl
+    as_lines: bool = False  # --jsonl
     use_pager: bool = True
     exit_code: int = field(default=0, init=False)
 
     @cached_property
     def screen(self) -> Screen:
         """Where output goes; made when first used, after all options are known."""
-        return Screen(as_json=self.as_json)
+        return Screen(as_json=self.as_json, as_lines=self.as_lines)
 
     @property
     def arguments(self) -> dict[str, str | None]:
@@ -47,10 +48,10 @@ class Session:
     def settings(self) -> Settings:
         """The settings in force."""
         from backscroll.config import load
-        from backscroll.surfaces.cli.language import checked
+        from backscroll.surfaces.cli.language import check_language
 
         settings = load(self.arguments)
-        checked(settings.language)
+        check_language(settings.language)
         return settings
 
     @property

@@ -8,15 +8,15 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
 
 
-def session_apart(store: Path) -> Session:
+def session_apart(store: Path) -> CliSession:
     """A session on such a store, which neither pages nor saves dialogues elsewhere."""
-    return Session(store=str(store), storage_dir="", use_pager=False)
+    return CliSession(store=str(store), storage_dir="", use_pager=False)
 
 
 @contextlib.contextmanager

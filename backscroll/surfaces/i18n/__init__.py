@@ -28,12 +28,12 @@ def use(language: Language) -> None:
     _spoken = language
 
 
-def spoken() -> Language:
+def get_language() -> Language:
     """The language in use."""
     return _spoken
 
 
-def known(name: str) -> Language | None:
+def find_language(name: str) -> Language | None:
     """The language that a name such as `zh_CN.UTF-8`, `zh-Hans` or `en` stands for; None where we do not speak it."""
     short = re.split(r"[-_.@]", name.strip().lower(), maxsplit=1)[0]
     return next((language for language in LANGUAGES if language == short), None)
@@ -43,7 +43,7 @@ def by_locale(environ: Mapping[str, str]) -> Language:
     """The language of the locale, English where it is another one."""
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if environ.get(name):
-            return known(environ[name]) or "en"
+            return find_language(environ[name]) or "en"
     return "en"
 
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from backscroll.surfaces.i18n import Language, section, spoken
+from backscroll.surfaces.i18n import Language, get_language, section
 
 _HOLE = re.compile(r"\{(\w+)\}")
 _HINTED = re.compile(r"(.+?) \((.+)\)", re.DOTALL)
@@ -21,12 +21,12 @@ _SURE = 12
 
 def say(message: str) -> str:
     """A message of another room in the language in use."""
-    return message if spoken() == "en" or not message else translated(message) or message
+    return message if get_language() == "en" or not message else translate_message(message) or message
 
 
-def translated(message: str, *, least: int = 0) -> str | None:
+def translate_message(message: str, *, least: int = 0) -> str | None:
     """The same, or None where no template with so much fixed text fits."""
-    language = spoken()
+    language = get_language()
     exact = section("said", language).get(message)
     if isinstance(exact, str):
         return exact
@@ -45,25 +45,25 @@ def translated(message: str, *, least: int = 0) -> str | None:
 
 
 def _fact(value: str) -> str:
-    return translated(value, least=_SURE) or value
+    return translate_message(value, least=_SURE) or value
 
 
 def _with_known_hint(message: str) -> str | None:
     """A message that ends with a hint of ours in brackets, which the last fact of a template would swallow."""
     found = _HINTED.fullmatch(message)
-    hint = section("said", spoken()).get(found[2]) if found else None
-    head = translated(found[1]) if found and isinstance(hint, str) else None
+    hint = section("said", get_language()).get(found[2]) if found else None
+    head = translate_message(found[1]) if found and isinstance(hint, str) else None
     return None if head is None else f"{head}（{hint}）"
 
 
 def _in_two(message: str) -> str | None:
     """A sentence with a fact after a colon, where the rooms put the two together from a table; or with a hint behind it."""
     head, colon, tail = message.partition(": ")
-    known = translated(head) if colon else None
+    known = translate_message(head) if colon else None
     if known is not None:
         return f"{known}：{_fact(tail)}"
     with_hint = _HINTED.fullmatch(message)
-    known = translated(with_hint[1]) if with_hint else None
+    known = translate_message(with_hint[1]) if with_hint else None
     return None if known is None or with_hint is None else f"{known}（{_fact(with_hint[2])}）"
 
 

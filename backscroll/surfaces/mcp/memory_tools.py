@@ -25,7 +25,7 @@ _SHORT = 12  # digits of a thread's id
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryTools:
     """One store, seen by another agent; `thread` and `project` narrow it where a question names none, `user` in any case."""
 
     engine: Engine
@@ -33,11 +33,11 @@ class Memory:
     project: str = ""
     user: str | None = None
 
-    def recall(self, question: str, thread: str = "", project: str = "", budget: int = 2000) -> str:
+    def recall(self, query: str, thread: str = "", project: str = "", budget: int = 2000) -> str:
         """What of the past answers a question, quoted, best value for the tokens. Use it before guessing about earlier work.
 
         Args:
-            question: what you want to know, in a sentence, in any language
+            query: what you want to know, in a sentence, in any language
             thread: only in this conversation (first digits of its id); empty: the one served, or all
             project: only in the conversations of this project
             budget: tokens the answer may take
@@ -46,10 +46,10 @@ class Memory:
 
         place = thread or ("" if project else self.thread)
         if place:
-            found = self._thread(place).recall(question, budget)
+            found = self._thread(place).recall(query, budget)
         else:
             found = recall_across(
-                self.engine, question, budget, project=(project or self.project) or None, user=self.user
+                self.engine, query, budget, project=(project or self.project) or None, user=self.user
             )
         if not found.items:
             return "Nothing in the record answers this."
@@ -82,11 +82,11 @@ class Memory:
         more = f"\n… {rest} characters more: offset={offset + len(shown)}" if rest > 0 else ""
         return f"{_QUOTED}\n\n{shown}{more}"
 
-    def search(self, words: str, thread: str = "", project: str = "", limit: int = 10) -> str:
+    def search(self, query: str, thread: str = "", project: str = "", limit: int = 10) -> str:
         """Messages that hold all the words ("a phrase", -not, OR, begin*), best first, each with its handle.
 
         Args:
-            words: what to look for
+            query: words to look for
             thread: only in this conversation
             project: only in the conversations of this project
             limit: how many at the most
@@ -95,7 +95,7 @@ class Memory:
             raise InvalidInput(f"cannot list {limit} messages", hint="give a limit from 1 to 100")
         place = thread or ("" if project else self.thread)
         found = self.engine.search(
-            words,
+            query,
             thread=self.engine.thread(place, user=self.user).id if place else None,
             project=(project or self.project) or None,
             user=self.user,

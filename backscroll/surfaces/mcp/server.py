@@ -7,15 +7,16 @@ prompts (there are none). Before: `surfaces/mcp/memory_tools`. After: the comman
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from backscroll import __version__
-from backscroll.act.arguments import checked, read_arguments
-from backscroll.act.schema import Signature, signature_of
+from backscroll.agent.arguments import check_arguments, read_arguments
+from backscroll.agent.schema import Signature, signature_of
 from backscroll.errors import BackscrollError, MissingExtra
-from backscroll.surfaces.mcp.memory_tools import Memory
+from backscroll.surfaces.mcp.memory_tools import MemoryTools
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
@@ -25,33 +26,51 @@ _ABOUT = (
     "The record of earlier conversations and agent runs, kept whole. Ask `recall` before guessing about the past; handles such as "
     "[bs:3f2a9c1e.17] are expanded by `expand`."
 )
+#: Old names of arguments, which still work for one release.
+OLD_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
+    "recall": {"question": "query"},
+    "search": {"words": "query"},
+}
 NAMES = ("recall", "expand", "search", "recent_operations", "task_status", "threads")
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ToolEndpoint:
     """One question that can be asked."""
 
     work: Callable[..., str]
     signature: Signature
+    old_arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def answer(self, given: Json) -> tuple[str, bool]:
         """Words, and whether they are an error: what is wrong is told to the model that asked."""
         try:
-            arguments = checked(self.signature.schema, read_arguments(given))
+            named = self._with_new_names(read_arguments(given))
+            arguments = check_arguments(self.signature.schema, named)
             words, wrong = self.work(**self.signature.values(arguments)), False
         except BackscrollError as error:
             words, wrong = str(error), True
         # Half a character, which no line can carry, becomes a question mark.
         return words.encode("utf-8", "replace").decode("utf-8"), wrong
 
+    def _with_new_names(self, given: Mapping[str, Json]) -> dict[str, Json]:
+        """Rename old arguments; standard error, which clients keep as a log, says so."""
+        for old in self.old_arguments.keys() & given.keys():
+            sys.stderr.write(f"warning: argument {old} is deprecated: use {self.old_arguments[old]}\n")
+        return {self.old_arguments.get(name, name): value for name, value in given.items()}
 
-def offers(memory: Memory) -> dict[str, Offer]:
+
+def offers(memory: MemoryTools) -> dict[str, ToolEndpoint]:
     """All questions by name."""
-    return {name: Offer(work := getattr(memory, name), signature_of(work, name)) for name in NAMES}
+    return {
+        name: ToolEndpoint(
+            work := getattr(memory, name), signature_of(work, name), OLD_ARGUMENTS.get(name, {})
+        )
+        for name in NAMES
+    }
 
 
-def server_for(memory: Memory) -> Server[Any]:
+def server_for(memory: MemoryTools) -> Server[Any]:
     """A server that answers from one store; nothing runs yet."""
     try:
         import mcp_types as types
@@ -64,7 +83,7 @@ def server_for(memory: Memory) -> Server[Any]:
     known = offers(memory)
     looks_only = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
-    async def listed(_context: object, _params: object) -> types.ListToolsResult:
+    async def list_tools(_context: object, _params: object) -> types.ListToolsResult:
         tools = [
             types.Tool(
                 name=name,
@@ -76,7 +95,7 @@ def server_for(memory: Memory) -> Server[Any]:
         ]
         return types.ListToolsResult(tools=tools)
 
-    async def called(_context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(_context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         offer = known.get(params.name)
         if offer is None:
             words, wrong = f"Unknown tool: {params.name}. There are: {', '.join(known)}", True
@@ -89,12 +108,12 @@ def server_for(memory: Memory) -> Server[Any]:
         version=__version__,
         title="Backscroll",
         instructions=_ABOUT,
-        on_list_tools=listed,
-        on_call_tool=called,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
     )
 
 
-def serve(memory: Memory) -> None:
+def serve(memory: MemoryTools) -> None:
     """Answer until the other side hangs up."""
     server = server_for(memory)  # before what follows: it says which package is missing
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from backscroll.surfaces import receipts
 from backscroll.surfaces.cli.screen.plain import safe
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.words.parts import folded, unfolded
-from backscroll.surfaces.i18n import spoken, t
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.words.parts import fold_part, unfold_part
+from backscroll.surfaces.i18n import get_language, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.builder import Item, Prompt, Receipt
+    from backscroll.engine.prompts.builder import Prompt, Receipt, ReceiptItem
     from backscroll.vocab.prompt import Block
 
 #: Nothing may be loaded and nothing run, whatever a conversation says.
@@ -33,13 +33,13 @@ def page(prompt: Prompt, title: str) -> str:
     receipt = prompt.receipt
     lines = [
         "<!doctype html>",
-        f'<html lang="{"zh-CN" if spoken() == "zh" else "en"}"><head><meta charset="utf-8">',
+        f'<html lang="{"zh-CN" if get_language() == "zh" else "en"}"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{heading}</title>",
         f"<style>\n{style}</style></head><body>",
         f"<header><h1>{heading}</h1>",
-        f'<p class="quiet">{_text(receipts.about(receipt))} · {_text(shown(receipt.at))}</p></header>',
+        f'<p class="quiet">{_text(receipts.about(receipt))} · {_text(format_time(receipt.at))}</p></header>',
         *_figures(receipt),
         *_table(prompt),
         "</body></html>",
@@ -91,9 +91,9 @@ def _table(prompt: Prompt) -> Iterator[str]:
     yield "</tbody></table>"
 
 
-def _row(block: Block, item: Item) -> str:
-    words = "\n".join(line for part in block.parts for line in unfolded(part))
-    opening = next((line for part in block.parts if (line := folded(part, _OPENING))), "")
+def _row(block: Block, item: ReceiptItem) -> str:
+    words = "\n".join(line for part in block.parts for line in unfold_part(part))
+    opening = next((line for part in block.parts if (line := fold_part(part, _OPENING))), "")
     cached = ' <abbr class="quiet" title="≡">≡</abbr>' if item.cached else ""
     return (
         f'<tr><td class="mark"><i class="s-{_text(item.section)}"></i>{_text(receipts.section_name(item.section))}</td>'

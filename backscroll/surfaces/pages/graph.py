@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.i18n import LANGUAGES, Language, section, spoken
+from backscroll.surfaces.i18n import LANGUAGES, Language, get_language, section
 
 if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph_shapes import Fact, NodeView
@@ -43,7 +43,7 @@ def page(
     """The page of a graph; `history` has, by the id of a node, what was once true of it."""
     from backscroll.engine.knowledge.graph_shapes import page_data
 
-    chosen = language if language in LANGUAGES else spoken()
+    chosen = language if language in LANGUAGES else get_language()
     words = {name: str(text) for name, text in section("graph_page", chosen).items()}
     data = page_data(nodes, relations, number, chosen, history)
     left_out = words["left_out"].format(n=data["left_out"]) if data["left_out"] else ""

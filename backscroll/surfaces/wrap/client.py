@@ -5,7 +5,7 @@
 Owns the proxy around a client of OpenAI's or Anthropic's SDK: it behaves as the client does, and every call of a model is recorded with
 its answer and its price, streamed ones too; with `assemble`, the program's list is replaced by a prompt within the budget. A fault of the
 recording never breaks the program's call (it is warned of, once) unless `strict` says so. Refuses: what goes into the log
-(`engine/calls/overhearing`), streams (`surfaces/wrapping_streams`), raw responses (`surfaces/wrapping_raw`). Batches, live connections and
+(`engine/calls/capture`), streams (`surfaces/wrap/streams`), raw responses (`surfaces/wrap/raw_responses`). Batches, live connections and
 runners that call for themselves inside the SDK are passed on unrecorded, which is warned of once.
 """
 
@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from backscroll.engine.calls import overhearing
-from backscroll.engine.calls.overhearing import Overheard
+from backscroll.engine.calls import capture
+from backscroll.engine.calls.capture import CapturedRequest
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.guarding import Guarded
-from backscroll.surfaces.wrapping_closing import Holder, closing, leave
-from backscroll.surfaces.wrapping_raw import RAW, Body, Opened
-from backscroll.surfaces.wrapping_streams import Manager, Streamed, plain
+from backscroll.surfaces.capture_guard import CaptureGuard
+from backscroll.surfaces.wrap.closing import ConnectionShare, closing, leave
+from backscroll.surfaces.wrap.raw_responses import RAW, ResponseBody, ResponseContext
+from backscroll.surfaces.wrap.streams import RecordedStream, StreamContext, plain
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
@@ -115,14 +115,14 @@ def wrap(
         raise InvalidInput(
             f"cannot wrap a {type(client).__name__}", hint="pass a client of the openai or anthropic package"
         )
-    place, opened = _placed(thread, store, user)
+    place, opened = _open_thread(thread, store, user)
     later = any(c.__name__.startswith("Async") for c in type(client).__mro__)
-    holder = Holder(client)
+    holder = ConnectionShare(client)
     recorder = Recorder(place, vendor, host_of(client), holder, assemble, budget, strict, opened, later)
     return cast("T", Proxy(client, recorder, _CALLS[vendor], ()))
 
 
-def _placed(
+def _open_thread(
     thread: Thread | str, store: Engine | str | os.PathLike[str] | None, user: str | None
 ) -> tuple[Thread, bool]:
     """The thread to record in, and whether a store was opened for it."""
@@ -132,10 +132,10 @@ def _placed(
     if not isinstance(thread, str):
         return _of_user(thread, user), False
     if isinstance(store, Engine):
-        return _of_user(_named(store, thread, user), user), False
+        return _of_user(_find_or_create(store, thread, user), user), False
     engine = open_store(store)
     try:
-        return _of_user(_named(engine, thread, user), user), True
+        return _of_user(_find_or_create(engine, thread, user), user), True
     except BaseException:
         engine.close()  # the caller gets no wrapper that could
         raise
@@ -149,7 +149,7 @@ def _of_user(thread: Thread, user: str | None) -> Thread:
     return thread
 
 
-def _named(engine: Engine, name: str, user: str | None) -> Thread:
+def _find_or_create(engine: Engine, name: str, user: str | None) -> Thread:
     for info in engine.threads(user=user):
         if info.title == name and not info.forgotten:
             return engine.thread(info.id)
@@ -166,13 +166,13 @@ def host_of(client: object) -> str:
 
 
 @dataclass
-class Recorder(Guarded):
+class Recorder(CaptureGuard):
     """Where a wrapped client writes what it hears."""
 
     thread: Thread
     vendor: str
     provider: str
-    holder: Holder
+    holder: ConnectionShare
     assemble: bool = False
     budget: int | None = None
     strict: bool = False
@@ -187,31 +187,35 @@ class Recorder(Guarded):
             self.opened = False
             self.thread.engine.close()
 
-    def begin(self, wire: Wire, body: Mapping[str, Json]) -> Overheard | None:
+    def begin(self, wire: Wire, body: Mapping[str, Json]) -> CapturedRequest | None:
         """Take a request in; None where that failed and the call goes on without us."""
-        return self.guarded(lambda: overhearing.overhear(self.thread, wire, plain(body)))
+        return self.run_guarded(lambda: capture.overhear(self.thread, wire, plain(body)))
 
-    def request(self, wire: Wire, body: dict[str, Json], heard: Overheard) -> dict[str, Json]:
+    def request(self, wire: Wire, body: dict[str, Json], heard: CapturedRequest) -> dict[str, Json]:
         """The request as it is sent."""
         if not self.assemble:
             return body
         given = {**body, **_words(wire, body)}
-        found = self.guarded(lambda: overhearing.assembled(self.thread, wire, given, self.budget, heard))
+        found = self.run_guarded(
+            lambda: capture.assemble_request(self.thread, wire, given, self.budget, heard)
+        )
         return body if found is None else found
 
-    def done(self, heard: Overheard | None, response: Mapping[str, Json], interrupted: str = "") -> None:
+    def record_answer(
+        self, heard: CapturedRequest | None, response: Mapping[str, Json], interrupted: str = ""
+    ) -> None:
         """Record an answer."""
         if heard is not None:
-            self.guarded(
-                lambda: overhearing.answered(
+            self.run_guarded(
+                lambda: capture.record_answer(
                     self.thread, heard, response, provider=self.provider, interrupted=interrupted
                 )
             )
 
-    def failed(self, heard: Overheard | None) -> None:
+    def record_failure(self, heard: CapturedRequest | None) -> None:
         """Record a call that gave no answer."""
         if heard is not None:
-            self.guarded(lambda: overhearing.failed(self.thread, heard, self.provider))
+            self.run_guarded(lambda: capture.record_failure(self.thread, heard, self.provider))
 
     def pass_on(self, path: Path) -> None:
         """Say, once, that something goes to a model unrecorded."""
@@ -255,12 +259,12 @@ class Proxy:
             return Proxy(value, recorder, calls, own["_path"], name)
         path: Path = (*own["_path"], name)
         if path in calls:
-            made = _RECORDED.get(own["_raw"], _recorded)
+            made = _RECORDED.get(own["_raw"], _wrap_call)
             return made(value, recorder, calls[path])
         if any(known[: len(path)] == path for known in calls):
             return Proxy(value, recorder, calls, path, own["_raw"])
         if not own["_path"] and name in _COPIES:
-            return _copied(value, recorder, calls)
+            return _wrap_copy(value, recorder, calls)
         if not own["_path"] and name == "close":
             later = recorder.asynchronous
             return closing(own["_target"], value, recorder.holder, recorder.close, later=later)
@@ -292,19 +296,21 @@ class Proxy:
         return await self.__dict__["_target"].__aexit__(*how) if self._leave() else None
 
 
-def _copied(copy: Callable[..., Any], recorder: Recorder, calls: Mapping[Path, Wire]) -> Callable[..., Any]:
+def _wrap_copy(
+    copy: Callable[..., Any], recorder: Recorder, calls: Mapping[Path, Wire]
+) -> Callable[..., Any]:
     """A client with other options remembers as this one does."""
 
-    def copied(*args: Any, **kwargs: Any) -> Proxy:
+    def copy_client(*args: Any, **kwargs: Any) -> Proxy:
         return Proxy(copy(*args, **kwargs), recorder, calls, ())
 
-    return copied
+    return copy_client
 
 
-Begun = tuple["Overheard | None", dict[str, Any]]
+Begun = tuple["CapturedRequest | None", dict[str, Any]]
 
 
-def _begun(recorder: Recorder, wire: Wire, kwargs: dict[str, Any]) -> Begun:
+def _begin_call(recorder: Recorder, wire: Wire, kwargs: dict[str, Any]) -> Begun:
     """Take a request in, and make what is sent."""
     body = {k: v for k, v in kwargs.items() if type(v).__name__ not in _LEFT_OUT}
     for name in ("messages", "input", "tools"):
@@ -314,50 +320,50 @@ def _begun(recorder: Recorder, wire: Wire, kwargs: dict[str, Any]) -> Begun:
     return heard, body if heard is None else recorder.request(wire, body, heard)
 
 
-def _recorded(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:
+def _wrap_call(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:
     """The same call, recorded: at once, later (async), or as it streams."""
     if call.__name__ == "stream":
 
-        def managed(*args: Any, **kwargs: Any) -> Any:
-            heard, body = _begun(recorder, wire, kwargs)
-            return Manager(call(*args, **body), recorder, heard, wire)
+        def open_manager(*args: Any, **kwargs: Any) -> Any:
+            heard, body = _begin_call(recorder, wire, kwargs)
+            return StreamContext(call(*args, **body), recorder, heard, wire)
 
-        return managed
-    return _asking(call, recorder, wire, _taken)
+        return open_manager
+    return _asking(call, recorder, wire, _take_response)
 
 
 def _recorded_raw(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:
     """The same for a call that gives the response as it came."""
-    return _asking(call, recorder, wire, _listened)
+    return _asking(call, recorder, wire, _listen)
 
 
 def _recorded_open(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:
     """The same for a call that gives a context in which the response is read."""
 
-    def opened(*args: Any, **kwargs: Any) -> Any:
-        heard, body = _begun(recorder, wire, kwargs)
-        return Opened(call(*args, **body), recorder, heard, wire)
+    def open_response(*args: Any, **kwargs: Any) -> Any:
+        heard, body = _begin_call(recorder, wire, kwargs)
+        return ResponseContext(call(*args, **body), recorder, heard, wire)
 
-    return opened
+    return open_response
 
 
 _RECORDED = {RAW[0]: _recorded_raw, RAW[1]: _recorded_open}
-Take = Callable[[Any, "Recorder", "Overheard | None", Wire], Any]
+Take = Callable[[Any, "Recorder", "CapturedRequest | None", Wire], Any]
 
 
 def _asking(call: Callable[..., Any], recorder: Recorder, wire: Wire, take: Take) -> Callable[..., Any]:
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def call_recorded(*args: Any, **kwargs: Any) -> Any:
         if recorder.asynchronous:
             return _meanwhile(lambda body: call(*args, **body), kwargs, recorder, wire, take)
-        heard, body = _begun(recorder, wire, kwargs)
+        heard, body = _begin_call(recorder, wire, kwargs)
         try:
             response = call(*args, **body)
         except BaseException:
-            recorder.failed(heard)
+            recorder.record_failure(heard)
             raise
         return take(response, recorder, heard, wire)
 
-    return called
+    return call_recorded
 
 
 async def _meanwhile(
@@ -368,23 +374,23 @@ async def _meanwhile(
     take: Take,
 ) -> Any:
     """The same for a client of an asynchronous program, which has other things to do while we write and assemble."""
-    heard, body = await asyncio.to_thread(_begun, recorder, wire, kwargs)
+    heard, body = await asyncio.to_thread(_begin_call, recorder, wire, kwargs)
     try:
         response = await call(body)
     except BaseException:
-        recorder.failed(heard)
+        recorder.record_failure(heard)
         raise
     return await asyncio.to_thread(take, response, recorder, heard, wire)
 
 
-def _listened(response: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> Any:
+def _listen(response: Any, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> Any:
     """A response as it came; what it says is recorded when the program has read it."""
-    return Body(recorder, heard, wire).listen(response)
+    return ResponseBody(recorder, heard, wire).listen(response)
 
 
-def _taken(response: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> Any:
+def _take_response(response: Any, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> Any:
     """An answer that is whole is recorded; one that streams is listened to."""
     if hasattr(response, "model_dump"):
-        recorder.done(heard, plain(response))
+        recorder.record_answer(heard, plain(response))
         return response
-    return Streamed(response, recorder, heard, wire)
+    return RecordedStream(response, recorder, heard, wire)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-_holders: WeakKeyDictionary[object, WeakSet[Holder]] = WeakKeyDictionary()
+_holders: WeakKeyDictionary[object, WeakSet[ConnectionShare]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -21,7 +21,7 @@ def connections_of(client: object) -> object:
     return getattr(client, "_client", client)
 
 
-class Holder:
+class ConnectionShare:
     """One wrapper's share in the connections of a client. A wrapper that is lost without being closed holds nothing."""
 
     def __init__(self, client: object) -> None:
@@ -35,25 +35,30 @@ class Holder:
         """Give the share back; True where nobody else has one, so that the connections are to be closed."""
         with _lock:
             self.closed = True
-            others = _holders.get(self.connections, WeakSet[Holder]())
+            others = _holders.get(self.connections, WeakSet[ConnectionShare]())
             others.discard(self)
             return not others
 
 
 def closing(
-    client: object, close: Callable[..., Any], holder: Holder, store: Callable[[], None], *, later: bool
+    client: object,
+    close: Callable[..., Any],
+    holder: ConnectionShare,
+    store: Callable[[], None],
+    *,
+    later: bool,
 ) -> Callable[..., Any]:
     """The method `close` of a wrapped client, or of a copy of it; `later`: the client is asynchronous."""
 
-    def closed(*args: Any, **kwargs: Any) -> Any:
+    def close_client(*args: Any, **kwargs: Any) -> Any:
         if not leave(client, holder, store):
             return _nothing() if later else None
         return close(*args, **kwargs)
 
-    return closed
+    return close_client
 
 
-def leave(client: object, holder: Holder, store: Callable[[], None]) -> bool:
+def leave(client: object, holder: ConnectionShare, store: Callable[[], None]) -> bool:
     """Let go of what a wrapper holds; True where the client itself is to be closed too. `store` closes the store."""
     if client is not holder.client:
         return connections_of(client) is not holder.connections

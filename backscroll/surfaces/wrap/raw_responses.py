@@ -2,8 +2,8 @@
 
 Owns listening below the SDK: the bytes of a response are heard as the program reads them, whichever way it does (parsed, line by line,
 as events), and recorded when it has read them or leaves them. Refuses: answers that the SDK reads for the program
-(`surfaces/wrapping`), events of streams as objects (`surfaces/wrapping_streams`). Before: `surfaces/wrapping`. After:
-`engine/calls/overhearing`.
+(`surfaces/wrap/client`), events of streams as objects (`surfaces/wrap/streams`). Before: `surfaces/wrap/client`. After:
+`engine/calls/capture`.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.engine.calls.overhearing import Overheard, Pieces
+from backscroll.engine.calls.capture import CapturedRequest, StreamPieces
 from backscroll.llm.clients.server_sent import events_of
 from backscroll.vocab.prompt import Wire
 
 if TYPE_CHECKING:
-    from backscroll.surfaces.wrapping import Recorder
+    from backscroll.surfaces.wrap.client import Recorder
 
 #: What the SDKs call the ways to a response that is not read for the program, and which of them give a context.
 RAW = ("with_raw_response", "with_streaming_response")
 
 
-class Body:
+class ResponseBody:
     """The bytes of one response, and what they say in the end."""
 
-    def __init__(self, recorder: Recorder, heard: Overheard | None, wire: Wire) -> None:
+    def __init__(self, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> None:
         self._recorder, self._heard = recorder, heard
         self._wire: Wire = wire
         self._taken: list[bytes] = []
@@ -72,40 +72,40 @@ class Body:
         self._over = True
         taken, self._taken = b"".join(self._taken), []
         if self._heard is not None:
-            self._recorder.guarded(lambda: self._record(taken))
+            self._recorder.run_guarded(lambda: self._record(taken))
 
     def _record(self, taken: bytes) -> None:
         if not taken.strip():
-            self._recorder.failed(self._heard)
+            self._recorder.record_failure(self._heard)
         elif taken.lstrip().startswith(b"{"):
             try:
                 told = json.loads(taken)
             except (ValueError, RecursionError):  # left in the middle: half a document says nothing
-                self._recorder.failed(self._heard)
+                self._recorder.record_failure(self._heard)
                 return
-            self._recorder.done(self._heard, told)
+            self._recorder.record_answer(self._heard, told)
         else:
             self._record_events(taken)
 
     def _record_events(self, taken: bytes) -> None:
-        pieces = Pieces(self._wire, "" if self._heard is None else self._heard.model)
+        pieces = StreamPieces(self._wire, "" if self._heard is None else self._heard.model)
         # Of an event that was cut in two nothing can be known.
         whole = taken if taken.endswith(b"\n") else taken[: taken.rfind(b"\n\n") + 2]
         for event in events_of([whole]):
             if event is not None:
                 pieces.take(event)
         if pieces.came:
-            self._recorder.done(self._heard, pieces.response(), "" if pieces.ended else "left")
+            self._recorder.record_answer(self._heard, pieces.response(), "" if pieces.ended else "left")
         else:
-            self._recorder.failed(self._heard)
+            self._recorder.record_failure(self._heard)
 
 
-class Opened:
+class ResponseContext:
     """What `with_streaming_response` gives: a context in which a response is read."""
 
-    def __init__(self, manager: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> None:
+    def __init__(self, manager: Any, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> None:
         self._manager, self._recorder, self._heard = manager, recorder, heard
-        self._body = Body(recorder, heard, wire)
+        self._body = ResponseBody(recorder, heard, wire)
 
     @property
     def __class__(self) -> type[Any]:  # type: ignore[override]
@@ -120,7 +120,7 @@ class Opened:
         try:
             yield
         except BaseException:
-            self._recorder.failed(self._heard)
+            self._recorder.record_failure(self._heard)
             raise
 
     def __enter__(self) -> Any:

@@ -1,7 +1,7 @@
 """Streams of a wrapped client: handed on piece by piece, and recorded when they end.
 
 Owns listening to the streams of both SDKs, plain and asynchronous, and to the managers of their `stream()` calls. A stream that is left
-early or breaks keeps what came, marked as broken off. Before: `surfaces/wrapping`. After: `engine/calls/overhearing`.
+early or breaks keeps what came, marked as broken off. Before: `surfaces/wrap/client`. After: `engine/calls/capture`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from backscroll.engine.calls.overhearing import Overheard, Pieces
+from backscroll.engine.calls.capture import CapturedRequest, StreamPieces
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
 if TYPE_CHECKING:
-    from backscroll.surfaces.wrapping import Recorder
+    from backscroll.surfaces.wrap.client import Recorder
 
 
 def plain(thing: Any) -> Json:
@@ -29,12 +29,12 @@ def plain(thing: Any) -> Json:
     return thing
 
 
-class Streamed:
+class RecordedStream:
     """A stream that is listened to; used exactly as the one inside."""
 
-    def __init__(self, stream: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> None:
+    def __init__(self, stream: Any, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> None:
         self._stream, self._recorder, self._heard = stream, recorder, heard
-        self._pieces = Pieces(wire, "" if heard is None else heard.model)
+        self._pieces = StreamPieces(wire, "" if heard is None else heard.model)
         self._over = False
         self._walk: Any = None
 
@@ -48,7 +48,7 @@ class Streamed:
 
     def _take(self, event: Any) -> None:
         if not self._over and self._heard is not None:
-            self._recorder.guarded(lambda: self._pieces.take(plain(event)))
+            self._recorder.run_guarded(lambda: self._pieces.take(plain(event)))
 
     def end(self, why: str = "") -> None:
         """Record once, whatever ends it."""
@@ -56,15 +56,15 @@ class Streamed:
             return
         self._over = True
         if not self._pieces.came:
-            self._recorder.failed(self._heard)
+            self._recorder.record_failure(self._heard)
             return
         broken = "" if self._pieces.ended else (why or "left")
-        told = self._recorder.guarded(self._pieces.response)
+        told = self._recorder.run_guarded(self._pieces.response)
         if told is not None:
-            self._recorder.done(self._heard, told, broken)
+            self._recorder.record_answer(self._heard, told, broken)
 
     @contextmanager
-    def _walked(self) -> Generator[None]:
+    def _watch_reading(self) -> Generator[None]:
         """The time in which a stream is read, by whichever kind of loop."""
         try:
             yield
@@ -79,7 +79,7 @@ class Streamed:
     # -- plain ---------------------------------------------------------------------------------------------------
 
     def _walking(self) -> Iterator[Any]:
-        with self._walked():
+        with self._watch_reading():
             for event in self._stream:
                 self._take(event)
                 yield event
@@ -108,7 +108,7 @@ class Streamed:
     # -- asynchronous --------------------------------------------------------------------------------------------
 
     async def _walking_async(self) -> AsyncIterator[Any]:
-        with self._walked():
+        with self._watch_reading():
             async for event in self._stream:
                 self._take(event)
                 yield event
@@ -130,22 +130,22 @@ class Streamed:
         return await self._stream.__aexit__(*how)
 
 
-class Manager:
+class StreamContext:
     """What the `stream()` calls of both SDKs give: a context in which events are read."""
 
-    def __init__(self, manager: Any, recorder: Recorder, heard: Overheard | None, wire: Wire) -> None:
+    def __init__(self, manager: Any, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> None:
         self._manager, self._recorder, self._heard = manager, recorder, heard
         self._wire: Wire = wire
-        self._inner: Streamed | None = None
+        self._inner: RecordedStream | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._manager, name)
 
-    def _listened(self, stream: Any) -> Any:
+    def _listen_inside(self, stream: Any) -> Any:
         """The events come from a stream inside; ours is put in its place."""
         raw = getattr(stream, "_raw_stream", None)
         if raw is not None:
-            self._inner = Streamed(raw, self._recorder, self._heard, self._wire)
+            self._inner = RecordedStream(raw, self._recorder, self._heard, self._wire)
             stream._raw_stream = self._inner  # noqa: SLF001 - the one place through which every event goes
         return stream
 
@@ -154,7 +154,7 @@ class Manager:
         try:
             yield
         except BaseException:
-            self._recorder.failed(self._heard)
+            self._recorder.record_failure(self._heard)
             raise
 
     def _leaving(self) -> None:
@@ -163,7 +163,7 @@ class Manager:
 
     def __enter__(self) -> Any:
         with self._entering():
-            return self._listened(self._manager.__enter__())
+            return self._listen_inside(self._manager.__enter__())
 
     def __exit__(self, *how: object) -> Any:
         self._leaving()
@@ -171,7 +171,7 @@ class Manager:
 
     async def __aenter__(self) -> Any:
         with self._entering():
-            return self._listened(await self._manager.__aenter__())
+            return self._listen_inside(await self._manager.__aenter__())
 
     async def __aexit__(self, *how: object) -> Any:
         self._leaving()

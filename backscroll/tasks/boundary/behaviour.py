@@ -1,8 +1,9 @@
 """Behaviour: what time, tools and files say about a boundary, added to the learned score.
 
 Owns the state that words do not hold: when the last word was said, which files are being worked on, how the last steps went, how
-far the last boundary is. In a thread in which tools are called only the person starts a task, and more evidence is needed. The numbers are set by hand
-(`boundary_behaviour.toml`): the written dialogues that the rest is learned from have no tools and no times. After: `tasks/boundary/detector`.
+far the last boundary is. In a thread in which tools are called only the person starts a task, and more evidence is needed. The
+numbers are set by hand (`boundary_behaviour.toml`): the written dialogues that the rest is learned from have no tools and no
+times.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from importlib.resources import files
 from math import inf
 from typing import NamedTuple
 
-from backscroll.tasks.boundary.features import Said
+from backscroll.tasks.boundary.features import MessageFeatures
 from backscroll.tasks.boundary.reasons import Reason
 from backscroll.tasks.boundary.signals import Signal
 from backscroll.vocab.part import Json
@@ -26,7 +27,7 @@ _FILES_KEPT = 40
 _LIST = re.compile(r"^(?:[-*•] |\d{1,2}[.)、] ?\S|#{1,4} |\*\*|\|)", re.MULTILINE)
 
 
-class Behaved(NamedTuple):
+class BehaviourClues(NamedTuple):
     """What behaviour says about one message."""
 
     reasons: tuple[Reason, ...]
@@ -58,19 +59,19 @@ class Behaviour:
     since: int = 99  # messages since the last boundary
     touched: deque[str] = field(default_factory=lambda: deque(maxlen=_FILES_KEPT))
 
-    def weigh(self, signal: Signal, said: Said) -> Behaved:
-        """What speaks for and against, before the message belongs to the past."""
+    def weigh(self, signal: Signal, said: MessageFeatures) -> BehaviourClues:
+        """Return what speaks for and against, before the message belongs to the past."""
         numbers = _numbers()
         agent = self.worked or self._works(signal)
         if signal.role != "user" and (agent or self.listed or _LIST.search(signal.text)):
-            return Behaved((), True, 0.0)
+            return BehaviourClues((), True, 0.0)
         reasons: list[Reason] = []
         pause = self._minutes(signal)
         for minutes, adds in reversed(
             list(zip(numbers["silence"]["minutes"], numbers["silence"]["adds"], strict=True))
         ):
             if pause >= minutes:
-                reasons.append(Reason("silence", adds, _spoken(pause)))
+                reasons.append(Reason("silence", adds, _format_minutes(pause)))
                 break
         if self.since < numbers["near"]["messages"]:
             reasons.append(Reason("near_boundary", numbers["near"]["adds"], str(self.since + 1)))
@@ -87,13 +88,13 @@ class Behaviour:
             reasons.append(Reason("nothing_new", 0.0))
             most = numbers["subject"]["bare"]
         needs = numbers["subject"]["evidence"] if signal.role == "user" and not said.peers else -inf
-        return Behaved(tuple(reasons), False, numbers["explicit"]["start"], most, needs)
+        return BehaviourClues(tuple(reasons), False, numbers["explicit"]["start"], most, needs)
 
     def _works(self, signal: Signal) -> bool:
         """Tools are called, or the other side writes code: work, not talk."""
         return bool(signal.tools) or (signal.role == "assistant" and "```" in signal.text)
 
-    def _of_agent(self, signal: Signal, said: Said, pause: float, numbers: Json) -> list[Reason]:
+    def _of_agent(self, signal: Signal, said: MessageFeatures, pause: float, numbers: Json) -> list[Reason]:
         heavy = self.calls >= numbers["heavy_calls"] * max(1, self.asked)
         out = [
             Reason("agent_thread", numbers["quiet"] + (numbers["heavy"] if heavy else 0.0), str(self.calls))
@@ -143,11 +144,11 @@ class Behaviour:
 
 
 def _base(path: str) -> str:
-    """The name of a file without its folders: people seldom write them out."""
+    """Return the name of a file without its folders: people seldom write them out."""
     return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].lower()
 
 
-def _spoken(minutes: float) -> str:
+def _format_minutes(minutes: float) -> str:
     if minutes < 120:
         return f"{minutes:.0f} min"
     return f"{minutes / 60:.0f} h" if minutes < 2_880 else f"{minutes / 1_440:.0f} d"

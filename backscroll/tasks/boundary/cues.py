@@ -1,8 +1,8 @@
 """Cues: how a message opens, closes or goes on with a subject, told by everyday phrases in English and Chinese.
 
-Owns the reading of `boundary_cues_en.toml` and `boundary_cues_zh.toml`. Phrases that open a message also count behind a greeting or
-an "ok". Long messages are read at both ends: what stands in the middle of a pasted page is not how somebody opens a subject.
-Refuses weights. After: `tasks/boundary/features`.
+Owns the reading of `boundary_cues_en.toml` and `boundary_cues_zh.toml`. Phrases that open a message also count behind a greeting
+or an "ok". Long messages are read at both ends: what stands in the middle of a pasted page is not how people open a subject. Not
+here: weights.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _LEAD = re.compile(
 )
 
 
-class Read(NamedTuple):
+class CueReading(NamedTuple):
     """What the phrases of one message say."""
 
     cues: frozenset[str]
@@ -67,21 +67,21 @@ class Read(NamedTuple):
     )
 
 
-class _Phrases(NamedTuple):
+class _BoundaryPhrases(NamedTuple):
     anywhere: re.Pattern[str] | None
     opens: re.Pattern[str] | None
 
 
 @cache
-def _table(name: str, *, spaced: bool) -> dict[str, _Phrases]:
+def _table(name: str, *, spaced: bool) -> dict[str, _BoundaryPhrases]:
     data: dict[str, Json] = tomllib.loads(
         files("backscroll.tasks").joinpath(name).read_text(encoding="utf-8")
     )
     before, after = (r"(?<![a-z0-9_])(?:", r")(?![a-z0-9_])") if spaced else ("(?:", ")")
-    out: dict[str, _Phrases] = {}
+    out: dict[str, _BoundaryPhrases] = {}
     for kind in (*KINDS, _HEDGE, _REVISE):
         anywhere, opens = ("|".join(data[kind][way]) for way in ("anywhere", "opens"))
-        out[kind] = _Phrases(
+        out[kind] = _BoundaryPhrases(
             re.compile(before + anywhere + after) if anywhere else None,
             re.compile(f"(?:{opens}{after}") if opens else None,
         )
@@ -89,7 +89,7 @@ def _table(name: str, *, spaced: bool) -> dict[str, _Phrases]:
 
 
 def ends_of(text: str) -> str:
-    """The part of a message in which people say what they want: both ends of a long one, without code and quotations."""
+    """Return the part of a message in which people say what they want: both ends of a long one, without code and quotations."""
     if "```" in text or "\n>" in text or text.startswith(">"):
         text = _QUOTED.sub("\n", text[:20_000])
     text = text.strip()
@@ -97,11 +97,11 @@ def ends_of(text: str) -> str:
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a short text."""
+    """Return the sentences of a short text."""
     return [piece for piece in _BREAK.split(text) if piece.strip()]
 
 
-def _found(low: str, *, chinese: bool) -> dict[str, str]:
+def _find_cues(low: str, *, chinese: bool) -> dict[str, str]:
     """Kind of cue -> the phrase."""
     lead = _LEAD.match(low)
     places = (0,) if lead is None else (0, lead.end())
@@ -122,7 +122,9 @@ def _found(low: str, *, chinese: bool) -> dict[str, str]:
 
 
 def _said_plainly(low: str, kind: str, *, chinese: bool) -> str:
-    """The first phrase of a kind that its clause does not take back ("once this task is done"); an end is no question either."""
+    """Return the first phrase of a kind that its clause does not take back ("once this task is done"); an end is not a question
+    either.
+    """
     hit = _plain_hit(low, kind, chinese=chinese)
     return "" if hit is None else hit[0].strip()
 
@@ -153,8 +155,8 @@ def _beginnings(low: str) -> list[int]:
     return list(out)
 
 
-def _started(low: str, *, chinese: bool) -> str:
-    """The phrase that says that something new begins; what is asked for right after an end is such a phrase too."""
+def _find_start(low: str, *, chinese: bool) -> str:
+    """Return the phrase that says that something new begins; what is asked for right after an end is such a phrase too."""
     said = _said_plainly(low, "start", chinese=chinese)
     if said:
         return said
@@ -167,31 +169,33 @@ def _started(low: str, *, chinese: bool) -> str:
     return rest["next"].strip()[:_PHRASE]
 
 
-def read_cues(text: str) -> Read:
-    """The cues of one message."""
+def read_cues(text: str) -> CueReading:
+    """Return the cues of one message."""
     low = ends_of(text).lower().replace("’", "'").replace("‘", "'")
     chinese = _HAN.search(low) is not None
     pieces = sentences_of(low)
-    found = _found(low, chinese=chinese)
+    found = _find_cues(low, chinese=chinese)
     last = found
     if len(pieces) > 1:
-        last = _found(pieces[-1].strip(), chinese=chinese)
+        last = _find_cues(pieces[-1].strip(), chinese=chinese)
     pronouns = len(_PRONOUN_EN.findall(low)) + (len(_PRONOUN_ZH.findall(low)) if chinese else 0)
-    return Read(
+    return CueReading(
         frozenset(found),
         frozenset(last),
         _QUESTION.search(low) is not None,
         bool(pieces) and _QUESTION.search(pieces[-1]) is not None,
         len(pieces),
         pronouns,
-        _started(low, chinese=chinese) if found.keys() & {"start", "end", "shift", "want", "build"} else "",
+        _find_start(low, chinese=chinese)
+        if found.keys() & {"start", "end", "shift", "want", "build"}
+        else "",
         _said_plainly(low, "end", chinese=chinese) if "end" in found else "",
         _revising(low, chinese=chinese) if len(low) <= _REVISING else "",
     )
 
 
 def _revising(low: str, *, chinese: bool) -> str:
-    """The phrase by which a message takes up the last answer."""
+    """Return the phrase by which a message takes up the last answer."""
     lead = _LEAD.match(low)
     for table in _tables(chinese=chinese):
         phrases = table[_REVISE]
@@ -204,6 +208,6 @@ def _revising(low: str, *, chinese: bool) -> str:
     return ""
 
 
-def _tables(*, chinese: bool) -> list[dict[str, _Phrases]]:
+def _tables(*, chinese: bool) -> list[dict[str, _BoundaryPhrases]]:
     tables = [_table("boundary_cues_en.toml", spaced=True)]
     return [_table("boundary_cues_zh.toml", spaced=False), *tables] if chinese else tables

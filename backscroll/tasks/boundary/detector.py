@@ -1,9 +1,8 @@
 """Where one task or topic ends and the next begins, told while messages arrive, with reasons.
 
 Owns the score of each message: a learned weighing of how it is said and what it is about (`tasks/boundary/features`,
-`tasks/boundary/model`), time, tools and files on top (`tasks/boundary/behaviour`), and explicit words ("next task", "换个话题") above both. Suggests, never acts: a
-wrong guess costs nothing. Before: `tasks/boundary/signals` makes signals from messages. After: `engine/work/tasks` shows suggestions, or acts where it is
-told to.
+`tasks/boundary/model`), time, tools and files on top (`tasks/boundary/behaviour`), and explicit words ("next task", "换个话题") above
+both. Suggests, never acts: a wrong guess costs nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from math import exp, log
 
 from backscroll.errors import InvalidInput
 from backscroll.tasks.boundary.behaviour import Behaviour
-from backscroll.tasks.boundary.features import Course
-from backscroll.tasks.boundary.model import Model, shipped
+from backscroll.tasks.boundary.features import ConversationState
+from backscroll.tasks.boundary.model import BoundaryModel, load_model
 from backscroll.tasks.boundary.reasons import Reason, evidence_of, reasons_of
 from backscroll.tasks.boundary.signals import Signal, placed_signals, signals_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
-__all__ = ["THRESHOLD", "Boundary", "Detector", "Reason", "Score", "Signal", "signals_of", "suggest"]
+__all__ = ["THRESHOLD", "Boundary", "BoundaryScore", "Detector", "Reason", "Signal", "signals_of", "suggest"]
 
 #: From here on a message is called a boundary; the weights are shifted so that this is the middle.
 THRESHOLD = 0.5
@@ -30,7 +29,7 @@ _SURE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class BoundaryScore:
     """How likely it is that a new task or topic starts at a message."""
 
     value: float  # 0 to 1
@@ -53,21 +52,21 @@ class Boundary:
 class Detector:
     """One conversation, message by message. The same messages give the same scores."""
 
-    def __init__(self, language: str = "", model: Model | None = None) -> None:
-        self.language = language  # both languages are read in every message; kept for whoever asks
-        self._course = Course()
+    def __init__(self, language: str = "", model: BoundaryModel | None = None) -> None:
+        self.language = language  # both languages are read in every message; kept for callers
+        self._course = ConversationState()
         self._behaviour = Behaviour()
-        self._model = model or shipped()
+        self._model = model or load_model()
 
-    def step(self, signal: Signal) -> Score:
-        """The score of the next message. What no person or model said (system, tools) is never a boundary."""
+    def step(self, signal: Signal) -> BoundaryScore:
+        """Return the score of the next message. What no person or model said (system, tools) is never a boundary."""
         if signal.role not in ("user", "assistant"):
-            return Score(0.0)
+            return BoundaryScore(0.0)
         # What the other side says before the person's first word is a greeting; the first word starts the thread, not a new task.
         first = not self._behaviour.asked
         if signal.machine:
             self._behaviour.pass_by(signal)
-            return Score(0.0)
+            return BoundaryScore(0.0)
         row, said = self._course.measure(signal.role, signal.text)
         behaved = self._behaviour.weigh(signal, said)
         learned, parts = self._model.weigh(row)
@@ -75,7 +74,7 @@ class Detector:
         explicit = "start" if starts and signal.role == "user" else "end" if ends else ""
         if first or behaved.never:
             self._behaviour.learn(signal, boundary=first, done=explicit == "end")
-            return Score(0.0, (), explicit, ends)
+            return BoundaryScore(0.0, (), explicit, ends)
         total = max(-_SURE, min(_SURE, learned + sum(r.weight for r in behaved.reasons)))
         value = min(behaved.most, 1 / (1 + exp(-total)))
         if value > THRESHOLD and evidence_of(self._model.names, parts) < behaved.evidence:
@@ -87,7 +86,7 @@ class Detector:
             reasons = (Reason("says_start", round(lift, 3), said.read.starts), *others)
             value = behaved.sure
         self._behaviour.learn(signal, boundary=value > THRESHOLD, done=explicit == "end")
-        return Score(round(value, 6), reasons, explicit, ends)
+        return BoundaryScore(round(value, 6), reasons, explicit, ends)
 
 
 def suggest(
@@ -96,7 +95,7 @@ def suggest(
     threshold: float = THRESHOLD,
     language: str = "",
 ) -> list[Boundary]:
-    """The messages of a history at which a new task or topic seems to start, in order."""
+    """Return the messages of a history at which a new task or topic seems to start, in order."""
     if not 0.0 <= threshold <= 1.0:
         raise InvalidInput(
             f"not a threshold between 0 and 1: {threshold}", hint="0.5 is usual; higher suggests less"

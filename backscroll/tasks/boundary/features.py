@@ -1,8 +1,8 @@
 """What speaks for and against a new subject at a message, as numbers.
 
 Owns the online state of one conversation (what was talked about, how people talk here) and the measuring of each message against
-it. Nothing looks ahead. Numbers are relative where they can be, because a chat of one-liners and a support desk differ in everything but the
-drop at a boundary. Refuses weights. Before: `tasks/boundary/cues`. After: `tasks/boundary_trees` weighs.
+it. Nothing looks ahead. Numbers are relative where they can be, because a chat of one-liners and a support desk differ in
+everything but the drop at a boundary. Not here: weights.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import expm1, log1p, sqrt
 
 from backscroll.recall.text.terms import tagged_words, terms_of
-from backscroll.tasks.boundary.cues import KINDS, Read, ends_of, read_cues, sentences_of
+from backscroll.tasks.boundary.cues import KINDS, CueReading, ends_of, read_cues, sentences_of
 
 #: More of a message is not read: pasted pages say little about where a subject begins.
 _READ = 3_000
@@ -34,7 +34,7 @@ _FRESH, _WORDS = (
     3,
     5,
 )  # words that were never said before, and words at all, from which a message may open a subject by itself
-_PEERS = 0.25  # share of messages of either side that tell of oneself
+_PEERS = 0.25  # share of messages of either side that are about oneself
 
 #: Which cues of the previous message, and of the speaker's own last message, are looked at.
 _PREV = (
@@ -79,7 +79,7 @@ _LAST = tuple(name[5:] for name in NAMES if name.startswith("last_") and name !=
 
 
 @dataclass(slots=True)
-class _Running:
+class _RunningMean:
     """A mean that begins with a guess and learns slowly."""
 
     mean: float
@@ -91,11 +91,11 @@ class _Running:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessageFeatures:
     """One message, measured by itself."""
 
     user: bool
-    read: Read
+    read: CueReading
     terms: frozenset[str]
     last_terms: frozenset[str]
     names: frozenset[str]
@@ -106,32 +106,32 @@ class Said:
     in_window: float
     bare: bool  # it holds too little that is new to open a subject, and no words that open one
     replies: float  # words of what the other side usually says
-    peers: bool  # both sides tell of themselves: people who chat, rather than a person who is served
+    peers: bool  # both sides talk about themselves: people who chat, rather than a person who is served
 
 
-def _manners() -> dict[str, _Running]:
+def _manners() -> dict[str, _RunningMean]:
     first = {"asks": 0.3, "wants": 0.3, "tells": 0.3, "shifts": 0.1, "words": 2.5}
-    return {name: _Running(value) for name, value in first.items()}
+    return {name: _RunningMean(value) for name, value in first.items()}
 
 
 @dataclass(slots=True)
-class Course:
+class ConversationState:
     """The conversation so far."""
 
     count: int = 0
-    said: deque[Said] = field(default_factory=lambda: deque(maxlen=_WINDOW))
-    own: dict[bool, Said] = field(default_factory=dict[bool, Said])
+    said: deque[MessageFeatures] = field(default_factory=lambda: deque(maxlen=_WINDOW))
+    own: dict[bool, MessageFeatures] = field(default_factory=dict[bool, MessageFeatures])
     known: set[str] = field(default_factory=set[str])
     known_names: set[str] = field(default_factory=set[str])
     faded: Counter[str] = field(default_factory=Counter[str])
-    manners: dict[bool, dict[str, _Running]] = field(
+    manners: dict[bool, dict[str, _RunningMean]] = field(
         default_factory=lambda: {True: _manners(), False: _manners()}
     )
-    usual: dict[str, _Running] = field(
+    usual: dict[str, _RunningMean] = field(
         default_factory=lambda: {
-            "cosine": _Running(0.15),
-            "in_window": _Running(0.25),
-            "fresh": _Running(0.5),
+            "cosine": _RunningMean(0.15),
+            "in_window": _RunningMean(0.25),
+            "fresh": _RunningMean(0.5),
         }
     )
     last_type: str = ""
@@ -139,14 +139,14 @@ class Course:
     since_shift: int = 0
     since_name: int = 0  # messages since a name was said for the first time
 
-    def measure(self, role: str, text: str) -> tuple[list[float], Said]:
-        """The numbers of the next message, which then belongs to the past."""
+    def measure(self, role: str, text: str) -> tuple[list[float], MessageFeatures]:
+        """Return the numbers of the next message, which then belongs to the past."""
         said = self._read(role == "user", text)
         row = self._basic(said) + self._cues(said) + self._lexical(said) + self._profile(said)
         self._learn(said)
         return row, said
 
-    def _read(self, user: bool, text: str) -> Said:
+    def _read(self, user: bool, text: str) -> MessageFeatures:
         text = text[:_READ]
         read = read_cues(text)
         terms = _terms(text)
@@ -156,14 +156,16 @@ class Course:
         recent = _union(self.said)
         fresh, words = terms - self.known, len(_WORD.findall(text))
         mine, other = self.manners[user], self.manners[not user]
-        return Said(
+        return MessageFeatures(
             user, read, terms, last, names, fresh, len(names - self.known_names), words,
             any(c.isdigit() for c in text), _share(terms, recent), self._bare(user, read, terms, fresh, words),
             expm1(other["words"].mean), min(mine["tells"].mean, other["tells"].mean) > _PEERS,
         )  # fmt: skip
 
-    def _bare(self, user: bool, read: Read, terms: frozenset[str], fresh: frozenset[str], words: int) -> bool:
-        """How something is said never decides alone: a message needs new words, or words that open a subject."""
+    def _bare(
+        self, user: bool, read: CueReading, terms: frozenset[str], fresh: frozenset[str], words: int
+    ) -> bool:
+        """Limit the weight of style: a message needs new words, or words that open a subject."""
         if read.cues & _OPENING:
             return False
         if terms and not fresh:
@@ -175,7 +177,7 @@ class Course:
         few = len(fresh) < _FRESH or words < _WORDS
         return few and not prev & {"offer", "closing"} and "end" not in own
 
-    def _basic(self, said: Said) -> list[float]:
+    def _basic(self, said: MessageFeatures) -> list[float]:
         prev = self.said[-1] if self.said else None
         before = self.said[-2] if len(self.said) > 1 else None
         manner = self.manners[said.user]
@@ -200,7 +202,7 @@ class Course:
             float(min(len(said.names), 4)),
         ]
 
-    def _cues(self, said: Said) -> list[float]:
+    def _cues(self, said: MessageFeatures) -> list[float]:
         prev = self.said[-1].read.cues if self.said else frozenset[str]()
         own = self.own[said.user].read.cues if said.user in self.own else frozenset[str]()
         return [
@@ -210,7 +212,7 @@ class Course:
             *(float(kind in own) for kind in _OWN),
         ]
 
-    def _lexical(self, said: Said) -> list[float]:
+    def _lexical(self, said: MessageFeatures) -> list[float]:
         prev = self.said[-1] if self.said else None
         recent = _union(self.said)
         cosine = _cosine(said.terms, self.faded)
@@ -243,7 +245,7 @@ class Course:
             float(min(self.since_name, 8)),
         ]
 
-    def _profile(self, said: Said) -> list[float]:
+    def _profile(self, said: MessageFeatures) -> list[float]:
         mine, other = self.manners[said.user], self.manners[not said.user]
         return [
             mine["asks"].mean,
@@ -262,7 +264,7 @@ class Course:
             min(mine["tells"].mean, other["tells"].mean),
         ]
 
-    def _learn(self, said: Said) -> None:
+    def _learn(self, said: MessageFeatures) -> None:
         cosine = _cosine(said.terms, self.faded)
         if self.count:
             self.usual["cosine"].learn(cosine)
@@ -299,7 +301,9 @@ def _terms(text: str) -> frozenset[str]:
 
 
 def _names(text: str) -> list[str]:
-    """Names and titles: capitals inside a sentence, what stands in quotation marks, Chinese names as the word cutter tags them."""
+    """Return names and titles: capitals inside a sentence, what stands in quotation marks, Chinese names as the word cutter tags
+    them.
+    """
     text = text[:_NAMES_READ]
     quoted = [group for found in _TITLE.finditer(text) for group in found.groups() if group]
     tagged = tagged_words(text) if _HAN.search(text) else []
@@ -311,19 +315,19 @@ def _names(text: str) -> list[str]:
     return [*_NAME.findall(text), *quoted, *chinese]
 
 
-def _type(read: Read) -> str:
-    """What kind of work a message asks for; empty where it asks for none."""
+def _type(read: CueReading) -> str:
+    """Return what kind of work a message asks for; empty if it asks for none."""
     return next((kind for kind in _TYPES if kind in read.last), "") or next(
         (kind for kind in _TYPES if kind in read.cues), ""
     )
 
 
-def _union(many: Sequence[Said] | deque[Said]) -> frozenset[str]:
+def _union(many: Sequence[MessageFeatures] | deque[MessageFeatures]) -> frozenset[str]:
     return frozenset[str]().union(*(said.terms for said in many))
 
 
 def _share(terms: frozenset[str], among: frozenset[str] | set[str]) -> float:
-    """The share of terms that are among others; the middle where there are none."""
+    """Return the share of terms that are among others; the middle where there are none."""
     return len(terms & among) / len(terms) if terms else 0.3
 
 

@@ -1,7 +1,7 @@
 """The learned weighing: numbers of a message in, the logarithm of the odds out, with what each number added.
 
-A linear part and small decision trees on top of it, written down as numbers in `boundary_weights.json`. Nothing is learned while it runs. What a tree adds is laid to the account of the numbers that it asked on the way.
-Before: `tasks/boundary/features`. After: `tasks/boundary/detector`. How it is learned: `bench/boundary_learn.py`.
+A linear part and small decision trees on top of it, written down as numbers in `boundary_weights.json`. Nothing is learned while
+it runs. What a tree adds is laid to the account of the numbers that it asked on the way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backscroll.vocab.part import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class DecisionTree:
     """A complete binary tree in the order of a heap; a node whose number is below 0 asks nothing and is a leaf."""
 
     asks: tuple[int, ...]  # which number; -1: a leaf
@@ -25,7 +25,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class BoundaryModel:
     """All weights for one list of numbers."""
 
     names: tuple[str, ...]
@@ -34,10 +34,10 @@ class Model:
     weights: tuple[float, ...]
     least: tuple[float, ...]
     most: tuple[float, ...]
-    trees: tuple[Tree, ...]
+    trees: tuple[DecisionTree, ...]
 
     def weigh(self, row: Sequence[float]) -> tuple[float, list[float]]:
-        """The logarithm of the odds, and what each number added to it.
+        """Return the logarithm of the odds, and what each number added to it.
 
         A number outside the range that was learned from counts as the end of the range: a pasted page is no longer than a long message.
         """
@@ -57,15 +57,17 @@ class Model:
         return total, parts
 
 
-def model_of(data: Json) -> Model:
-    """The weights as they are written down."""
-    trees = tuple(Tree(tuple(t["asks"]), tuple(t["limits"]), tuple(t["values"])) for t in data["trees"])
+def model_of(data: Json) -> BoundaryModel:
+    """Return the weights as they are written down."""
+    trees = tuple(
+        DecisionTree(tuple(t["asks"]), tuple(t["limits"]), tuple(t["values"])) for t in data["trees"]
+    )
     means, weights, least, most = (tuple(data[name]) for name in ("means", "weights", "least", "most"))
-    return Model(tuple(data["names"]), data["base"], means, weights, least, most, trees)
+    return BoundaryModel(tuple(data["names"]), data["base"], means, weights, least, most, trees)
 
 
 @cache
-def shipped() -> Model:
-    """The weights that come with the package."""
+def load_model() -> BoundaryModel:
+    """Return the weights that come with the package."""
     raw = files("backscroll.tasks").joinpath("boundary_weights.json").read_text(encoding="utf-8")
     return model_of(json.loads(raw)["words"])

@@ -1,7 +1,7 @@
 """Reasons: why a message looks like a boundary, for people.
 
-Owns the names under which many small numbers are told as a few reasons, each with what it added to the logarithm of the odds and a detail (the phrase, the
-new word). Texts for people are the surfaces' business: a reason has a name, not a sentence. Before: `tasks/boundary/model`. After: `tasks/boundary/detector`.
+Owns the names under which many small numbers are told as a few reasons, each with what it added to the logarithm of the odds and
+a detail (the phrase, the new word). Texts for people are the surfaces' business: a reason has a name, not a sentence.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from backscroll.tasks.boundary.features import Said
+from backscroll.tasks.boundary.features import MessageFeatures
 
 _MOST = 6
 _LEAST = 0.05
@@ -51,10 +51,10 @@ def _group(name: str) -> str:
 def reasons_of(
     names: Sequence[str],
     parts: Sequence[float],
-    said: Said,
+    said: MessageFeatures,
     behaved: Sequence[Reason],
 ) -> tuple[Reason, ...]:
-    """The weightiest reasons first."""
+    """Return the weightiest reasons first."""
     sums: dict[str, float] = {}
     for name, part in zip(names, parts, strict=True):
         if part:
@@ -80,7 +80,7 @@ _PHRASES = frozenset(
 
 
 def evidence_of(names: Sequence[str], parts: Sequence[float]) -> float:
-    """How much of a score speaks of another subject: the rest is how something is said, and who says it."""
+    """Return how much of a score speaks of another subject: the rest is how something is said, and who says it."""
     out = 0.0
     for name, part in zip(names, parts, strict=True):
         group = _group(name)
@@ -89,7 +89,7 @@ def evidence_of(names: Sequence[str], parts: Sequence[float]) -> float:
     return out
 
 
-def _detail(group: str, said: Said) -> str:
+def _detail(group: str, said: MessageFeatures) -> str:
     if group == "says_start":
         return said.read.starts
     if group == "says_end":

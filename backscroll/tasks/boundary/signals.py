@@ -1,7 +1,8 @@
-"""Signals: what of a thread the detector of boundaries looks at, one for each message that somebody said.
+"""Signals: what of a thread the detector of boundaries looks at, one for each message of a person or model.
 
-Owns the way from messages to signals: outcomes and files of tool calls go to the assistant message that asked; system and tool messages, and
-texts that a program put in the person's place (reminders, summaries of compactions), are told apart. Refuses scores. After: `tasks/boundary/detector`.
+Owns the way from messages to signals: outcomes and files of tool calls go to the assistant message that asked; system and tool
+messages, and texts that a program put in the person's place (reminders, summaries of compactions), are distinguished. Not here:
+scores.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Signal:
 
     role: str
     text: str
-    at_us: int | None = None  # microseconds since 1970; None: nobody knows
+    at_us: int | None = None  # microseconds since 1970; None: unknown
     files: tuple[str, ...] = ()  # that the message names or its tool calls touch
     succeeded: int = 0  # tool calls
     failed: int = 0
@@ -54,17 +55,19 @@ def _machine() -> tuple[str, ...]:
 
 
 def typed_by_machine(text: str) -> bool:
-    """True for what programs put in the person's place."""
+    """Return True for what programs put in the person's place."""
     return text.lstrip()[:80].lower().startswith(_machine())
 
 
 def signals_of(messages: Sequence[Message]) -> list[Signal]:
-    """The signals of a thread, in order."""
+    """Return the signals of a thread, in order."""
     return [signal for _, signal in placed_signals(messages)]
 
 
 def placed_signals(messages: Iterable[Message]) -> list[tuple[Ref, Signal]]:
-    """The same, each with the message it stands for. Hidden and deleted messages, and those without a word, give none by themselves."""
+    """Return the same, each with the message it stands for. Hidden and deleted messages, and those without a word, give none by
+    themselves.
+    """
     out: list[tuple[Ref, Signal]] = []
     for message in messages:
         if message.hidden or message.deleted or message.role == "system":
@@ -72,7 +75,7 @@ def placed_signals(messages: Iterable[Message]) -> list[tuple[Ref, Signal]]:
         results = [part for part in message.parts if isinstance(part, ToolResult)]
         if results and out:
             place, asked = _asking(out)
-            out[place] = (out[place][0], _answered(asked, results))
+            out[place] = (out[place][0], _add_results(asked, results))
         calls = [part for part in message.parts if isinstance(part, ToolCall)]
         if message.role == "tool" or not (message.text.strip() or calls):
             continue
@@ -82,7 +85,7 @@ def placed_signals(messages: Iterable[Message]) -> list[tuple[Ref, Signal]]:
 
 def _signal(message: Message, calls: Sequence[ToolCall]) -> Signal:
     text = message.text
-    touched = [path for call in calls for path in _touched(call.arguments)]
+    touched = [path for call in calls for path in _find_files(call.arguments)]
     named = paths_in(text[:4_000]) if message.role == "user" else []
     return Signal(
         message.role,
@@ -95,14 +98,14 @@ def _signal(message: Message, calls: Sequence[ToolCall]) -> Signal:
 
 
 def _asking(out: Sequence[tuple[Ref, Signal]]) -> tuple[int, Signal]:
-    """The last message that called tools, else the last of all."""
+    """Return the last message that called tools, else the last of all."""
     for place in range(len(out) - 1, max(-1, len(out) - 12), -1):
         if out[place][1].tools:
             return place, out[place][1]
     return len(out) - 1, out[-1][1]
 
 
-def _answered(signal: Signal, results: Sequence[ToolResult]) -> Signal:
+def _add_results(signal: Signal, results: Sequence[ToolResult]) -> Signal:
     bad = sum(1 for result in results if _went_wrong(result))
     return replace(signal, succeeded=signal.succeeded + len(results) - bad, failed=signal.failed + bad)
 
@@ -114,8 +117,8 @@ def _went_wrong(result: ToolResult) -> bool:
     return text[:200].lower().lstrip("<[ ").startswith(_FAILED)
 
 
-def _touched(arguments: Json) -> list[str]:
-    """The files that the arguments of a call name."""
+def _find_files(arguments: Json) -> list[str]:
+    """Return the files that the arguments of a call name."""
     if isinstance(arguments, str):
         return paths_in(arguments[:2_000])
     if not isinstance(arguments, dict):

@@ -1,7 +1,7 @@
 """Comparing two tasks: what they have in common, and where they differ.
 
-Looks at files, tools, commands, what was decided, what went wrong, and the words that tell what it was about. Pure: messages
-come in, nothing is read. Before: `derive/digest`, `derive/essence/essentials`. After: `engine/work/comparison`, `backscroll task compare`.
+Looks at files, tools, commands, what was decided, what went wrong, and the words that say what it was about. Pure: messages come
+in, nothing is read.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from backscroll.derive.digest import digests_of
-from backscroll.derive.essence.essentials import Kind, essentials
+from backscroll.derive.essence.essentials import EssentialKind, essentials
 from backscroll.recall.text.terms import cut_words, stopwords
-from backscroll.recall.text.words import folded, is_unspaced, stem
+from backscroll.recall.text.words import fold_word, is_unspaced, stem
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.task import Task
 
-_TOPICS = 12  # words that tell what a task is about
+_TOPICS = 12  # words that say what a task is about
 _POOL = 40  # of these, words that are compared
 _LISTED = 12  # things of a kind that are listed
 _SCANNED = 8_000  # characters of a message that are looked at
@@ -27,7 +27,7 @@ _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparisonSide:
     """One of the two tasks."""
 
     task: Task
@@ -44,8 +44,8 @@ class Side:
 class Comparison:
     """Two tasks side by side."""
 
-    first: Side
-    second: Side
+    first: ComparisonSide
+    second: ComparisonSide
     same_files: tuple[str, ...]
     same_tools: tuple[str, ...]
     same_topics: tuple[str, ...]
@@ -54,26 +54,26 @@ class Comparison:
     linked: str  # how they are linked; empty: they are not
 
 
-def side_of(task: Task, messages: Sequence[Message]) -> Side:
-    """What is to be said of one task."""
+def side_of(task: Task, messages: Sequence[Message]) -> ComparisonSide:
+    """Return what is to be said of one task."""
     digests = digests_of(messages)
     found = essentials(messages)
     changed = [d.target for d in digests if d.kind in ("edit", "write") and d.target.strip()]
     named = [d.target for d in digests if d.kind == "read" and d.target.strip()]
-    return Side(
+    return ComparisonSide(
         task,
         len(messages),
         sum(is_spoken_by_user(m) for m in messages),
-        tuple(dict.fromkeys((*changed, *named, *(e.text for e in found if e.kind is Kind.PATH)))),
+        tuple(dict.fromkeys((*changed, *named, *(e.text for e in found if e.kind is EssentialKind.PATH)))),
         tuple(dict.fromkeys(d.tool_name for d in digests)),
-        tuple(topics_of([task.title, *_said(messages)])),
-        tuple(e.text for e in found if e.kind is Kind.DECISION),
-        tuple(e.text for e in found if e.kind is Kind.ERROR),
+        tuple(topics_of([task.title, *_iterate_texts(messages)])),
+        tuple(e.text for e in found if e.kind is EssentialKind.DECISION),
+        tuple(e.text for e in found if e.kind is EssentialKind.ERROR),
     )
 
 
-def compare(first: Side, second: Side) -> Comparison:
-    """What two tasks have in common, and where they differ."""
+def compare(first: ComparisonSide, second: ComparisonSide) -> Comparison:
+    """Return what two tasks have in common, and where they differ."""
     topics = _common(first.topics, second.topics)
     files = _common(first.files, second.files)
     how = [k.how for a, b in ((first, second), (second, first)) for k in a.task.links if k.other == b.task.id]
@@ -92,7 +92,7 @@ def compare(first: Side, second: Side) -> Comparison:
 
 
 def only(side: Sequence[str], common: Sequence[str], most: int = _LISTED) -> tuple[str, ...]:
-    """What one side has alone."""
+    """Return what one side has alone."""
     shared = set(common)
     return tuple(item for item in side if item not in shared)[:most]
 
@@ -107,18 +107,18 @@ def _share(first: Sequence[str], second: Sequence[str]) -> float | None:
     return len({*first} & {*second}) / len(both) if both else None
 
 
-def _said(messages: Iterable[Message]) -> Iterable[str]:
+def _iterate_texts(messages: Iterable[Message]) -> Iterable[str]:
     return (m.text[:_SCANNED] for m in messages if m.role in ("user", "assistant") and m.text)
 
 
 def topics_of(texts: Iterable[str]) -> list[str]:
-    """The words that tell what texts are about, most frequent first, spelled as they mostly were."""
+    """Return the words that say what texts are about, most frequent first, spelled as they mostly were."""
     common = stopwords()
     counts: Counter[str] = Counter()
     spellings: dict[str, Counter[str]] = {}
     for text in texts:
         for word in _words(text):
-            key = word if is_unspaced(word) else stem(folded(word))
+            key = word if is_unspaced(word) else stem(fold_word(word))
             if len(word) < 2 or key in common or word.isdigit():
                 continue
             counts[key] += 1

@@ -1,9 +1,8 @@
-"""Follow-up questions: what is missing to go on with a task, asked in the user's language, three at the most.
+"""Follow-up questions: what is missing to go on with a task, asked in the user's language, three at most.
 
 Owns the rules for what is missing (what "it doesn't work" means, the words of an error, which file, which version, which of two
-instructions holds, what "better" means) and for what is not: what the history already answers is never asked. An answer is a message
-of the user's; `answered` finds it. The cues are data (`followup.toml`). Before: `tasks/lifecycle/points`,
-`tasks/preferences/preferences`. After: `engine/work/memory/plans`, where a model may ask better.
+instructions holds, what "better" means) and for what is not: what the history already answers is never asked. An answer is a
+message of the user's; `find_answer` finds it. The cues are data (`followup.toml`).
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple, cast
 
-from backscroll.derive.essence.cues import CODE, lowered, paths_in
+from backscroll.derive.essence.cues import CODE, lower_aligned, paths_in
 from backscroll.derive.recipe import Recipe
-from backscroll.tasks.lifecycle.plans import Said
+from backscroll.tasks.lifecycle.plans import SourcedText
 from backscroll.tasks.lifecycle.points import is_vague, language_in, points_of
-from backscroll.tasks.memory.notes import quoted
+from backscroll.tasks.memory.notes import quote_text
 from backscroll.tasks.memory.request import lines_of
 from backscroll.tasks.preferences.preferences import fold
-from backscroll.tasks.preferences.reading import Stated, read_text, statements
+from backscroll.tasks.preferences.reader import PreferenceStatement, read_text, statements
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -55,47 +54,47 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class AskInput:
-    """What is known where somebody may have to ask."""
+    """What is known where a question may be needed."""
 
-    feedback: Said | None = None  # the latest
+    feedback: SourcedText | None = None  # the latest
     media: bool = False  # images came with it
     before: tuple[Message, ...] = ()  # the messages of the task up to the feedback
     after: tuple[Message, ...] = ()  # and since
-    open: tuple[Said, ...] = ()  # questions of the assistant that nobody answered
+    open: tuple[SourcedText, ...] = ()  # questions of the assistant without an answer
     language: str = ""
 
 
-class _Cues(NamedTuple):
+class _FollowUpCues(NamedTuple):
     words: Mapping[str, str]
     cues: Mapping[str, re.Pattern[str]]
 
 
 @cache
-def _cues(language: str) -> _Cues:
+def _cues(language: str) -> _FollowUpCues:
     raw = resources.files("backscroll.tasks").joinpath("followup.toml").read_text(encoding="utf-8")
     data = cast("Mapping[str, Json]", tomllib.loads(raw))["zh" if language.startswith("zh") else "en"]
     words = {name: text for name, text in data.items() if isinstance(text, str)}
-    return _Cues(words, {name: re.compile(pattern) for name, pattern in data["cues"].items()})
+    return _FollowUpCues(words, {name: re.compile(pattern) for name, pattern in data["cues"].items()})
 
 
 def questions(state: AskInput) -> list[FollowUp]:
-    """What to ask, the most important first; nothing where nothing is missing or it was answered since."""
+    """Return what to ask, the most important first; nothing if nothing is missing or it was answered since."""
     told = state.feedback.text if state.feedback else ""
     language = language_in(told, state.language)
     cues = _cues(language)
-    found = [*_missing(state, cues), *_unanswered(state, cues)]
+    found = [*_missing(state, cues), *_ask_unanswered(state, cues)]
     out: dict[str, FollowUp] = {}
     for question in found:
-        if question.about not in out and answered(question, state.after) is None:
+        if question.about not in out and find_answer(question, state.after) is None:
             out[question.about] = question
     return list(out.values())[:MOST]
 
 
-def _missing(state: AskInput, cues: _Cues) -> Iterator[FollowUp]:
+def _missing(state: AskInput, cues: _FollowUpCues) -> Iterator[FollowUp]:
     said = state.feedback
     if said is None:
         return
-    words, low = cues.words, lowered(said.text[:_WIDE])
+    words, low = cues.words, lower_aligned(said.text[:_WIDE])
     heard = "\n".join(m.text for m in state.before if m.role in ("user", "tool"))[-_WIDE:]
     yield from _conflicts(state, said, words)
     points = points_of(said.text)
@@ -106,7 +105,7 @@ def _missing(state: AskInput, cues: _Cues) -> Iterator[FollowUp]:
     if cues.cues["error"].search(low) and not _ERROR.search(said.text) and not state.media:
         yield FollowUp(words["error"], words["why_error"], (said.source,), "error")
     yield from _which(state, said, cues)
-    if cues.cues["version"].search(low) and not _VERSION.search(f"{low}\n{lowered(heard)}"):
+    if cues.cues["version"].search(low) and not _VERSION.search(f"{low}\n{lower_aligned(heard)}"):
         yield FollowUp(words["version"], words["why_version"], (said.source,), "version")
     wish = cues.cues["measure"].search(low)
     if wish is not None and len(points) <= 1 and not any(c.isdigit() for c in said.text):
@@ -114,9 +113,9 @@ def _missing(state: AskInput, cues: _Cues) -> Iterator[FollowUp]:
         yield FollowUp(text, words["why_measure"], (said.source,), "measure")
 
 
-def _which(state: AskInput, said: Said, cues: _Cues) -> Iterator[FollowUp]:
-    """Which file is meant, where none is named and the history knows several (or none)."""
-    hit = cues.cues["file"].search(lowered(said.text[:_WIDE]))
+def _which(state: AskInput, said: SourcedText, cues: _FollowUpCues) -> Iterator[FollowUp]:
+    """Yield which file is meant, where none is named and the history knows several (or none)."""
+    hit = cues.cues["file"].search(lower_aligned(said.text[:_WIDE]))
     if hit is None or paths_in(said.text) or CODE.search(said.text) or state.media:
         return
     known: dict[str, None] = {}
@@ -133,11 +132,11 @@ def _which(state: AskInput, said: Said, cues: _Cues) -> Iterator[FollowUp]:
         yield FollowUp(text, words["why_file"], (said.source,), "file")
 
 
-def _conflicts(state: AskInput, said: Said, words: Mapping[str, str]) -> Iterator[FollowUp]:
+def _conflicts(state: AskInput, said: SourcedText, words: Mapping[str, str]) -> Iterator[FollowUp]:
     """Instructions against firm ones from before, or against each other in one breath."""
     earlier = [s for m in state.before if m.role == "user" for s in statements(m) if s.strength >= _FIRM]
     now = [
-        Stated(*read[:6], read.strength, said.source, said.source, said.at, number)
+        PreferenceStatement(*read[:6], read.strength, said.source, said.source, said.at, number)
         for number, read in enumerate(read_text(said.text))
     ]
     for one in now:
@@ -145,20 +144,22 @@ def _conflicts(state: AskInput, said: Said, words: Mapping[str, str]) -> Iterato
             # Who says "from now on" again has decided.
             firm_now = one.strength >= _FIRM and old in earlier
             if not firm_now and any(p.superseded for p in fold([old, one])):
-                text = words["conflict"].format(before=quoted(old.text, 100), now=quoted(one.text, 100))
+                text = words["conflict"].format(
+                    before=quote_text(old.text, 100), now=quote_text(one.text, 100)
+                )
                 sources = tuple(dict.fromkeys((old.revision, one.revision)))
                 yield FollowUp(text, words["why_conflict"], sources, "conflict")
                 return
 
 
-def _unanswered(state: AskInput, cues: _Cues) -> Iterator[FollowUp]:
+def _ask_unanswered(state: AskInput, cues: _FollowUpCues) -> Iterator[FollowUp]:
     for said in state.open[-1:]:
-        text = cues.words["asked"].format(text=quoted(said.text, 240))
+        text = cues.words["asked"].format(text=quote_text(said.text, 240))
         yield FollowUp(text, cues.words["why_asked"], (said.source,), "asked")
 
 
-def answered(question: FollowUp, later: Sequence[Message]) -> Message | None:
-    """The message that answers a question, of those that came after it; None where none does."""
+def find_answer(question: FollowUp, later: Sequence[Message]) -> Message | None:
+    """Return the message that answers a question, of those that came after it; None if none does."""
     for message in later:
         if message.role == "user" and not message.hidden and _answers(question.about, message):
             return message
@@ -176,7 +177,7 @@ def _answers(about: str, message: Message) -> bool:
     if about == "file":
         return bool(paths_in(text) or CODE.search(text))
     if about == "version":
-        return bool(_VERSION.search(lowered(text)))
+        return bool(_VERSION.search(lower_aligned(text)))
     return len(text.encode("utf-8", "surrogatepass")) >= 6
 
 
@@ -184,11 +185,13 @@ def _answers(about: str, message: Message) -> bool:
 
 
 def questions_by_model(text: str, rules: Sequence[FollowUp], known: Mapping[int, Ref]) -> list[FollowUp]:
-    """The questions that a model wrote; none where it says that nothing is missing."""
+    """Return the questions that a model wrote; none where it says that nothing is missing."""
     if re.fullmatch(r"\W*(?:none|无|没有)\W*", text.strip().lower()):
         return []
     out = [
-        FollowUp(quoted(f"{line.label}: {line.text}" if line.label else line.text, 300), "", line.messages)
+        FollowUp(
+            quote_text(f"{line.label}: {line.text}" if line.label else line.text, 300), "", line.messages
+        )
         for line in lines_of(text, known)
     ]
     return out[:MOST] or list(rules)

@@ -1,9 +1,8 @@
 """Plans: what to do next about a task, by rules, with what every step rests on.
 
-Owns the order: what the user's feedback asks for, point by point; what is still failing; what is still to do; what holds and what the
-user prefers; a check at the end. What was tried without success stands beside the step it concerns, so that it is not done again in
-the same way. The plan changes with the feedback, because it is made of it. Refuses reading a store and doing anything. Before:
-`tasks/lifecycle/points`, `derive/essence/essentials`. After: `engine/work/memory/plans`, where a model may make a better one.
+Owns the order: what the user's feedback asks for, point by point; what is still failing; what is still to do; what holds and what
+the user prefers; a check at the end. What was tried without success stands beside the step it concerns, so that it is not done
+again in the same way. The plan changes with the feedback, because it is made of it. Not here: reading a store and doing anything.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 from backscroll.derive.recipe import Recipe
 from backscroll.derive.summaries.clusters import likeness, pieces
 from backscroll.tasks.lifecycle.points import Point, language_in, plan_words, points_of
-from backscroll.tasks.memory.notes import quoted
+from backscroll.tasks.memory.notes import quote_text
 from backscroll.tasks.memory.request import lines_of
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
@@ -29,8 +28,8 @@ _RULES, _PREFERENCES, _AVOID = 3, 4, 5
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Words and where they stand."""
+class SourcedText:
+    """Words and where they are."""
 
     text: str
     source: Ref
@@ -39,17 +38,17 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class PlanInput:
-    """Where a task stands."""
+    """The state of a task."""
 
     goal: str
-    asked: Said | None = None  # the user's own words for it, the latest
-    feedback: tuple[Said, ...] = ()  # oldest first
-    answers: tuple[Said, ...] = ()  # what the user said since the last feedback
-    todos: tuple[Said, ...] = ()
-    errors: tuple[Said, ...] = ()
-    rules: tuple[Said, ...] = ()  # constraints that hold
-    tried: tuple[Said, ...] = ()  # results that were refused, calls that failed
-    check: Said | None = None  # the command by which the work was checked
+    asked: SourcedText | None = None  # the user's own words for it, the latest
+    feedback: tuple[SourcedText, ...] = ()  # oldest first
+    answers: tuple[SourcedText, ...] = ()  # what the user said since the last feedback
+    todos: tuple[SourcedText, ...] = ()
+    errors: tuple[SourcedText, ...] = ()
+    rules: tuple[SourcedText, ...] = ()  # constraints that hold
+    tried: tuple[SourcedText, ...] = ()  # results that were refused, calls that failed
+    check: SourcedText | None = None  # the command by which the work was checked
     preferences: tuple[Memory, ...] = ()
     lessons: tuple[Memory, ...] = ()  # from earlier tasks
     language: str = ""
@@ -78,7 +77,7 @@ class Plan:
         return [f"{n}. {s.text} {_marks(s.sources, home)}".rstrip() for n, s in enumerate(self.steps, 1)]
 
     def text(self, home: str = "") -> str:
-        """The whole plan."""
+        """Return the whole plan."""
         words = plan_words(self.language)
         more = [f"- {s.text} {_marks(s.sources, home)}".rstrip() for s in self.avoid]
         return "\n".join([*self.lines(home), *([f"{words['avoid']}:", *more] if more else [])])
@@ -92,15 +91,15 @@ def _marks(sources: Sequence[Ref], home: str) -> str:
 
 
 def plan_from(state: PlanInput) -> Plan:
-    """The plan for where a task stands."""
+    """Return the plan for the state of a task."""
     # In the language of what the user said last.
     last = (*state.feedback, *state.answers)[-1:] or ((state.asked,) if state.asked else ())
     language = language_in(last[0].text if last else state.goal, state.language)
     words = plan_words(language)
-    steps = _Steps()
+    steps = _PlanSteps()
     for step in (
         *_from_feedback(state, words),
-        *_asked(state, words),
+        *_plan_requests(state, words),
         *_each(state.errors, words["trouble"], words["why_error"]),
         *_each(state.todos, words["todo"], words["why_todo"]),
         *_earlier(state, words),
@@ -111,7 +110,7 @@ def plan_from(state: PlanInput) -> Plan:
     return Plan((*made, *ending), _avoid(state), "rules", language)
 
 
-class _Steps:
+class _PlanSteps:
     """Steps so far; one that says the same as an earlier one lends it its sources."""
 
     def __init__(self) -> None:
@@ -137,14 +136,14 @@ def _from_feedback(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanS
     clear = [row for row in told if not row[0].vague]
     # Who explained since what "it doesn't work" means has said it.
     for point, said in clear or told:
-        yield PlanStep(_wanted(point, words), words["why_feedback"], (said.source,))
+        yield PlanStep(_format_wish(point, words), words["why_feedback"], (said.source,))
 
 
-def _wanted(point: Point, words: Mapping[str, str]) -> str:
+def _format_wish(point: Point, words: Mapping[str, str]) -> str:
     return words[point.wish].format(text=point.text)
 
 
-def _asked(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
+def _plan_requests(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
     """Without feedback the plan is made of what was asked for."""
     if state.feedback:
         return
@@ -152,21 +151,21 @@ def _asked(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
     if asked is not None:
         found = [p for p in points_of(asked.text) if not p.vague]
         for point in found:
-            yield PlanStep(_wanted(point, words), words["why_asked"], (asked.source,))
+            yield PlanStep(_format_wish(point, words), words["why_asked"], (asked.source,))
         if found:
             return
     if state.goal.strip():
         sources = () if asked is None else (asked.source,)
-        yield PlanStep(words["goal"].format(text=quoted(state.goal)), words["why_asked"], sources)
+        yield PlanStep(words["goal"].format(text=quote_text(state.goal)), words["why_asked"], sources)
 
 
-def _each(found: Sequence[Said], template: str, why: str) -> Iterable[PlanStep]:
+def _each(found: Sequence[SourcedText], template: str, why: str) -> Iterable[PlanStep]:
     for one in found:
-        yield PlanStep(template.format(text=quoted(one.text)), why, (one.source,))
+        yield PlanStep(template.format(text=quote_text(one.text)), why, (one.source,))
 
 
 def _earlier(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
-    """Points of earlier feedback: they must not come back."""
+    """Yield points of earlier feedback: they must not come back."""
     for said in reversed(state.feedback[:-1]):
         for point in points_of(said.text):
             if not point.vague:
@@ -174,36 +173,36 @@ def _earlier(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
 
 
 def _ending(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
-    """What holds, what is preferred, and the check."""
-    liked = {quoted(m.text) for m in state.preferences}
-    rules = [r for r in state.rules if quoted(r.text) not in liked][-_RULES:]
+    """Yield what holds, what is preferred, and the check."""
+    liked = {quote_text(m.text) for m in state.preferences}
+    rules = [r for r in state.rules if quote_text(r.text) not in liked][-_RULES:]
     if rules:
-        text = " · ".join(quoted(r.text, 120) for r in rules)
+        text = " · ".join(quote_text(r.text, 120) for r in rules)
         yield PlanStep(words["keep"].format(text=text), words["why_rule"], tuple(r.source for r in rules))
     wanted = state.preferences[:_PREFERENCES]
     if wanted:
-        text = " · ".join(quoted(m.text, 120) for m in wanted)
+        text = " · ".join(quote_text(m.text, 120) for m in wanted)
         sources = tuple(dict.fromkeys(s for m in wanted for s in m.sources[:2]))
         yield PlanStep(words["prefer"].format(text=text), words["why_preference"], sources)
     if state.check is not None:
-        text = words["check"].format(command=quoted(state.check.text, 100).replace("`", "'"))
+        text = words["check"].format(command=quote_text(state.check.text, 100).replace("`", "'"))
         yield PlanStep(text, words["why_check"], (state.check.source,))
     sources = (state.feedback[-1].source,) if state.feedback else ()
     yield PlanStep(words["verify" if state.feedback else "finish"], words["why_end"], sources)
 
 
 def _with_past(step: PlanStep, state: PlanInput, words: Mapping[str, str]) -> PlanStep:
-    """A step with what was tried about it before, here or in an earlier task."""
+    """Return a step with what was tried about it before, here or in an earlier task."""
     own = pieces(step.text)
     why, sources = step.why, step.sources
     for tried in state.tried:
         if tried.source not in sources and _touches(own, pieces(tried.text)):
-            why += f"; {words['tried'].format(text=quoted(tried.text, 160))}"
+            why += f"; {words['tried'].format(text=quote_text(tried.text, 160))}"
             sources = (*sources, tried.source)
             break
     for lesson in state.lessons:
         if _touches(own, pieces(lesson.text)):
-            why += f"; {words['lesson'].format(text=quoted(lesson.text, 160))}"
+            why += f"; {words['lesson'].format(text=quote_text(lesson.text, 160))}"
             sources = (*sources, *lesson.sources[:2])
             break
     return step if why == step.why else PlanStep(step.text, why, tuple(dict.fromkeys(sources)))
@@ -217,16 +216,18 @@ def _touches(one: frozenset[str], other: frozenset[str]) -> bool:
 def _avoid(state: PlanInput) -> tuple[PlanStep, ...]:
     seen: dict[str, PlanStep] = {}
     for tried in state.tried:
-        seen.setdefault(quoted(tried.text, 160), PlanStep(quoted(tried.text, 160), "", (tried.source,)))
+        seen.setdefault(
+            quote_text(tried.text, 160), PlanStep(quote_text(tried.text, 160), "", (tried.source,))
+        )
     return tuple(list(seen.values())[-_AVOID:])
 
 
 # -- by a model --------------------------------------------------------------------------------------------------
 
 
-def told(state: PlanInput, home: str, rules: Plan) -> str:
-    """Where a task stands, as a model sees it."""
-    rows: list[str] = [f"task: {quoted(state.goal, 400)}"]
+def render_state(state: PlanInput, home: str, rules: Plan) -> str:
+    """Return the state of a task, as a model sees it."""
+    rows: list[str] = [f"task: {quote_text(state.goal, 400)}"]
     for name, found in (
         ("asked", (state.asked,) if state.asked else ()),
         ("feedback", state.feedback),
@@ -243,14 +244,16 @@ def told(state: PlanInput, home: str, rules: Plan) -> str:
 
 
 def plan_by_model(text: str, rules: Plan, known: Mapping[int, Ref]) -> Plan:
-    """The plan that a model wrote; the rule-made one where it wrote nothing of use.
+    """Return the plan that a model wrote; the rule-made one where it wrote nothing of use.
 
     A step without marks rests on what the whole plan was made for.
     """
     whole = rules.steps[-1].sources or rules.steps[0].sources
     steps = tuple(
         PlanStep(
-            quoted(f"{line.label}: {line.text}" if line.label else line.text, 400), "", line.messages or whole
+            quote_text(f"{line.label}: {line.text}" if line.label else line.text, 400),
+            "",
+            line.messages or whole,
         )
         for line in lines_of(text, known)
     )[:MOST]

@@ -1,8 +1,8 @@
 """Points: feedback taken apart into the things it asks for, in English and Chinese.
 
-Owns the cutting (sentences, list items, "also", 还有) and what a point asks for (mend, add, take out, change, answer). A verdict that says
-nothing about what is wrong ("still broken", 不对) is told as vague, so that somebody asks instead of guessing. The cues are data
-(`planning.toml`). Before: `derive/essence/sentences`. After: `tasks/lifecycle/plans`, `tasks/lifecycle/followup`.
+Owns the cutting (sentences, list items, "also", 还有) and what a point asks for (mend, add, take out, change, answer). A verdict
+that says nothing about what is wrong ("still broken", 不对) is told as vague, so that the assistant asks instead of guessing. The
+cues are data (`planning.toml`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import cache
 from importlib import resources
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from backscroll.derive.essence.cues import CODE, lowered, paths_in
+from backscroll.derive.essence.cues import CODE, lower_aligned, paths_in
 from backscroll.derive.essence.sentences import sentences
-from backscroll.tasks.memory.notes import quoted
+from backscroll.tasks.memory.notes import quote_text
 from backscroll.vocab.part import Json
 
 Wish: TypeAlias = Literal["error", "missing", "remove", "change", "question", "other", "unclear"]
@@ -46,11 +46,11 @@ class Point:
 
     @property
     def vague(self) -> bool:
-        """True where it says that something is wrong, and not what."""
+        """True if it says that something is wrong, and not what."""
         return self.wish == "unclear"
 
 
-class _Cues(NamedTuple):
+class _PointCues(NamedTuple):
     words: Mapping[str, str]
     lead: re.Pattern[str]
     parts: re.Pattern[str]
@@ -62,7 +62,7 @@ class _Cues(NamedTuple):
 
 
 @cache
-def _cues(language: str) -> _Cues:
+def _cues(language: str) -> _PointCues:
     raw = resources.files("backscroll.tasks").joinpath("planning.toml").read_text(encoding="utf-8")
     data = cast("Mapping[str, Json]", tomllib.loads(raw))[language]
     kinds = {name: re.compile(pattern) for name, pattern in data["kinds"].items()}
@@ -70,16 +70,16 @@ def _cues(language: str) -> _Cues:
     lead, parts, vague, filler = (re.compile(data[name]) for name in ("lead", "parts", "vague", "filler"))
     edge = r"\b" if language == "en" else ""
     verdict, hedge = (re.compile(f"(?:{data[name]}){edge}") for name in ("verdict", "hedge"))
-    return _Cues(words, lead, parts, vague, filler, verdict, hedge, kinds)
+    return _PointCues(words, lead, parts, vague, filler, verdict, hedge, kinds)
 
 
 def plan_words(language: str) -> Mapping[str, str]:
-    """The words of plans in a language."""
+    """Return the words of plans in a language."""
     return _cues("zh" if language.startswith("zh") else "en").words
 
 
 def points_of(text: str) -> list[Point]:
-    """What a text asks for, in order, each once."""
+    """Return what a text asks for, in order, each once."""
     out: dict[str, Point] = {}
     for piece in sentences(text[:_WIDE]):
         if piece.shape == "code":
@@ -91,11 +91,11 @@ def points_of(text: str) -> list[Point]:
             continue
         language = "zh" if _HAN.search(piece.text) else "en"
         cues = _cues(language)
-        for part in _parted(_BULLET.sub("", piece.text), cues):
+        for part in _split_points(_BULLET.sub("", piece.text), cues):
             bare = part.strip(_EDGE)
-            leading = cues.lead.match(lowered(bare))
+            leading = cues.lead.match(lower_aligned(bare))
             bare = bare[leading.end() :] if leading else bare
-            low = lowered(bare).strip(_END)
+            low = lower_aligned(bare).strip(_END)
             if not any(c.isalnum() for c in low) or cues.filler.fullmatch(low):
                 continue
             _take(out, bare, _wish(low, bare, cues))
@@ -105,8 +105,8 @@ def points_of(text: str) -> list[Point]:
     return (told or found)[:MOST]
 
 
-def _parted(text: str, cues: _Cues) -> list[str]:
-    low = lowered(text)
+def _split_points(text: str, cues: _PointCues) -> list[str]:
+    low = lower_aligned(text)
     out: list[str] = []
     start = 0
     for cut in cues.parts.finditer(low):
@@ -116,11 +116,11 @@ def _parted(text: str, cues: _Cues) -> list[str]:
 
 
 def _take(out: dict[str, Point], text: str, wish: Wish) -> None:
-    words = quoted(text, 300)
-    out.setdefault(lowered(words), Point(words, wish))
+    words = quote_text(text, 300)
+    out.setdefault(lower_aligned(words), Point(words, wish))
 
 
-def _wish(low: str, text: str, cues: _Cues) -> Wish:
+def _wish(low: str, text: str, cues: _PointCues) -> Wish:
     if is_vague(text):
         return "unclear"
     for name, pattern in cues.kinds.items():
@@ -130,17 +130,17 @@ def _wish(low: str, text: str, cues: _Cues) -> Wish:
 
 
 def is_vague(text: str) -> bool:
-    """True for a verdict that says that something is wrong and nothing about what."""
+    """Return True for a verdict that says that something is wrong and nothing about what."""
     if paths_in(text) or CODE.search(text) or any(c.isdigit() for c in text):
         return False
-    cues, low = _cues("zh" if _HAN.search(text) else "en"), lowered(text).strip(_END)
+    cues, low = _cues("zh" if _HAN.search(text) else "en"), lower_aligned(text).strip(_END)
     if cues.vague.fullmatch(low) is not None:
         return True
     return len(low) <= _VAGUE and _says_nothing(low, cues)
 
 
-def _says_nothing(low: str, cues: _Cues) -> bool:
-    """True where a text is put together of verdicts and hedges alone, the longest first."""
+def _says_nothing(low: str, cues: _PointCues) -> bool:
+    """Return True if a text is put together of verdicts and hedges alone, the longest first."""
     at, judged = 0, False
     while at < len(low):
         if low[at].isspace() or low[at] in _BETWEEN:
@@ -156,7 +156,7 @@ def _says_nothing(low: str, cues: _Cues) -> bool:
 
 
 def language_in(text: str, otherwise: str = "") -> str:
-    """The language of a text: `zh` or `en`; `otherwise` where it is too short to tell."""
+    """Return the language of a text: `zh` or `en`; `otherwise` where it is too short to tell."""
     if _HAN.search(text):
         return "zh"
     if len(_LATIN.findall(text)) > 1:

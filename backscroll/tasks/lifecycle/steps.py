@@ -1,9 +1,8 @@
 """The lifecycle of tasks: which steps are legal, and the fold of the steps in force into tasks.
 
-Owns the states and what leads from one to the other; who may take a step and what it does to the context is decided elsewhere.
-A step names its task, and the place in the history where it was taken; what belongs to a task follows from these places, so
-messages that are deleted, put in or moved later need no bookkeeping. Pure. Before: `record/acts` (which steps hold). After:
-`engine/work/tasks`.
+Owns the states and what leads from one to the other; who may take a step and what it does to the context is decided elsewhere. A
+step names its task, and the place in the history where it was taken; what belongs to a task follows from these places, so
+messages that are deleted, put in or moved later need no bookkeeping. Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TypeAlias, cast
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.record.acts import acts_in_force
 from backscroll.record.chain import words_from_bytes
-from backscroll.record.standing import fold_standing
+from backscroll.record.crops import fold_standing
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
@@ -56,18 +55,18 @@ LINKS = ("follows", "part of", "related", "split from")
 WITHHELD = "withheld: messages that this speaks of were changed since"
 
 Span: TypeAlias = tuple[bytes, bytes | None]
-#: True where a message stands as it stood at an event of the log.
+#: True if a message stands as it stood at an event of the log.
 Intact: TypeAlias = Callable[[Ref, int], bool]
 
 
-def allowed(state: TaskState, act: TaskAct) -> bool:
-    """True where a step can be taken from a state."""
+def is_allowed(state: TaskState, act: TaskAct) -> bool:
+    """Return True if a step can be taken from a state."""
     return act in ALLOWED[state] or act is TaskAct.PLAN
 
 
 def checked_step(task: Task, act: TaskAct) -> None:
-    """Refuse a step that does not lead on from where a task stands, and say what does."""
-    if allowed(task.state, act):
+    """Refuse a step that does not lead on from the state of a task, and say what does."""
+    if is_allowed(task.state, act):
         return
     possible = ", ".join(sorted(a.value for a in ALLOWED[task.state]))
     raise Conflict(
@@ -77,26 +76,26 @@ def checked_step(task: Task, act: TaskAct) -> None:
 
 
 def checked_link(how: str) -> str:
-    """How two tasks belong together, or a clear error."""
+    """Return how two tasks belong together, or a clear error."""
     if how not in LINKS:
         raise InvalidInput(f"unknown link: {how!r}", hint=f"use one of {', '.join(LINKS)}")
     return how
 
 
 def fold_tasks(events: Iterable[Event], thread: str, *, intact: Intact | None = None) -> list[Task]:
-    """The tasks that a thread's rare events tell of, oldest first.
+    """Return the tasks that a thread's rare events describe, oldest first.
 
     `events` are all events but new messages (more do no harm), in order, the shared past of a fork included. Steps that do not
-    lead on from where a task then stood (somebody took back what lay between) are passed over. `first` and `last` are not
-    filled in: which messages are live is for the reader of the history to say.
+    lead on from where a task then stood (the user took back what lay between) are passed over. `first` and `last` are not filled
+    in: which messages are live is for the reader of the history to say.
     """
     # A step whose words were forgotten still happened.
     rare = [replace(e, commit=b"") if e.kind is Kind.TASKED and e.forgotten else e for e in events]
     tasks: dict[str, Task] = {}
     for event in acts_in_force(rare, {Kind.TASKED}):
         _step(tasks, event, thread)
-    cleared = _cleared(rare)
-    touched = _touched(rare)
+    cleared = _find_cleared(rare)
+    touched = _find_touched(rare)
     rests = {e.id: e for e in rare if e.kind is Kind.TASKED}
     return [
         replace(
@@ -109,17 +108,17 @@ def fold_tasks(events: Iterable[Event], thread: str, *, intact: Intact | None = 
 
 
 def current_of(tasks: Sequence[Task]) -> Task | None:
-    """The task that is being worked on; None where none is."""
+    """Return the task that is being worked on; None if none is."""
     return next((task for task in tasks if task.current), None)
 
 
 def words_of(event: Event) -> Mapping[str, Json]:
-    """The sealed words of a step; nothing where there are none."""
+    """Return the sealed words of a step; nothing if there are none."""
     return {} if event.body is None else cast("dict[str, Json]", words_from_bytes(event.body))
 
 
 def holds(spans: Sequence[Span], position: bytes) -> bool:
-    """True where a position lies in one of the stretches."""
+    """Return True if a position lies in one of the stretches."""
     return any(low < position and (high is None or position <= high) for low, high in spans)
 
 
@@ -134,14 +133,14 @@ def _step(tasks: dict[str, Task], event: Event, thread: str) -> None:
     except (KeyError, ValueError):
         return  # written by a newer program: not for us
     if act is TaskAct.PLAN or (act is TaskAct.START and name not in tasks):
-        tasks.setdefault(name, _begun(event, name, thread))
+        tasks.setdefault(name, _begin_task(event, name, thread))
     if act is TaskAct.PLAN:
         return
     if act is TaskAct.SPLIT:
         _split(tasks, event, name, thread)
         return
     task = tasks.get(name)
-    if task is None or not allowed(task.state, act):
+    if task is None or not is_allowed(task.state, act):
         return
     if act in (TaskAct.START, TaskAct.RESUME):
         _go_on(tasks, event, task)
@@ -150,10 +149,10 @@ def _step(tasks: dict[str, Task], event: Event, thread: str) -> None:
     elif act is TaskAct.LINK:
         _link(tasks, task, event)
     else:
-        tasks[name] = _changed(task, act, event)
+        tasks[name] = _apply_act(task, act, event)
 
 
-def _begun(event: Event, name: str, thread: str) -> Task:
+def _begin_task(event: Event, name: str, thread: str) -> Task:
     words = words_of(event)
     return Task(
         name,
@@ -170,7 +169,7 @@ def _begun(event: Event, name: str, thread: str) -> Task:
 
 
 def place_of(event: Event, key: str = "place") -> bytes:
-    """A place in the history that a step names; the very beginning where it names none."""
+    """Return a place in the history that a step names; the very beginning where it names none."""
     text = event.head.get(key, "")
     return bytes.fromhex(text) if isinstance(text, str) else b""
 
@@ -180,16 +179,16 @@ def _go_on(tasks: dict[str, Task], event: Event, task: Task) -> None:
     after = place_of(event, "after")
     for other in list(tasks.values()):
         if other.current:
-            tasks[other.id] = replace(other, current=False, spans=_closed(other.spans, after))
+            tasks[other.id] = replace(other, current=False, spans=_close_spans(other.spans, after))
     task = tasks[task.id]
     links = task.links
     before = str(event.head.get("follows", ""))
     if before in tasks and before != task.id:
-        links = _linked(links, Link(before, "follows"))
+        links = _add_link(links, Link(before, "follows"))
     tasks[task.id] = replace(
         task,
         state=TaskState.IN_PROGRESS,
-        spans=_joined((*task.spans, (after, None))),
+        spans=_join_spans((*task.spans, (after, None))),
         current=True,
         began=event.at if not task.spans else task.began,
         ended="",
@@ -198,13 +197,13 @@ def _go_on(tasks: dict[str, Task], event: Event, task: Task) -> None:
     )
 
 
-def _closed(spans: Sequence[Span], at: bytes) -> tuple[Span, ...]:
-    """The same with the open stretch ended; one that would hold nothing is left out."""
+def _close_spans(spans: Sequence[Span], at: bytes) -> tuple[Span, ...]:
+    """Return the same with the open stretch ended; one that would hold nothing is left out."""
     out = [(low, at if high is None else high) for low, high in spans]
     return tuple((low, high) for low, high in out if low < high)
 
 
-def _changed(task: Task, act: TaskAct, event: Event) -> Task:
+def _apply_act(task: Task, act: TaskAct, event: Event) -> Task:
     words = words_of(event)
     task = replace(task, told=(*task.told, event.id) if words else task.told)
     decided = {"decided_by": event.actor, "decided_as": str(event.head.get("as", "person"))}
@@ -214,10 +213,10 @@ def _changed(task: Task, act: TaskAct, event: Event) -> Task:
         made = Attempt(event.id, event.at, event.actor, str(words.get("result", "")), place=place_of(event))
         return replace(task, attempts=(*task.attempts, made))
     if act is TaskAct.COMPLETE:
-        task = _judged(task, event, "accepted", str(words.get("note", "")), decided)
+        task = _apply_verdict(task, event, "accepted", str(words.get("note", "")), decided)
     elif act is TaskAct.INCOMPLETE:
         return replace(
-            _judged(task, event, "refused", str(words.get("feedback", "")), decided),
+            _apply_verdict(task, event, "refused", str(words.get("feedback", "")), decided),
             state=TaskState.INCOMPLETE,
             **decided,
         )
@@ -225,15 +224,15 @@ def _changed(task: Task, act: TaskAct, event: Event) -> Task:
         task,
         state=_AFTER[act],
         ended=event.at,
-        spans=_closed(task.spans, place_of(event)),
+        spans=_close_spans(task.spans, place_of(event)),
         current=False,
         reason=str(words.get("reason", "")) if act is TaskAct.CANCEL else task.reason,
         **decided,
     )
 
 
-def _judged(task: Task, event: Event, verdict: str, said: str, decided: Mapping[str, str]) -> Task:
-    """What the verdict makes of the result that was waiting for it; feedback without a result is kept like one."""
+def _apply_verdict(task: Task, event: Event, verdict: str, said: str, decided: Mapping[str, str]) -> Task:
+    """Return what the verdict makes of the result that was waiting for it; feedback without a result is kept like one."""
     media = tuple(str(name) for name in event.head.get("media", ()))
     waiting = [n for n, a in enumerate(task.attempts) if not a.verdict]
     attempts = list(task.attempts)
@@ -266,10 +265,10 @@ def _link(tasks: dict[str, Task], task: Task, event: Event) -> None:
     other = str(event.head.get("other", ""))
     if other in tasks and other != task.id:
         link = Link(other, str(event.head.get("how", "related")))
-        tasks[task.id] = replace(task, links=_linked(task.links, link))
+        tasks[task.id] = replace(task, links=_add_link(task.links, link))
 
 
-def _linked(links: tuple[Link, ...], new: Link) -> tuple[Link, ...]:
+def _add_link(links: tuple[Link, ...], new: Link) -> tuple[Link, ...]:
     return (*(link for link in links if link.other != new.other), new)
 
 
@@ -279,7 +278,7 @@ def _linked(links: tuple[Link, ...], new: Link) -> tuple[Link, ...]:
 def _split(tasks: dict[str, Task], event: Event, name: str, thread: str) -> None:
     """From a place on, it is another task: stretches and results after it go over, and so does how it ended."""
     old = tasks.get(str(event.head.get("other", "")))
-    if old is None or not allowed(old.state, TaskAct.SPLIT) or name in tasks:
+    if old is None or not is_allowed(old.state, TaskAct.SPLIT) or name in tasks:
         return
     at = place_of(event, "after")
     early = tuple(
@@ -314,7 +313,7 @@ def _merge(tasks: dict[str, Task], first: Task, other: str) -> None:
     second = tasks.get(other)
     if second is None or second.id == first.id:
         return
-    spans = _joined((*first.spans, *second.spans))
+    spans = _join_spans((*first.spans, *second.spans))
     later = max((first, second), key=lambda t: _reach(t.spans))
     names = {first.id, second.id}
     links = tuple(dict.fromkeys(k for k in (*first.links, *second.links) if k.other not in names))
@@ -345,11 +344,11 @@ def _merge(tasks: dict[str, Task], first: Task, other: str) -> None:
 
 
 def _reach(spans: Sequence[Span]) -> tuple[bool, bytes]:
-    """How far into the history a task goes."""
+    """Return how far into the history a task goes."""
     return (any(high is None for _, high in spans), max((high or low for low, high in spans), default=b""))
 
 
-def _joined(spans: Sequence[Span]) -> tuple[Span, ...]:
+def _join_spans(spans: Sequence[Span]) -> tuple[Span, ...]:
     """Stretches in order, those that touch made one."""
     out: list[Span] = []
     for low, high in sorted(spans, key=lambda s: (s[0], s[1] is None, s[1] or b"")):
@@ -364,14 +363,14 @@ def _joined(spans: Sequence[Span]) -> tuple[Span, ...]:
 # -- what speaks of messages -------------------------------------------------------------------------------------
 
 
-def _cleared(events: Sequence[Event]) -> set[str]:
-    """Tasks for which a summary stands in prompts."""
+def _find_cleared(events: Sequence[Event]) -> set[str]:
+    """Return tasks for which a summary stands in prompts."""
     crops = set(fold_standing(events).crops)
     return {str(e.head["task"]) for e in events if e.seq in crops and e.head.get("whole")}
 
 
-def _touched(events: Iterable[Event]) -> dict[Ref, int]:
-    """Messages that were changed, and by which event last."""
+def _find_touched(events: Iterable[Event]) -> dict[Ref, int]:
+    """Return messages that were changed, and by which event last."""
     out: dict[Ref, int] = {}
     for event in events:
         if event.kind in (Kind.APPENDED, Kind.INSERTED):
@@ -387,7 +386,7 @@ def _touched(events: Iterable[Event]) -> dict[Ref, int]:
 def _withheld(
     attempt: Attempt, event: Event | None, touched: Mapping[Ref, int], intact: Intact | None
 ) -> Attempt:
-    """A result without its words where a message that it speaks of is not as it was."""
+    """Return a result without its words where a message that it speaks of is not as it was."""
     runs = () if event is None else cast("Sequence[Sequence[int]]", event.head.get("runs", ()))
     if event is None or not runs or not attempt.result:
         return attempt

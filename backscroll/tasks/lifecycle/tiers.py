@@ -1,7 +1,7 @@
 """Tiers: how near a task is, and whether two titles mean the same.
 
 Short: the task at hand, whole. Middle: the few tasks before it, as summaries. Long: everything else, as what was remembered of
-it. Pure. Before: `tasks/lifecycle/steps`, `recall/text/words`. After: `engine/work/tasks`, `engine/work/task_block`.
+it. Pure.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from backscroll.recall.text.terms import stopwords
-from backscroll.recall.text.words import index_words, normalized
+from backscroll.recall.text.words import index_words, normalize_text
 from backscroll.vocab.task import Task
 
 #: Ended or resting tasks whose summaries prompts show.
 MIDDLE = 3
-_ALIKE = 0.6  # share of the telling words of both titles that they have in common
+_ALIKE = 0.6  # share of the distinctive words of both titles that they have in common
 
 
 class Tier(StrEnum):
@@ -27,7 +27,7 @@ class Tier(StrEnum):
 
 
 def tiers(tasks: Sequence[Task], middle: int = MIDDLE) -> dict[str, Tier]:
-    """The tier of every task by its id; what was never begun is in none."""
+    """Return the tier of every task by its id; what was never begun is in none."""
     begun = sorted((t for t in tasks if t.spans), key=lambda t: (t.current, t.spans[-1][0]), reverse=True)
     out: dict[str, Tier] = {}
     for task in begun:
@@ -40,12 +40,12 @@ def tiers(tasks: Sequence[Task], middle: int = MIDDLE) -> dict[str, Tier]:
 
 
 def same_title(one: str, other: str) -> bool:
-    """True where two titles say the same, whatever the case, the spacing and the marks around words."""
+    """Return True if two titles say the same, whatever the case, the spacing and the marks around words."""
     return bool(_plain(one)) and _plain(one) == _plain(other)
 
 
 def alike(one: str, other: str) -> bool:
-    """True where two titles mean much the same: most of their telling words are common to both."""
+    """Return True if two titles mean much the same: most of their distinctive words are common to both."""
     if same_title(one, other):
         return True
     common = stopwords()
@@ -56,4 +56,4 @@ def alike(one: str, other: str) -> bool:
 
 
 def _plain(title: str) -> str:
-    return " ".join("".join(c if c.isalnum() else " " for c in normalized(title).casefold()).split())
+    return " ".join("".join(c if c.isalnum() else " " for c in normalize_text(title).casefold()).split())

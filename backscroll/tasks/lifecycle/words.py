@@ -1,8 +1,8 @@
-"""Telling where a task stands, for prompts: title, state, feedback, plan, to-dos, reminders; as much as fits.
+"""The state of a task, for prompts: title, state, feedback, plan, to-dos, reminders; as much as fits.
 
 Most important first: who it is and how it stands always, then the feedback, the plan, what is open, what earlier times teach.
 Lines go into the text in a fixed order, whichever of them fit. The words are data (`lifecycle_words.toml`). Pure: how tokens are
-counted is passed in. Before: `tasks/lifecycle/steps`. After: `engine/work/task_block`.
+counted is passed in.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from backscroll.derive.essence.essentials import Essential
-from backscroll.derive.essence.essentials import Kind as EssentialKind
+from backscroll.derive.essence.essentials import Essential, EssentialKind
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.task import Task, TaskState
 
@@ -23,7 +22,7 @@ _MOST = 8  # lines of a kind
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TaskBriefing:
     """All that may be told about the task at hand."""
 
     task: Task
@@ -43,12 +42,12 @@ def _tables() -> Mapping[str, Mapping[str, str]]:
 
 
 def words_in(language: str) -> Mapping[str, str]:
-    """Our own words about tasks, in a language."""
+    """Return our own words about tasks, in a language."""
     return _tables()["zh" if language.startswith("zh") else "en"]
 
 
 def headline(task: Task, language: str, state: TaskState | None = None) -> str:
-    """The line above the summary of a task; without an id, of what belongs to none."""
+    """Return the line above the summary of a task; without an id, of what belongs to none."""
     words = words_in(language)
     if not task.id:
         return words["outside"]
@@ -57,7 +56,7 @@ def headline(task: Task, language: str, state: TaskState | None = None) -> str:
 
 
 def essential_lines(found: Sequence[Essential], language: str) -> list[str]:
-    """What is open or binding, one line each, in its own words and with a handle."""
+    """Return what is open or binding, one line each, in its own words and with a handle."""
     words = words_in(language)
     return [
         f"- {words[f'kind_{e.kind.value}']}: {_short(e.text)} {handle_of(e.message)}"
@@ -66,8 +65,8 @@ def essential_lines(found: Sequence[Essential], language: str) -> list[str]:
     ]
 
 
-def tell(standing: Standing, language: str, fits: Callable[[str], bool]) -> str:
-    """The text about the task at hand, as much of it as fits; empty where not even the first line does."""
+def tell(standing: TaskBriefing, language: str, fits: Callable[[str], bool]) -> str:
+    """Return the text about the task at hand, as much of it as fits; empty if not even the first line does."""
     words = words_in(language)
     lines = list(_lines(standing, words))
     if not fits("\n".join(lines[:2])):
@@ -81,18 +80,20 @@ def tell(standing: Standing, language: str, fits: Callable[[str], bool]) -> str:
     return "\n".join(taken)
 
 
-def _lines(standing: Standing, words: Mapping[str, str]) -> Iterator[str]:
+def _lines(standing: TaskBriefing, words: Mapping[str, str]) -> Iterator[str]:
     task = standing.task
     yield words["title"]
     key = "task" if task.title else "untitled"
     state = words[task.state.value]
     yield words[key].format(id=task.id, title=task.title, state=state, since=_moment(task.began))
     yield from _verdict(task, words)
-    yield from _listed(words["plan"], [f"{n}. {_short(s)}" for n, s in enumerate(standing.plan, 1)])
-    yield from _listed(words["questions"], [f"- {_short(q)}" for q in standing.questions])
+    yield from _render_list(words["plan"], [f"{n}. {_short(s)}" for n, s in enumerate(standing.plan, 1)])
+    yield from _render_list(words["questions"], [f"- {_short(q)}" for q in standing.questions])
     todos = [e for e in standing.todos if e.kind is EssentialKind.TODO]
-    yield from _listed(words["todo"], [f"- {_short(e.text)} {handle_of(e.message)}" for e in todos[-_MOST:]])
-    yield from _listed(words["hints"], [f"- {_short(r.removeprefix('- '))}" for r in standing.reminders])
+    yield from _render_list(
+        words["todo"], [f"- {_short(e.text)} {handle_of(e.message)}" for e in todos[-_MOST:]]
+    )
+    yield from _render_list(words["hints"], [f"- {_short(r.removeprefix('- '))}" for r in standing.reminders])
     if standing.cancelled is not None:
         gone = standing.cancelled
         line = words["cancelled_like"].format(id=gone.id, title=gone.title, when=gone.ended[:10])
@@ -102,7 +103,7 @@ def _lines(standing: Standing, words: Mapping[str, str]) -> Iterator[str]:
 
 
 def _verdict(task: Task, words: Mapping[str, str]) -> Iterator[str]:
-    """The last word about a result: waiting for one, or what the person said about it."""
+    """Yield the last word about a result: waiting for one, or what the person said about it."""
     last = task.attempts[-1] if task.attempts else None
     if last is not None and not last.verdict and last.result:
         yield words["waiting"].format(result=_short(last.result))
@@ -114,7 +115,7 @@ def _verdict(task: Task, words: Mapping[str, str]) -> Iterator[str]:
             yield words["pictures"].format(n=len(said.media))
 
 
-def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _render_list(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield title
         yield from lines[:_MOST]
@@ -126,5 +127,5 @@ def _short(text: str) -> str:
 
 
 def _moment(time: str) -> str:
-    """A moment as people write it, to the minute."""
+    """Return a moment as people write it, to the minute."""
     return time[:16].replace("T", " ")

@@ -1,8 +1,8 @@
 """The person's own layer over what is remembered: added, reworded, pinned, hidden.
 
-Owns the fold of these acts (`REMEMBERED` events in force, oldest first) over the derived memories. What a person wrote about messages
-names them: where one was changed or deleted since, the words are withheld with a note, and what the rules say stands again if they
-still say something. Refuses reading the log. Before: `record/acts`, `tasks/memory/memory`. After: `engine/work/memory/reading`.
+Owns the fold of these acts (`REMEMBERED` events in force, oldest first) over the derived memories. What a person wrote about
+messages names them: where one was changed or deleted since, the words are withheld with a note, and what the rules say stands
+again if they still say something. Not here: reading the log.
 
 An act's head holds `act`, `memory` (its id; not for an added one), `kind`, `sources` (messages) and `revisions`; its sealed body the
 `text`.
@@ -28,7 +28,7 @@ from backscroll.vocab.task import Memory, MemoryKind
 Alive: TypeAlias = Callable[[Event, Ref], bool]
 
 
-class Act(StrEnum):
+class MemoryAct(StrEnum):
     """What a person can do to a memory."""
 
     ADD = "add"
@@ -39,7 +39,7 @@ class Act(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Layered:
+class MemoryLayer:
     """Memories with the person's layer on top."""
 
     shown: tuple[Memory, ...]
@@ -48,7 +48,7 @@ class Layered:
 
 
 def checked_kind(kind: str) -> MemoryKind:
-    """The kind of a memory, or a clear error."""
+    """Return the kind of a memory, or a clear error."""
     try:
         return MemoryKind(kind)
     except ValueError as error:
@@ -57,18 +57,18 @@ def checked_kind(kind: str) -> MemoryKind:
 
 
 def added_id(event: Ref) -> str:
-    """The id of a memory that a person wrote down."""
+    """Return the id of a memory that a person wrote down."""
     return memory_id("added", "", (event,))
 
 
 def memory_named(event: Event) -> str:
-    """Which memory an act is about."""
-    return added_id(event.id) if event.head.get("act") == Act.ADD else str(event.head.get("memory", ""))
+    """Return which memory an act is about."""
+    return added_id(event.id) if event.head.get("act") == MemoryAct.ADD else str(event.head.get("memory", ""))
 
 
-def layered(
+def layer_acts(
     derived: Sequence[Memory], acts: Iterable[Event], alive: Alive, aliases: Mapping[str, str] | None = None
-) -> Layered:
+) -> MemoryLayer:
     """Lay the acts of a person over what was derived. `aliases` are other ids of a memory: it may have had another first source."""
     other = aliases or {}
     found: dict[str, Memory] = {m.id: m for m in derived}
@@ -77,21 +77,21 @@ def layered(
     for event in acts:
         name = other.get(memory_named(event), memory_named(event))
         try:
-            act = Act(str(event.head.get("act")))
+            act = MemoryAct(str(event.head.get("act")))
         except ValueError:
             continue  # written by a newer program: not for us
         done.setdefault(name, []).append(event)
-        if act is Act.ADD:
-            found[name] = _added(event, name, alive)
-        elif act is Act.EDIT:
-            edited = _edited(found.get(name), event, name, alive)
+        if act is MemoryAct.ADD:
+            found[name] = _add_memory(event, name, alive)
+        elif act is MemoryAct.EDIT:
+            edited = _edit_memory(found.get(name), event, name, alive)
             if edited is not None:
                 found[name] = edited
-        elif act is Act.HIDE:
+        elif act is MemoryAct.HIDE:
             hidden.add(name)
         elif name in found:
-            found[name] = replace(found[name], pinned=act is Act.PIN)
-    return Layered(
+            found[name] = replace(found[name], pinned=act is MemoryAct.PIN)
+    return MemoryLayer(
         tuple(m for m in found.values() if m.id not in hidden),
         tuple(m for m in found.values() if m.id in hidden),
         {name: tuple(events) for name, events in done.items()},
@@ -99,7 +99,7 @@ def layered(
 
 
 def words_in(event: Event) -> str:
-    """The words of an act."""
+    """Return the words of an act."""
     if event.body is None:
         return ""
     body = cast("Mapping[str, Json]", words_from_bytes(event.body))
@@ -107,11 +107,11 @@ def words_in(event: Event) -> str:
 
 
 def revisions_in(event: Event) -> tuple[Ref, ...]:
-    """The revisions that an act rests on."""
+    """Return the revisions that an act rests on."""
     return tuple(parse_ref(str(name)) for name in event.head.get("revisions", ()))
 
 
-def _added(event: Event, name: str, alive: Alive) -> Memory:
+def _add_memory(event: Event, name: str, alive: Alive) -> Memory:
     kind = str(event.head.get("kind", MemoryKind.FACT))
     known = MemoryKind(kind) if kind in set(MemoryKind) else MemoryKind.FACT
     rests = revisions_in(event)
@@ -128,14 +128,14 @@ def _added(event: Event, name: str, alive: Alive) -> Memory:
     )
 
 
-def _edited(now: Memory | None, event: Event, name: str, alive: Alive) -> Memory | None:
-    """A memory in the words of a person, as long as what they were written about stands."""
+def _edit_memory(now: Memory | None, event: Event, name: str, alive: Alive) -> Memory | None:
+    """Return a memory in the words of a person, as long as what they were written about stands."""
     rests = revisions_in(event)
     if all(alive(event, ref) for ref in rests):
         if now is None:
             # What the rules found is no longer found, and yet nothing of what it rested on has changed: a newer recipe.
-            return replace(_added(event, name, alive), sources=rests or (event.id,))
+            return replace(_add_memory(event, name, alive), sources=rests or (event.id,))
         return replace(now, text=words_in(event), by="person", sources=rests or now.sources, note="")
     if now is None:
-        return _added(event, name, alive)
+        return _add_memory(event, name, alive)
     return replace(now, note=WITHHELD)

@@ -1,8 +1,9 @@
 """The course of a piece of work: why something was as it was, what was done about it, what shows that it helped.
 
-Owns finding the three sentences in what people and the assistant said: cause, fix, evidence, in this order. A talk is read as a whole: the user tells a
-trouble, the assistant states what it found, then what is done about it, and the user or a tool shows how it went; without such an end nothing counts but sentences whose words
-say by themselves what they are. Refuses writing notes. Before: `tasks/memory/turns`. After: `tasks/memory/outcomes` and `tasks/memory/lessons`.
+Owns finding the three sentences in what people and the assistant said: cause, fix, evidence, in this order. A talk is read as a
+whole: the user reports a problem, the assistant states what it found, then what is done about it, and the user or a tool shows
+how it went; without such an end nothing counts but sentences whose words say by themselves what they are. Not here: writing
+notes.
 """
 
 from __future__ import annotations
@@ -12,10 +13,18 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backscroll.derive.digest import Digest
-from backscroll.derive.essence.cues import NUMBER, marked
+from backscroll.derive.essence.cues import NUMBER, mark_sentences
 from backscroll.tasks.memory.moves import wrong
-from backscroll.tasks.memory.notes import quoted
-from backscroll.tasks.memory.turns import PLAN, WIDE, Turn, Weighed, plain_of, size_of, turns_of
+from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.memory.turns import (
+    PLAN,
+    WIDE,
+    MessageSigns,
+    SentenceWeights,
+    plain_of,
+    size_of,
+    turns_of,
+)
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.message import Message
 from backscroll.vocab.values.pattern import late
@@ -26,13 +35,13 @@ _FIX, _EVIDENCE = 1.4, 1.3  # from which weight a sentence tells one
 _SURE, _SAYS = 2.0, 1.6  # … a cause and a fix, by its words alone
 _CAPPED = 2.2  # more words than these do not make it surer
 _DONE, _WHY = 0.3, 0.5  # … where the course of the talk tells it too
-_NEAR = 0.8  # weight of the last statement before somebody tells how it went
+_NEAR = 0.8  # weight of the last statement before a message says how it went
 _TALK = 30  # messages of a talk that is read as a whole
 _CLOSING = 25  # characters of a last word that explains nothing
 _CLEAR = 1.9  # weight from which words alone tell that it went well
-_HINTED = 0.7  # weight from which the assistant tells what a tool has just shown
+_HINTED = 0.7  # weight from which the assistant says what a tool has just shown
 _TOLD = 8  # characters of a part that is shown without what announces it
-_BARE = 14  # weight in letters from which somebody tells what went well
+_BARE = 14  # weight in letters from which a message says what went well
 #: What only announces a part.
 _LEAD = late(
     r"(?i)^(?:found (?:it|the (?:cause|problem|bug))|(?:so )?(?:the |that's the )?(?:root |real )?(?:cause|reason|problem|issue|culprit)(?: (?:is|was))?"
@@ -46,7 +55,7 @@ _BACK = late(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ArcSentence:
     """A sentence and the message that it stands in."""
 
     text: str
@@ -55,32 +64,32 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """Cause, fix and evidence of one piece of work; what nobody told is None."""
+    """Cause, fix and evidence of one piece of work; what is not stated is None."""
 
-    cause: Told | None
-    fix: Told | None
-    evidence: Told | None
+    cause: ArcSentence | None
+    fix: ArcSentence | None
+    evidence: ArcSentence | None
 
     @property
-    def parts(self) -> tuple[Told, ...]:
-        """What was told, in order."""
+    def parts(self) -> tuple[ArcSentence, ...]:
+        """What was said, in order."""
         return tuple(part for part in (self.cause, self.fix, self.evidence) if part is not None)
 
     def line(self, *, handles: bool = False) -> str:
-        """The arc on one line; with `handles` each part names its message."""
+        """Return the arc on one line; with `handles` each part names its message."""
         return " → ".join(_part(part, handles=handles) for part in self.parts)
 
 
-def _part(part: Told, *, handles: bool) -> str:
+def _part(part: ArcSentence, *, handles: bool) -> str:
     lead = _LEAD.match(part.text)
     rest = part.text if lead is None else part.text[lead.end() :]
-    text = quoted(rest if len(rest) >= _TOLD else part.text, _SHOWN).rstrip(" .。!！,，;；")
+    text = quote_text(rest if len(rest) >= _TOLD else part.text, _SHOWN).rstrip(" .。!！,，;；")
     seq = part.message.id.seq
     return f"{text} {Handle(seq, seq)}" if handles else text
 
 
 def arcs_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> list[Arc]:
-    """The arcs that messages tell, in order; each has a fix, or a cause with evidence.
+    """Return the arcs in messages, in order; each has a fix, or a cause with evidence.
 
     A talk that is short enough is read as a whole: trouble, what was found, what was done, how it went. In work that is longer only sentences that
     say by themselves what they are count.
@@ -93,37 +102,37 @@ def arcs_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> list[Arc
     return _by_words(said, turns)[-MOST:]
 
 
-def trouble_before(said: Sequence[Message], after: int, arc: Arc) -> Told | None:
-    """What the user said was wrong: the first sentence that says something, between a place and the cause of an arc."""
+def trouble_before(said: Sequence[Message], after: int, arc: Arc) -> ArcSentence | None:
+    """Return what the user said was wrong: the first sentence that says something, between a place and the cause of an arc."""
     upto = next((n for n, m in enumerate(said) if m is arc.parts[0].message), len(said))
-    asked: Told | None = None
+    asked: ArcSentence | None = None
     for message in said[after : upto + 1]:
         if message.role != "user":
             continue
-        for piece in marked(message.text[:WIDE]):
+        for piece in mark_sentences(message.text[:WIDE]):
             if piece.sentence.shape not in ("prose", "item") or not plain_of(piece.text.strip()):
                 continue
             if "question" not in piece.cues:
-                return Told(piece.text.strip(), message)
-            asked = asked or Told(piece.text.strip(), message)
-        if asked is not None and any(map(wrong, marked(asked.text))):
+                return ArcSentence(piece.text.strip(), message)
+            asked = asked or ArcSentence(piece.text.strip(), message)
+        if asked is not None and any(map(wrong, mark_sentences(asked.text))):
             return asked
     return asked
 
 
 def says_something(text: str) -> bool:
-    """True for a sentence that is more than thanks, wishes and a plan."""
+    """Return True for a sentence that is more than thanks, wishes and a plan."""
     return bool(plain_of(text.strip())) and PLAN.match(text.strip()) is None
 
 
 # -- read as a whole ---------------------------------------------------------------------------------------------
 
 
-_Parts: TypeAlias = tuple[Weighed | None, Weighed, Weighed | None]
+_Parts: TypeAlias = tuple[SentenceWeights | None, SentenceWeights, SentenceWeights | None]
 
 
-def _courses(turns: Mapping[int, Turn]) -> list[_Parts]:
-    """The courses of a talk: of each trouble the best cause, fix and evidence that follow it in this order."""
+def _courses(turns: Mapping[int, MessageSigns]) -> list[_Parts]:
+    """Return the courses of a talk: of each trouble the best cause, fix and evidence that follow it in this order."""
     out: list[_Parts] = []
     places, began = sorted(turns), 0
     while began < len(places):
@@ -146,13 +155,13 @@ def _courses(turns: Mapping[int, Turn]) -> list[_Parts]:
     return out
 
 
-def _begins(turn: Turn, later: int) -> bool:
-    """True for a message by which the user tells a trouble; behind the end of another one, anything new."""
+def _begins(turn: MessageSigns, later: int) -> bool:
+    """Return True for a message by which the user reports a problem; behind the end of another one, anything new."""
     return turn.role == "user" and (turn.wrong or (later > 0 and bool(turn.told)))
 
 
-def _course(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> tuple[float, _Parts] | None:
-    """The best cause and fix before a message that tells how it went; its weight and the three."""
+def _course(turns: Mapping[int, MessageSigns], places: Sequence[int], at: int) -> tuple[float, _Parts] | None:
+    """Return the best cause and fix before a message that says how it went; its weight and the three."""
     shown = _shows(turns, places, at)
     if shown is None:
         return None
@@ -170,31 +179,35 @@ def _course(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> tuple[
             if fix.number >= evidence.number or value < _DONE or (own and not (turn.edits or _did(fix))):
                 continue
             near = _NEAR if n == stated[-1] else 0.0
-            why, because = _found(turns, places, n, fix)
+            why, because = _find_cause(turns, places, n, fix)
             total = weight + value + near + because
             if best is None or total > best[0]:
                 best = total, (why, fix, evidence)
     if best is None and not own:
-        # Nobody says what was done; why it was so may still be told, and that it went well is.
+        # No message says what was done; why it was so may still be told, and that it went well is.
         why = [s for n in stated for s in turns[places[n]].told if s.cause >= _SAYS and s.fix < _FIX]
         found = max(why, key=lambda s: (s.cause, s.number), default=None)
         best = None if found is None else (weight + found.cause, (None, found, evidence))
     return best
 
 
-def _did(one: Weighed) -> bool:
+def _did(one: SentenceWeights) -> bool:
     return one.fix >= _FIX and "advises" not in one.moves
 
 
-def _worked_on(turns: Mapping[int, Turn], one: Weighed) -> bool:
-    """True where something is done or advised, not only said."""
+def _worked_on(turns: Mapping[int, MessageSigns], one: SentenceWeights) -> bool:
+    """Return True if something is done or advised, not only said."""
     return turns[one.place].edits or _did(one) or "advises" in one.moves
 
 
-def _shows(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> tuple[Weighed, float] | None:
-    """The sentence of a message that tells best how it went; none where the message wants something or things are not as wished."""
+def _shows(
+    turns: Mapping[int, MessageSigns], places: Sequence[int], at: int
+) -> tuple[SentenceWeights, float] | None:
+    """Return the sentence of a message that best says how it went; none where the message wants something or things are not as
+    wished.
+    """
     turn = turns[places[at]]
-    if turn.long or turn.fails or _explained(turns, places, at):
+    if turn.long or turn.fails or _is_explained(turns, places, at):
         return None
     if turn.role == "tool":
         weights = {s.number: (s, min(s.evidence, _CAPPED) - 0.6) for s in turn.told if s.evidence >= _HINTED}
@@ -212,16 +225,16 @@ def _shows(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> tuple[W
     return max(weights.values(), key=lambda row: (row[1], row[0].number), default=None)
 
 
-def _explained(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> bool:
-    """True where the assistant then tells a cause: what was told is what it looked at, not how it went."""
+def _is_explained(turns: Mapping[int, MessageSigns], places: Sequence[int], at: int) -> bool:
+    """Return True if the assistant then states a cause: what was told is what it looked at, not how it went."""
     after = turns[places[at + 1]] if at + 1 < len(places) else None
     if after is None or after.role == "user":
         return False
     return any(s.cause >= _SAYS and len(s.text) > _CLOSING for s in after.told)
 
 
-def _settles(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> bool:
-    """True where a message of the user ends the matter: it wants nothing, answers no question, and gets no further advice."""
+def _settles(turns: Mapping[int, MessageSigns], places: Sequence[int], at: int) -> bool:
+    """Return True if a message of the user ends the matter: it wants nothing, answers no question, and gets no further advice."""
     turn, before = turns[places[at]], turns[places[at - 1]]
     if turn.open or (before.role == "assistant" and before.open):
         return False
@@ -232,22 +245,22 @@ def _settles(turns: Mapping[int, Turn], places: Sequence[int], at: int) -> bool:
     return not told and not after.long and not after.open and not after.edits
 
 
-def _as_fix(turns: Mapping[int, Turn], places: Sequence[int], n: int, one: Weighed) -> float:
-    """How well a sentence of the assistant tells what was done or is to be done."""
+def _as_fix(turns: Mapping[int, MessageSigns], places: Sequence[int], n: int, one: SentenceWeights) -> float:
+    """Return how well a sentence of the assistant says what was done or is to be done."""
     turn, before = turns[places[n]], turns[places[n - 1]]
     value = min(one.fix, _CAPPED) - 0.5 * min(one.cause, _CAPPED)
     if not turn.long:
         value += 0.7 * ("proposes" in one.moves) + 0.6 * turn.edits
-        # What comes after somebody asked what now, or nodded, is the answer to it.
+        # What comes after a person asked what now, or nodded, is the answer to it.
         value += 0.6 * (before.role == "user" and n > 1 and not before.fails)
     return value - 0.8 * (one.evidence >= _EVIDENCE and one.evidence > one.fix)
 
 
-def _found(
-    turns: Mapping[int, Turn], places: Sequence[int], upto: int, fix: Weighed
-) -> tuple[Weighed | None, float]:
-    """The sentence before a fix that tells best why, with its weight."""
-    best: tuple[Weighed | None, float] = None, 0.0
+def _find_cause(
+    turns: Mapping[int, MessageSigns], places: Sequence[int], upto: int, fix: SentenceWeights
+) -> tuple[SentenceWeights | None, float]:
+    """Return the sentence before a fix that best says why, with its weight."""
+    best: tuple[SentenceWeights | None, float] = None, 0.0
     looked = False
     for n in range(1, upto + 1):
         turn = turns[places[n]]
@@ -269,8 +282,8 @@ def _found(
 # -- read by words -----------------------------------------------------------------------------------------------
 
 
-def _by_words(said: Sequence[Message], turns: Mapping[int, Turn]) -> list[Arc]:
-    """The arcs of sentences that say by themselves what they are."""
+def _by_words(said: Sequence[Message], turns: Mapping[int, MessageSigns]) -> list[Arc]:
+    """Return the arcs of sentences that say by themselves what they are."""
     told = [one for place in sorted(turns) for one in turns[place].told]
     causes = _chosen_causes(told)
     if not causes:
@@ -285,9 +298,9 @@ def _by_words(said: Sequence[Message], turns: Mapping[int, Turn]) -> list[Arc]:
     return out
 
 
-def _chosen_causes(told: Sequence[Weighed]) -> list[Weighed]:
-    """Sentences that say why; of those with nothing done between them the weightiest."""
-    out: list[Weighed] = []
+def _chosen_causes(told: Sequence[SentenceWeights]) -> list[SentenceWeights]:
+    """Return sentences that say why; of those with nothing done between them the weightiest."""
+    out: list[SentenceWeights] = []
     for one in told:
         if one.cause < _SURE or one.cause < one.fix:
             continue
@@ -299,8 +312,10 @@ def _chosen_causes(told: Sequence[Weighed]) -> list[Weighed]:
     return out
 
 
-def _strong(told: Sequence[Weighed], cause: Weighed | None, low: int, high: int) -> _Parts | None:
-    """What was surely done behind a cause, and the best evidence behind it."""
+def _strong(
+    told: Sequence[SentenceWeights], cause: SentenceWeights | None, low: int, high: int
+) -> _Parts | None:
+    """Return what was surely done behind a cause, and the best evidence behind it."""
     # Advice is not done yet.
     fixes = [s for s in told[low:high] if s.fix >= _SAYS and s.fix >= s.evidence and _did(s)]
     fix = max(fixes, key=lambda s: (s.fix, -s.number), default=None)
@@ -312,41 +327,50 @@ def _strong(told: Sequence[Weighed], cause: Weighed | None, low: int, high: int)
 
 def _arc(
     said: Sequence[Message],
-    turns: Mapping[int, Turn],
-    cause: Weighed | None,
-    fix: Weighed,
-    evidence: Weighed | None,
+    turns: Mapping[int, MessageSigns],
+    cause: SentenceWeights | None,
+    fix: SentenceWeights,
+    evidence: SentenceWeights | None,
 ) -> Arc:
     if cause is None and fix.cause >= _SAYS and fix.fix < _FIX and evidence is not None:
-        # It says why, and nobody says what was done; that it helped, somebody says.
-        shown = Told(_reported(evidence, turns[evidence.place]), said[evidence.place])
-        return Arc(Told(fix.text, said[fix.place]), None, shown)
-    done = Told(_whole(cause, fix, evidence, turns[fix.place].told), said[fix.place])
+        # It says why, and no message says what was done; that it helped, a message says.
+        shown = ArcSentence(_quote_report(evidence, turns[evidence.place]), said[evidence.place])
+        return Arc(ArcSentence(fix.text, said[fix.place]), None, shown)
+    done = ArcSentence(_whole(cause, fix, evidence, turns[fix.place].told), said[fix.place])
     shows = (
-        None if evidence is None else Told(_reported(evidence, turns[evidence.place]), said[evidence.place])
+        None
+        if evidence is None
+        else ArcSentence(_quote_report(evidence, turns[evidence.place]), said[evidence.place])
     )
     why = (
-        None if cause is None else Told(_explanation(cause, fix, turns[cause.place].told), said[cause.place])
+        None
+        if cause is None
+        else ArcSentence(_explanation(cause, fix, turns[cause.place].told), said[cause.place])
     )
     return Arc(why, done, shows)
 
 
-def _whole(cause: Weighed | None, fix: Weighed, evidence: Weighed | None, told: Sequence[Weighed]) -> str:
-    """A fix together with the rest of a short message: what was done is often told in two sentences."""
+def _whole(
+    cause: SentenceWeights | None,
+    fix: SentenceWeights,
+    evidence: SentenceWeights | None,
+    told: Sequence[SentenceWeights],
+) -> str:
+    """Return a fix together with the rest of a short message: what was done often takes two sentences."""
     low = -1 if cause is None else cause.number
     high = 1 << 30 if evidence is None else evidence.number
     every = " ".join(s.text for s in told if low < s.number < high)
     return every if len(every) <= _SHOWN else fix.text
 
 
-def _reported(evidence: Weighed, turn: Turn) -> str:
-    """What the user tells, whole where it is short: what was tried and what came of it are often two sentences."""
+def _quote_report(evidence: SentenceWeights, turn: MessageSigns) -> str:
+    """Return what the user reports, whole where it is short: what was tried and what came of it are often two sentences."""
     every = " ".join(s.text for s in turn.told if s is evidence or not s.moves & {"proposes", "advises"})
     return every if turn.role == "user" and not turn.open and len(every) <= _SHOWN else evidence.text
 
 
-def _explanation(cause: Weighed, fix: Weighed, told: Sequence[Weighed]) -> str:
-    """A cause with the sentences around it, as far as there is room: why something was as it was is seldom told in one."""
+def _explanation(cause: SentenceWeights, fix: SentenceWeights, told: Sequence[SentenceWeights]) -> str:
+    """Return a cause with the sentences around it, as far as there is room: why something was as it was seldom fits in one."""
     chosen = [s for s in told if s.number < fix.number]
     low = high = chosen.index(cause)
     while True:

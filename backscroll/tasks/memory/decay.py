@@ -1,7 +1,7 @@
 """Fading: what is not used weighs less with time, never nothing; what is used holds longer.
 
 Owns the arithmetic. Nothing is erased by it: a faded memory stands further down, and counts in full again once it is used or said
-again. Refuses the clock: the moment is given. Before: `vocab/task`. After: `engine/work/memory/reading`, `tasks/memory/relevance`.
+again. Not here: the clock: the moment is given.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HALF: Mapping[MemoryKind, float] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class MemoryUse:
     """How often a memory helped, and when it last did."""
 
     times: int
@@ -34,15 +34,15 @@ class Use:
 
 
 def weight(kind: MemoryKind, since: str, now: str, uses: int = 0) -> float:
-    """What a memory weighs that was last said or used then; every use makes it hold longer."""
+    """Return what a memory weighs that was last said or used then; every use makes it hold longer."""
     if not since:
         return 1.0
     days = max(0.0, (microseconds(now) - microseconds(since)) / _DAY)
     return round(LEAST + (1.0 - LEAST) * 0.5 ** (days / (HALF[kind] * (1 + uses))), 4)
 
 
-def faded(memory: Memory, now: str, use: Use | None = None) -> Memory:
-    """A memory with what it weighs now; one that is pinned does not fade."""
+def fade_memory(memory: Memory, now: str, use: MemoryUse | None = None) -> Memory:
+    """Return a memory with what it weighs now; one that is pinned does not fade."""
     times = 0 if use is None else use.times
     if memory.pinned:
         return replace(memory, weight=1.0, uses=times)

@@ -3,9 +3,8 @@
 Owns the recipe: from a task and its live messages to memories, by rules, each with the revisions it rests on. What the messages
 say (`found_in`) is an artefact under a key over their content; what the task's own events say (results, feedback, reasons) is
 read anew every time, so nothing outlives them. The id of a memory follows from its kind, its task and the messages it rests on,
-never from its words: it is the same after a rebuild and gives nothing away. Refuses reading a store, the person's own layer
-(`tasks/memory/acts`) and what people prefer across tasks (`tasks/preferences/preferences`). Before: `derive/summaries/summary`, `derive/digest`. After:
-`engine/work/memory/reading` gets or makes them.
+never from its words: it is the same after a rebuild and gives nothing away. Not here: reading a store, the person's own layer
+(`tasks/memory/acts`) and what people prefer across tasks (`tasks/preferences/preferences`).
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from typing import cast
 from backscroll.derive.digest import digests_of
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.summaries.gist import gist_messages, inputs_of, shown
+from backscroll.derive.summaries.gist import filter_quotable, gist_messages, inputs_of
 from backscroll.derive.summaries.summary import summarise_messages
 from backscroll.formats.language import language_of
 from backscroll.formats.sources.json_text import dumps
-from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
+from backscroll.record.chain import DAMAGE, make_corrupt_error, words_from_bytes
 from backscroll.tasks.memory.arcs import arcs_of
 from backscroll.tasks.memory.lessons import lessons_of, verdicts_of
-from backscroll.tasks.memory.notes import FileChange, Note, quoted, words_of
+from backscroll.tasks.memory.notes import FileChangeNote, MemoryNote, quote_text, words_of
 from backscroll.tasks.memory.outcomes import REPORT, accepted_of, files_of, outcomes_of, with_changes
 from backscroll.tasks.preferences.preferences import preferences_in
 from backscroll.vocab.ids import Ref, parse_ref
@@ -37,9 +36,9 @@ __all__ = [
     "ENDED",
     "RECIPE",
     "SUMMARY_TOKENS",
-    "FileChange",
-    "Found",
-    "assembled",
+    "FileChangeNote",
+    "MemoryArtefact",
+    "assemble_memories",
     "found_in",
     "key_of",
     "memory_id",
@@ -56,18 +55,18 @@ _ID = 5  # bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MemoryArtefact:
     """What the messages of a task say, by rules: the artefact."""
 
     summary: str
     sources: tuple[Ref, ...]  # of the summary
-    notes: tuple[Note, ...]
+    notes: tuple[MemoryNote, ...]
     language: str
     at: str  # of the last message
 
 
 def memory_id(kind: str, home: str, sources: Iterable[Ref], number: int = 0) -> str:
-    """The id of a memory: of what kind, of which task, resting on which messages, the how-manieth of these."""
+    """Return the id of a memory: of what kind, of which task, resting on which messages, the how-manieth of these."""
     names = ",".join(str(source) for source in sources)
     return hashlib.sha256(f"{kind}\n{home}\n{names}\n{number}".encode()).hexdigest()[: 2 * _ID]
 
@@ -76,31 +75,31 @@ def remember(
     task: Task,
     messages: Sequence[Message],
     *,
-    changes: Sequence[FileChange] = (),
+    changes: Sequence[FileChangeNote] = (),
     preferences: bool = True,
     count: Count = rough_count,
 ) -> list[Memory]:
-    """What is remembered of a task, given its live messages; nothing before it was sent back or ended.
+    """Return what is remembered of a task, given its live messages; nothing before it was sent back or ended.
 
     `changes` are code changes that were logged beside the messages. With `preferences` what the messages of this task alone
     say about those is there too.
     """
     if task.state not in ENDED:
         return []
-    out = assembled(task, found_in(task.state, messages, count), changes)
-    return [*out, *(preferences_in(shown(messages), task=task.id) if preferences else ())]
+    out = assemble_memories(task, found_in(task.state, messages, count), changes)
+    return [*out, *(preferences_in(filter_quotable(messages), task=task.id) if preferences else ())]
 
 
 def key_of(state: TaskState, messages: Sequence[Message]) -> bytes:
-    """The key of what messages say about a task that ended in a state."""
+    """Return the key of what messages say about a task that ended in a state."""
     return RECIPE.key([state.value, *inputs_of(messages)])
 
 
-def found_in(state: TaskState, messages: Sequence[Message], count: Count = rough_count) -> Found:
-    """What messages say about a task that ended (or stands) in a state."""
-    said = shown(messages)
+def found_in(state: TaskState, messages: Sequence[Message], count: Count = rough_count) -> MemoryArtefact:
+    """Return what messages say about a task that ended (or stands) in a state."""
+    said = filter_quotable(messages)
     if not said:
-        return Found("", (), (), "", "")
+        return MemoryArtefact("", (), (), "", "")
     language = language_of(" ".join(m.text[:_SAMPLE] for m in said if m.role != "tool"))
     words, digests = words_of(language), digests_of(said)
     arcs = arcs_of(said, digests)
@@ -117,11 +116,13 @@ def found_in(state: TaskState, messages: Sequence[Message], count: Count = rough
     sources = (
         tuple(dict.fromkeys((*told, *gist.sources))) if gist.sources else tuple(m.revision for m in said)
     )
-    return Found(f"{course}\n{gist.text}".strip(), sources, notes, language, said[-1].at)
+    return MemoryArtefact(f"{course}\n{gist.text}".strip(), sources, notes, language, said[-1].at)
 
 
-def assembled(task: Task, found: Found, changes: Sequence[FileChange] = ()) -> list[Memory]:
-    """The memories of a task: what its messages say, with what its own events say."""
+def assemble_memories(
+    task: Task, found: MemoryArtefact, changes: Sequence[FileChangeNote] = ()
+) -> list[Memory]:
+    """Return the memories of a task: what its messages say, with what its own events say."""
     words = words_of(found.language or language_of(f"{task.title} {task.reason} {' '.join(task.feedback)}"))
     accepted = list(accepted_of(task, words))
     notes = [n for n in found.notes if not (accepted and n.sort == REPORT)]
@@ -135,8 +136,8 @@ def assembled(task: Task, found: Found, changes: Sequence[FileChange] = ()) -> l
     return out
 
 
-def _summary(task: Task, found: Found) -> Memory | None:
-    title = quoted(task.title)
+def _summary(task: Task, found: MemoryArtefact) -> Memory | None:
+    title = quote_text(task.title)
     text = f"{title}\n{found.summary}".strip()
     if not text:
         return None
@@ -145,7 +146,7 @@ def _summary(task: Task, found: Found) -> Memory | None:
     return Memory(name, MemoryKind.SUMMARY, text, task.thread, task.id, found.sources, at)
 
 
-def _memory(task: Task, note: Note, number: int) -> Memory:
+def _memory(task: Task, note: MemoryNote, number: int) -> Memory:
     return Memory(
         memory_id(f"{note.kind.value} {note.sort}", str(task.event), note.messages, number),
         note.kind,
@@ -161,8 +162,8 @@ def _memory(task: Task, note: Note, number: int) -> Memory:
 # -- as it is stored ---------------------------------------------------------------------------------------------
 
 
-def stored(found: Found) -> bytes:
-    """The bytes of the artefact."""
+def encode_found(found: MemoryArtefact) -> bytes:
+    """Return the bytes of the artefact."""
     rows = [
         [
             n.kind.value,
@@ -186,17 +187,19 @@ def stored(found: Found) -> bytes:
     return dumps(data).encode("utf-8", "surrogatepass")
 
 
-def loaded(body: bytes) -> Found:
-    """What `stored` wrote."""
+def decode_found(body: bytes) -> MemoryArtefact:
+    """Return what `encode_found` wrote."""
     data = cast("Mapping[str, Json]", words_from_bytes(body))
     try:
         told = tuple(
-            Note(MemoryKind(kind), text, _refs(messages), _refs(sources), at, float(confidence), path, sort)
+            MemoryNote(
+                MemoryKind(kind), text, _refs(messages), _refs(sources), at, float(confidence), path, sort
+            )
             for kind, text, messages, sources, at, confidence, path, sort in data["notes"]
         )
-        return Found(data["summary"], _refs(data["sources"]), told, data["language"], data["at"])
+        return MemoryArtefact(data["summary"], _refs(data["sources"]), told, data["language"], data["at"])
     except DAMAGE as error:
-        raise damaged("what is remembered of a task", error) from error
+        raise make_corrupt_error("what is remembered of a task", error) from error
 
 
 def _refs(names: Iterable[str]) -> tuple[Ref, ...]:

@@ -1,7 +1,7 @@
 """Memories in the words of a model: from its lines to the same nouns that the rules make.
 
-Owns the labels by which lines are told apart and what stays of the rule-made memories beside them: results, feedback and reasons that
-people wrote down, and changed files, are facts that no model rewrites. Before: `tasks/memory/request`. After: `engine/work/memory/reading`.
+Owns the labels by which lines are distinguished and what stays of the rule-made memories beside them: results, feedback and
+reasons that people wrote down, and changed files, are facts that no model rewrites.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from backscroll.tasks.memory.memory import Found, memory_id
-from backscroll.tasks.memory.notes import quoted
+from backscroll.tasks.memory.memory import MemoryArtefact, memory_id
+from backscroll.tasks.memory.notes import quote_text
 from backscroll.tasks.memory.request import lines_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind, Task
@@ -33,9 +33,9 @@ _LONG = 600
 
 
 def by_model(
-    task: Task, rules: Sequence[Memory], text: str, revisions: Mapping[Ref, Ref], found: Found
+    task: Task, rules: Sequence[Memory], text: str, revisions: Mapping[Ref, Ref], found: MemoryArtefact
 ) -> list[Memory]:
-    """The memories of a task where a model wrote some; what rules made stands where the model wrote nothing of use."""
+    """Return the memories of a task where a model wrote some; what rules made stands where the model wrote nothing of use."""
     known = {message.seq: message for message in revisions}
     ours = set(revisions.values())
     written: list[Memory] = []
@@ -44,7 +44,7 @@ def by_model(
     for line in lines_of(text, known):
         kind = _LABELS.get(line.label)
         if kind is None or (not line.messages and kind is not MemoryKind.SUMMARY):
-            continue  # without a mark nobody can look it up
+            continue  # without a mark it cannot be looked up
         number = seen[kind, line.messages] = seen.get((kind, line.messages), -1) + 1
         summary = kind is MemoryKind.SUMMARY
         if summary and number:
@@ -53,8 +53,8 @@ def by_model(
             kind.value, str(task.event), () if summary else line.messages, 0 if summary else number
         )
         sources = tuple(dict.fromkeys(revisions[ref] for ref in line.messages)) or found.sources
-        words = quoted(line.text, _LONG)
-        words = f"{quoted(task.title)}\n{words}".strip() if summary else words
+        words = quote_text(line.text, _LONG)
+        words = f"{quote_text(task.title)}\n{words}".strip() if summary else words
         when = at.get(name) or task.ended or found.at or task.began
         written.append(Memory(name, kind, words, task.thread, task.id, sources, when, 0.8, by="model"))
     kinds = {m.kind for m in written}
@@ -63,5 +63,5 @@ def by_model(
 
 
 def _from_messages(memory: Memory, ours: set[Ref]) -> bool:
-    """True where rules made it from messages; what people wrote down rests on events of the task."""
+    """Return True if rules made it from messages; what people wrote down rests on events of the task."""
     return memory.kind is MemoryKind.SUMMARY or bool(set(memory.sources) & ours) or memory.by != "rules"

@@ -1,8 +1,8 @@
 """What a sentence does in a talk: it asks, requests, wishes, plans, instructs, tells that something is wrong, or reports.
 
-Owns telling these apart by grammar: word order, mood, aspect, negation, modal verbs and other closed classes (`memory_moves.toml`), because what
-people talk about has no end and how they ask or report has one. Refuses deciding what came of a task. Before: `derive/essence/cues`.
-After: `tasks/memory/arcs`, `tasks/memory/outcomes`.
+Owns distinguishing these by grammar: word order, mood, aspect, negation, modal verbs and other closed classes
+(`memory_moves.toml`), because what people talk about has no end and how they ask or report has one. Not here: deciding what came
+of a task.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import cast
 
-from backscroll.derive.essence.cues import NUMBER, Marked, lowered
+from backscroll.derive.essence.cues import NUMBER, CueSentence, lower_aligned
 from backscroll.vocab.values.pattern import late
 
 _HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
@@ -40,27 +40,28 @@ def _tables() -> tuple[Mapping[str, Mapping[str, re.Pattern[str]]], Mapping[str,
 
 
 def _has(kind: str, text: str) -> bool:
-    low, patterns = lowered(text), _tables()[0]
+    low, patterns = lower_aligned(text), _tables()[0]
     if patterns["en"][kind].search(low):
         return True
     return bool(_HAN.search(low)) and patterns["zh"][kind].search(low) is not None
 
 
-def asks(piece: Marked) -> bool:
-    """True for a question, with or without its mark; with a full stop it is none, whatever its words."""
+def asks(piece: CueSentence) -> bool:
+    """Return True for a question, with or without its mark; with a full stop it is none, whatever its words."""
     text = piece.text.strip()
     return "question" in piece.cues or (not text.endswith((".", "。", "!", "！")) and _has("asks", text))
 
 
 def wishes(text: str) -> bool:
-    """True for what somebody wants, hopes, plans or asks for."""
+    """Return True for what a person wants, hopes, plans or asks for."""
     return _has("wishes", text.strip()) or instructs(text)
 
 
-def wrong(piece: Marked, *, first: bool = False) -> bool:
-    """True where a sentence tells what is wrong: it says no, not, too, still, but, or names an error.
+def wrong(piece: CueSentence, *, first: bool = False) -> bool:
+    """Return True if a sentence says what is wrong: it says no, not, too, still, but, or names an error.
 
-    With `first`, for what opens a talk, any statement about something else than oneself counts: nobody begins by telling that all is as it should be.
+    With `first`, for what opens a talk, any statement about something else than oneself counts: no message begins by saying that
+    all is as it should be.
     """
     if "error" in piece.cues or _has("why", piece.text):
         return True
@@ -74,19 +75,19 @@ def wrong(piece: Marked, *, first: bool = False) -> bool:
     return False
 
 
-def fails(piece: Marked) -> bool:
-    """True where something is still not as it should be."""
+def fails(piece: CueSentence) -> bool:
+    """Return True if something is still not as it should be."""
     return _has("fails", piece.text.strip()) or ("error" in piece.cues and "success" not in piece.cues)
 
 
 def proposes(text: str) -> bool:
-    """True for what somebody suggests to do, or says is done in another way from now on."""
+    """Return True for what a person suggests to do, or says is done in another way from now on."""
     return _has("proposes", text.strip()) or instructs(text)
 
 
 def instructs(text: str) -> bool:
-    """True for a sentence in the imperative: it begins with a bare verb, which an object or a particle follows."""
-    low = _BEFORE.sub("", lowered(text.strip()))
+    """Return True for a sentence in the imperative: it begins with a bare verb, which an object or a particle follows."""
+    low = _BEFORE.sub("", lower_aligned(text.strip()))
     if _HAN.search(low):
         zh = _tables()[0]["zh"]
         return zh["instructs"].search(low) is not None and zh["perfect"].search(low) is None
@@ -100,12 +101,14 @@ def instructs(text: str) -> bool:
     return found[1] in words["objects"]
 
 
-def reports(piece: Marked) -> bool:
-    """True for a sentence by which somebody tells how something went or is now: in the past or the perfect, or with a number."""
+def reports(piece: CueSentence) -> bool:
+    """Return True for a sentence by which a message says how something went or is now: in the past or the perfect, or with a
+    number.
+    """
     text = piece.text.strip()
     if asks(piece) or wishes(text) or fails(piece):
         return False
-    low, number = lowered(text), NUMBER.search(text) is not None
+    low, number = lower_aligned(text), NUMBER.search(text) is not None
     if _HAN.search(low):
         return _has("reports", low) or (number and len(low) >= _FEW_HAN)
     words = low.split()

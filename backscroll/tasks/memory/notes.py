@@ -1,7 +1,6 @@
 """Notes: what the rules find worth remembering, before it is a memory; and the few words that they need of their own.
 
-Owns the nouns and how quotations are cut. The words are data (`memory_words.toml`), in the language of the task. After:
-`tasks/memory/outcomes` and `tasks/memory/lessons` make notes, `tasks/memory/memory` makes memories of them.
+Owns the nouns and how quotations are cut. The words are data (`memory_words.toml`), in the language of the task.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from importlib import resources
 from typing import cast
 
 from backscroll.derive.digest import Digest
-from backscroll.derive.essence.reading import command_name
+from backscroll.derive.essence.tool_calls import command_name
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import MemoryKind
 from backscroll.vocab.values.pattern import late
@@ -22,7 +21,7 @@ from backscroll.vocab.values.pattern import late
 LONGEST = 280  # characters of a quotation
 _SPACE = late(r"\s+")
 _ODD = late(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-#: A person who said no to a call: that is no failure of the call.
+#: A person who said no to a call: that is not a failure of the call.
 _DECLINED = late(
     r"(?i)user (?:doesn't|does not|didn't|did not) want to (?:proceed|take)|(?:rejected|denied|declined|cancell?ed|interrupted) by (?:the )?user"
     r"|用户(?:拒绝|取消|中断)"
@@ -31,7 +30,7 @@ _QUIET = frozenset({"grep", "rg", "egrep", "diff", "test", "cmp", "which", "pgre
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class MemoryNote:
     """Something worth remembering, and what it rests on."""
 
     kind: MemoryKind
@@ -45,7 +44,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChangeNote:
     """A change to a file that was logged beside the messages."""
 
     path: str
@@ -54,8 +53,8 @@ class FileChange:
     at: str
 
 
-def quoted(text: str, limit: int = LONGEST) -> str:
-    """A text on one line, cut in its middle where it is long."""
+def quote_text(text: str, limit: int = LONGEST) -> str:
+    """Return a text on one line, cut in its middle where it is long."""
     line = _SPACE.sub(" ", _ODD.sub("", text)).strip()
     if len(line) <= limit:
         return line
@@ -69,19 +68,19 @@ def _tables() -> Mapping[str, Mapping[str, str]]:
 
 
 def words_of(language: str) -> Mapping[str, str]:
-    """The words of our own, in a language."""
+    """Return the words of our own, in a language."""
     return _tables()["zh" if language.startswith("zh") else "en"]
 
 
 def aim(digest: Digest) -> str:
-    """What a call was aimed at: a later call with the same aim is another try at the same thing."""
+    """Return what a call was aimed at: a later call with the same aim is another try at the same thing."""
     if digest.kind == "command":
         return f"{digest.tool_name}|{command_name(digest.target)}"
     return f"{digest.tool_name}|{digest.target}"
 
 
-def failed(digest: Digest) -> bool:
-    """True where a call failed; programs that fail only to say no, and people who do, do not count."""
+def has_failed(digest: Digest) -> bool:
+    """Return True if a call failed; programs that fail only to say no, and people who do, do not count."""
     if digest.result is None or not (digest.is_error or digest.exit_code):
         return False
     if digest.kind == "search" or _DECLINED.search(digest.summary):
@@ -90,12 +89,12 @@ def failed(digest: Digest) -> bool:
     return not (program in _QUIET and digest.exit_code == 1)
 
 
-def worked(digest: Digest) -> bool:
-    """True where a call was answered and did not fail."""
+def has_succeeded(digest: Digest) -> bool:
+    """Return True if a call was answered and did not fail."""
     return digest.result is not None and not digest.is_error and not digest.exit_code
 
 
-def deed(digest: Digest, limit: int = 90) -> str:
-    """A call on a few characters: what was done to what."""
+def describe_call(digest: Digest, limit: int = 90) -> str:
+    """Return a call on a few characters: what was done to what."""
     target = digest.target if digest.kind != "command" else digest.target.split("\n")[0]
-    return quoted(f"{digest.tool_name} {target}".strip(), limit)
+    return quote_text(f"{digest.tool_name} {target}".strip(), limit)

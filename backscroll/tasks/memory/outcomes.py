@@ -1,7 +1,6 @@
 """What came of a task: results that were accepted, decisions, tests that pass, what the user confirmed; and changed files.
 
-Owns the rules for these; every note quotes what it rests on. Refuses outcomes of a cancelled task: there is none. Before:
-`derive/digest`, `derive/essence/essentials`, `derive/essence/cues`. After: `tasks/memory/memory`.
+Owns the rules for these; every note quotes what it rests on. Not here: outcomes of a cancelled task: there is none.
 """
 
 from __future__ import annotations
@@ -10,23 +9,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from backscroll.derive.digest import Digest
-from backscroll.derive.essence.cues import Marked, marked
-from backscroll.derive.essence.essentials import Essential, Kind
+from backscroll.derive.essence.cues import CueSentence, mark_sentences
+from backscroll.derive.essence.essentials import Essential, EssentialKind
 from backscroll.derive.essence.importance import weigh_sentence
-from backscroll.derive.essence.reading import findings
+from backscroll.derive.essence.reader import findings
 from backscroll.derive.summaries.clusters import pieces
 from backscroll.tasks.memory.arcs import Arc, says_something
 from backscroll.tasks.memory.moves import asks, wishes, wrong
-from backscroll.tasks.memory.notes import FileChange, Note, aim, deed, failed, quoted, worked
+from backscroll.tasks.memory.notes import (
+    FileChangeNote,
+    MemoryNote,
+    aim,
+    describe_call,
+    has_failed,
+    has_succeeded,
+    quote_text,
+)
 from backscroll.tasks.memory.turns import size_of
 from backscroll.tasks.preferences.preferences import SHOWN
-from backscroll.tasks.preferences.reading import read_text
+from backscroll.tasks.preferences.reader import read_text
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.task import MemoryKind, Task, TaskState
 from backscroll.vocab.values.pattern import late
 
-DECISIONS, CONFIRMED, PASSING = 8, 3, 4  # of each, at the most
+DECISIONS, CONFIRMED, PASSING = 8, 3, 4  # of each, at most
 FILES = 40
 _WIDE = 20_000
 _REPORTED = 2  # sentences of a last report
@@ -49,36 +56,36 @@ def outcomes_of(
     digests: Sequence[Digest],
     words: Mapping[str, str],
     arcs: Sequence[Arc] = (),
-) -> list[Note]:
-    """What the messages say came of a task that ended in this state: cause, fix and evidence first (`arcs`)."""
+) -> list[MemoryNote]:
+    """Return what the messages say came of a task that ended in this state: cause, fix and evidence first (`arcs`)."""
     if state is TaskState.CANCELLED:
         return []
     out = [_came(arc, words) for arc in arcs if arc.fix is not None]
     if state is TaskState.COMPLETED and not out:
-        out = list(_reported(said, words))
+        out = list(_note_report(said, words))
     told = {arc.evidence.text for arc in arcs if arc.evidence is not None}
     return [
         *out,
-        *_decided(said, digests, words),
+        *_note_decisions(said, digests, words),
         *_passing(said, digests, words),
-        *(note for note in _confirmed(said, words) if not any(text in note.text for text in told)),
+        *(note for note in _note_confirmations(said, words) if not any(text in note.text for text in told)),
     ]
 
 
-def _came(arc: Arc, words: Mapping[str, str]) -> Note:
-    """What was done about something, why, and what shows that it helped."""
+def _came(arc: Arc, words: Mapping[str, str]) -> MemoryNote:
+    """Return what was done about something, why, and what shows that it helped."""
     sources = tuple(dict.fromkeys(part.message.revision for part in arc.parts))
     # The message with the fix names the note: it stays the same when evidence follows.
     home = arc.fix or arc.parts[0]
     sure = 0.8 if arc.evidence is not None else 0.6
     text = words["came"].format(text=arc.line())
-    return Note(
+    return MemoryNote(
         MemoryKind.OUTCOME, text, (home.message.id,), sources, arc.parts[-1].message.at, sure, sort="arc"
     )
 
 
-def accepted_of(task: Task, words: Mapping[str, str]) -> Iterator[Note]:
-    """Results that were accepted; one whose words are withheld says nothing."""
+def accepted_of(task: Task, words: Mapping[str, str]) -> Iterator[MemoryNote]:
+    """Yield results that were accepted; one whose words are withheld says nothing."""
     if task.state is TaskState.CANCELLED:
         return
     for attempt in task.attempts:
@@ -86,9 +93,9 @@ def accepted_of(task: Task, words: Mapping[str, str]) -> Iterator[Note]:
             continue
         program = (attempt.decided_as or task.decided_as) == "program"
         text = words["accepted_by_program" if program else "accepted"].format(
-            text=quoted(attempt.result, 600)
+            text=quote_text(attempt.result, 600)
         )
-        yield Note(
+        yield MemoryNote(
             MemoryKind.OUTCOME,
             text,
             (attempt.event,),
@@ -99,8 +106,8 @@ def accepted_of(task: Task, words: Mapping[str, str]) -> Iterator[Note]:
         )
 
 
-def _reported(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[Note]:
-    """The last report of a completed task, where nobody wrote a result: its weightiest sentences.
+def _note_report(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[MemoryNote]:
+    """Yield the last report of a completed task, without a written result: its weightiest sentences.
 
     A last word that says nothing ("You're welcome!") or only answers how it went ("Fingers crossed!") is not a report: the one before it is looked at.
     """
@@ -109,28 +116,30 @@ def _reported(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[Not
     for last in spoken[:_LOOKED_AT]:
         found = [
             p
-            for p in marked(last.text[:_WIDE])
+            for p in mark_sentences(last.text[:_WIDE])
             if p.sentence.shape in ("prose", "item") and says_something(p.text)
         ]
         ranked = sorted(range(len(found)), key=lambda n: (-_worth(found, n), n))[:_REPORTED]
         best = [found[n].text for n in sorted(ranked) if _worth(found, n) > 0]
         if best:
-            text = words["reported"].format(text=quoted(" … ".join(best), 420))
-            yield Note(MemoryKind.OUTCOME, text, (last.id,), (last.revision,), last.at, 0.6, sort=REPORT)
+            text = words["reported"].format(text=quote_text(" … ".join(best), 420))
+            yield MemoryNote(
+                MemoryKind.OUTCOME, text, (last.id,), (last.revision,), last.at, 0.6, sort=REPORT
+            )
             return
 
 
 def _closes(said: Sequence[Message], place: int) -> bool:
-    """True for a few words behind a message of the user that wants nothing."""
+    """Return True for a few words behind a message of the user that wants nothing."""
     before = said[place - 1] if place else None
     if before is None or before.role != "user" or size_of(said[place].text) > _LAST_WORD:
         return False
     if len(said[place].content.parts) > 1:
         return False  # with calls of tools there is more to it
-    return not any(asks(p) or wishes(p.text) or wrong(p) for p in marked(before.text[:_WIDE]))
+    return not any(asks(p) or wishes(p.text) or wrong(p) for p in mark_sentences(before.text[:_WIDE]))
 
 
-def _worth(found: Sequence[Marked], number: int) -> float:
+def _worth(found: Sequence[CueSentence], number: int) -> float:
     piece = found[number]
     if piece.cues & {"question", "filler"}:
         return 0.0
@@ -139,18 +148,20 @@ def _worth(found: Sequence[Marked], number: int) -> float:
     return weigh_sentence(piece, role="assistant", first=first, last=last, answers=False).value + told
 
 
-def _decided(said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]) -> Iterator[Note]:
+def _note_decisions(
+    said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]
+) -> Iterator[MemoryNote]:
     # What is meant for good is a preference, and remembered as such.
     found = [
         e
         for e in findings(said, digests).open
-        if e.kind is Kind.DECISION and not any(r.strength >= SHOWN for r in read_text(e.text))
+        if e.kind is EssentialKind.DECISION and not any(r.strength >= SHOWN for r in read_text(e.text))
     ]
     at = {m.id: m.at for m in said}
     for essential in _weightiest(found, DECISIONS):
-        text = words["decided"].format(text=quoted(essential.text))
+        text = words["decided"].format(text=quote_text(essential.text))
         home = essential.message
-        yield Note(
+        yield MemoryNote(
             MemoryKind.OUTCOME, text, (home,), (essential.source,), at.get(home, ""), 0.8, sort="decision"
         )
 
@@ -162,22 +173,24 @@ def _weightiest(found: Sequence[Essential], most: int) -> list[Essential]:
 
 
 def is_check(digest: Digest) -> bool:
-    """True for a command that tests, builds or lints."""
+    """Return True for a command that tests, builds or lints."""
     return digest.kind == "command" and _CHECKS.search(digest.target) is not None
 
 
-def _passing(said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]) -> Iterator[Note]:
+def _passing(
+    said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]
+) -> Iterator[MemoryNote]:
     """Checks that pass at the end: the last run of each."""
     last: dict[str, Digest] = {}
     for digest in digests:
-        if is_check(digest) and (worked(digest) or failed(digest)):
+        if is_check(digest) and (has_succeeded(digest) or has_failed(digest)):
             last.pop(aim(digest), None)
             last[aim(digest)] = digest
     revisions = {m.id: m.revision for m in said}
-    for digest in [d for d in last.values() if worked(d)][-PASSING:]:
+    for digest in [d for d in last.values() if has_succeeded(d)][-PASSING:]:
         home = digest.result or digest.call
-        text = words["passing"].format(what=deed(digest), outcome=quoted(digest.summary, 120))
-        yield Note(
+        text = words["passing"].format(what=describe_call(digest), outcome=quote_text(digest.summary, 120))
+        yield MemoryNote(
             MemoryKind.OUTCOME,
             text,
             (home,),
@@ -188,20 +201,20 @@ def _passing(said: Sequence[Message], digests: Sequence[Digest], words: Mapping[
         )
 
 
-def _confirmed(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[Note]:
-    """What the user said works, together with what it is about: the last ones."""
-    found: list[Note] = []
+def _note_confirmations(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[MemoryNote]:
+    """Yield what the user said works, together with what it is about: the last ones."""
+    found: list[MemoryNote] = []
     for message in said:
         if message.role != "user":
             continue
-        for piece in marked(message.text[:_WIDE]):
+        for piece in mark_sentences(message.text[:_WIDE]):
             if "success" not in piece.cues or piece.cues & {"error", "question", "todo"}:
                 continue
             if len(pieces(piece.text)) < _TELLING or piece.sentence.shape == "code":
                 continue
-            text = words["confirmed"].format(text=quoted(piece.text))
+            text = words["confirmed"].format(text=quote_text(piece.text))
             found.append(
-                Note(
+                MemoryNote(
                     MemoryKind.OUTCOME,
                     text,
                     (message.id,),
@@ -217,45 +230,49 @@ def _confirmed(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[No
 # -- files -------------------------------------------------------------------------------------------------------
 
 
-def files_of(said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]) -> list[Note]:
-    """Files that tools changed, one note each; of very many the last ones."""
+def files_of(
+    said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]
+) -> list[MemoryNote]:
+    """Return files that tools changed, one note each; of very many the last ones."""
     revisions = {m.id: m.revision for m in said}
     touched: dict[str, list[tuple[Ref, Ref, str]]] = {}
     for digest in digests:
-        if digest.kind in ("edit", "write") and worked(digest) and digest.target.strip():
+        if digest.kind in ("edit", "write") and has_succeeded(digest) and digest.target.strip():
             home = digest.call if digest.call in revisions else digest.result or digest.call
             row = (home, revisions.get(home, home), digest.timestamp)
-            touched.setdefault(quoted(digest.target, 200), []).append(row)
-    out: list[Note] = []
+            touched.setdefault(quote_text(digest.target, 200), []).append(row)
+    out: list[MemoryNote] = []
     for path, rows in list(touched.items())[-FILES:]:
         times = words["changed_once"] if len(rows) == 1 else words["changed_times"].format(n=len(rows))
         text = words["changed"].format(path=path, what=times)
         # The first message that touched it names the note: it stays the same when more changes follow.
         sources = tuple(dict.fromkeys(row[1] for row in rows))
-        out.append(Note(MemoryKind.FILE, text, (rows[0][0],), sources, rows[-1][2], 1.0, path))
+        out.append(MemoryNote(MemoryKind.FILE, text, (rows[0][0],), sources, rows[-1][2], 1.0, path))
     return out
 
 
 def with_changes(
-    notes: Sequence[Note], changes: Sequence[FileChange], words: Mapping[str, str]
-) -> list[Note]:
-    """Notes of files together with the changes that were logged: what was written about a file says more than a number."""
-    logged: dict[str, list[FileChange]] = {}
+    notes: Sequence[MemoryNote], changes: Sequence[FileChangeNote], words: Mapping[str, str]
+) -> list[MemoryNote]:
+    """Return notes of files together with the changes that were logged: what was written about a file says more than a number."""
+    logged: dict[str, list[FileChangeNote]] = {}
     for change in changes:
         if change.path.strip():
-            logged.setdefault(quoted(change.path, 200), []).append(change)
-    out: list[Note] = []
+            logged.setdefault(quote_text(change.path, 200), []).append(change)
+    out: list[MemoryNote] = []
     for note in notes:
         more = logged.pop(note.path, []) if note.path else []
-        out.append(_described(note, more, words) if more else note)
+        out.append(_describe_changes(note, more, words) if more else note)
     for path, more in list(logged.items())[-FILES:]:
-        first = Note(MemoryKind.FILE, "", (more[0].source,), (), more[-1].at, 1.0, path)
-        out.append(_described(first, more, words))
+        first = MemoryNote(MemoryKind.FILE, "", (more[0].source,), (), more[-1].at, 1.0, path)
+        out.append(_describe_changes(first, more, words))
     return out
 
 
-def _described(note: Note, changes: Sequence[FileChange], words: Mapping[str, str]) -> Note:
-    told = dict.fromkeys(quoted(c.description, 160) for c in changes if c.description.strip())
+def _describe_changes(
+    note: MemoryNote, changes: Sequence[FileChangeNote], words: Mapping[str, str]
+) -> MemoryNote:
+    told = dict.fromkeys(quote_text(c.description, 160) for c in changes if c.description.strip())
     what = words["stop"].join(list(told)[-3:]) or words["changed_once"]
     text = words["changed"].format(path=note.path, what=what)
     sources = tuple(dict.fromkeys((*note.sources, *(c.source for c in changes))))

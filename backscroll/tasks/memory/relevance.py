@@ -1,8 +1,7 @@
 """Which memories matter for a task: by meaning, by words, by the files it touches, by what kind of work it is.
 
-Owns the score and its reasons; every score comes with why. The vectors of an encoder are passed in, and words alone do where there is
-none. Refuses reading: memories are given, faded. The cues for kinds of work are data (`relevance.toml`). Before: `recall/text/words`,
-`tasks/memory/fading`. After: `engine/work/memory/memories`.
+Owns the score and its reasons; every score comes with why. The vectors of an encoder are passed in, and words alone do where
+there is none. Not here: reading: memories are given, faded. The cues for kinds of work are data (`relevance.toml`).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from importlib import resources
 from math import log
 from typing import TypeAlias, cast
 
-from backscroll.derive.essence.cues import lowered, paths_in
+from backscroll.derive.essence.cues import lower_aligned, paths_in
 from backscroll.derive.recipe import Count
 from backscroll.recall.text.terms import stopwords
 from backscroll.recall.text.words import index_words
@@ -42,7 +41,7 @@ _PARTS = late(r"[。！？；;!?\n→]|\.\s|^[^:：]{1,12}[:：]|(?<=[；;])[^:�
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedMemory:
     """A memory, how much it matters, and why."""
 
     memory: Memory
@@ -51,16 +50,16 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class ComparisonText:
     """A text as it is compared."""
 
     terms: frozenset[str]
     files: frozenset[str]  # names of files in it
 
 
-def prepared(text: str) -> Prepared:
-    """Make a text ready to be compared; whoever compares often remembers the outcome."""
-    return Prepared(frozenset(terms_of(text)), frozenset(_names(paths_in(text[:_WIDE]))))
+def prepare_text(text: str) -> ComparisonText:
+    """Make a text ready to be compared; callers that compare often remember the outcome."""
+    return ComparisonText(frozenset(terms_of(text)), frozenset(_names(paths_in(text[:_WIDE]))))
 
 
 @cache
@@ -74,8 +73,8 @@ def _kinds() -> Mapping[str, re.Pattern[str]]:
 
 
 def kind_of(text: str) -> str:
-    """What kind of work a request asks for; empty where its words do not say."""
-    low = lowered(text[:_WIDE])
+    """Return what kind of work a request asks for; empty if its words do not say."""
+    low = lower_aligned(text[:_WIDE])
     best, most = "", 0
     for kind, pattern in _kinds().items():
         found = len(pattern.findall(low))
@@ -85,7 +84,7 @@ def kind_of(text: str) -> str:
 
 
 def terms_of(text: str) -> list[str]:
-    """The words by which texts are compared; handles say nothing."""
+    """Return the words by which texts are compared; handles say nothing."""
     words, stop = index_words(IN_TEXT.sub(" ", text[:_WIDE])).split(), stopwords()
     # A lone Han character is the tail of a pair: it fits too much.
     return [w for w in words if len(w) > 1 and w not in stop]
@@ -98,9 +97,9 @@ def rank(
     encode: Encode | None = None,
     files: Collection[str] = (),
     kinds: Mapping[str, str] | None = None,
-    prepare: Callable[[str], Prepared] = prepared,
-) -> list[Ranked]:
-    """Memories by how much they matter for a text, best first; those that do not are left out.
+    prepare: Callable[[str], ComparisonText] = prepare_text,
+) -> list[RankedMemory]:
+    """Return memories by how much they matter for a text, best first; those that do not are left out.
 
     A text that is nothing but the name of a kind of work (`fix`, `test`, `refactor` …) asks for what comes from such work.
     `files` are paths that the task touches beside those the text names; `kinds` says of a memory's id what kind of work it
@@ -117,7 +116,7 @@ def rank(
     best = sum(rarity(t) for t in asked) or 1.0
     meaning = _meaning(query, told, encode)
     wanted, names = kind_of(query), {*_names(files), *_names(paths_in(query[:_WIDE]))}
-    out: list[Ranked] = []
+    out: list[RankedMemory] = []
     for number, memory in enumerate(told):
         shared = [t for t in asked if t in own[number].terms]
         held = sum(rarity(t) for t in shared) / best
@@ -129,14 +128,14 @@ def rank(
         score = raw + _FILES * bool(common) + _SAME_KIND * same
         score *= _SOUND + (1 - _SOUND) * memory.weight * memory.confidence
         if score >= RELEVANT and (held > 0.08 or common or near > 0.3):
-            out.append(Ranked(memory, round(score, 4), _reasons(shared, rarity, near, common, same)))
+            out.append(RankedMemory(memory, round(score, 4), _reasons(shared, rarity, near, common, same)))
     return sorted(out, key=lambda r: (-r.score, r.memory.id))
 
 
-def _of_kind(kind: str, memories: Sequence[Memory], kinds: Mapping[str, str]) -> list[Ranked]:
-    """Who names only a kind of work gets what comes from work of that kind, the surest and freshest first."""
+def _of_kind(kind: str, memories: Sequence[Memory], kinds: Mapping[str, str]) -> list[RankedMemory]:
+    """Return memories of a kind of work for a request that names only the kind, the surest and newest first."""
     found = [
-        Ranked(m, round(m.weight * m.confidence, 4), ("same kind of task",))
+        RankedMemory(m, round(m.weight * m.confidence, 4), ("same kind of task",))
         for m in memories
         if kinds.get(m.id) == kind
     ]
@@ -154,7 +153,7 @@ def _rarity(texts: Sequence[frozenset[str]]) -> Callable[[str], float]:
 
 
 def _meaning(query: str, memories: Sequence[Memory], encode: Encode | None) -> list[float]:
-    """How near each memory is in meaning, by the part of it that is nearest; nothing where there is no encoder.
+    """Return how near each memory is in meaning, by the part of it that is nearest; nothing if there is no encoder.
 
     A vector is a mean of words: of a whole text it says little about any one matter in it.
     """
@@ -174,14 +173,14 @@ def _meaning(query: str, memories: Sequence[Memory], encode: Encode | None) -> l
 
 
 def _pieces(text: str) -> list[str]:
-    """The sentences of a memory, and the parts that an arrow joins; the first ones of a long text."""
+    """Return the sentences of a memory, and the parts that an arrow joins; the first ones of a long text."""
     plain = IN_TEXT.sub(" ", text[:_WIDE])
     found = [piece.strip() for piece in _PARTS.split(plain)]
     return [piece for piece in found if len(piece) >= _LEAST][:_PIECES] or [plain]
 
 
 def _names(paths: Collection[str]) -> set[str]:
-    """Files by their names: the same one is spelled with more or less of its folder."""
+    """Return files by their names: the same one is spelled with more or less of its folder."""
     return {p.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].casefold() for p in paths if p.strip("/\\")}
 
 
@@ -201,9 +200,11 @@ def _reasons(
     return tuple(out)
 
 
-def within(ranked: Sequence[Ranked], room: int, count: Count, line: Callable[[Memory], str]) -> list[Ranked]:
+def within(
+    ranked: Sequence[RankedMemory], room: int, count: Count, line: Callable[[Memory], str]
+) -> list[RankedMemory]:
     """As many of the best as fit; near-duplicates and a second summary of the same task are passed over."""
-    out: list[Ranked] = []
+    out: list[RankedMemory] = []
     seen: list[set[str]] = []
     for one in ranked:
         words = set(terms_of(one.memory.text))

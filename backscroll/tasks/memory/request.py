@@ -1,9 +1,9 @@
 """What a model is asked about a task, and what is read from its answer: memories, plans, follow-up questions.
 
-Owns the plans (`derive/models/request` calls them so): the data inside a frame, the texts of the prompts (`prompts/*.toml`), the rule-made
-text that stands until the answer can be used; and the reading of the answer, line by line, each with the marks of the messages
-it rests on. A line whose marks lead nowhere is left out: what a model cannot show is not remembered. Refuses calling anybody.
-Before: `derive/models/request`, `derive/flat`. After: `engine/models/recipes` makes the call and folds.
+Owns the plans (`derive/models/request` calls them so): the data inside a frame, the texts of the prompts (`prompts/*.toml`), the
+rule-made text that stands until the answer can be used; and the reading of the answer, line by line, each with the marks of the
+messages it rests on. A line whose marks lead nowhere is left out: what a model cannot show is not remembered. Not here: calling a
+model.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from importlib import resources
 from typing import NamedTuple, cast
 
 from backscroll.derive.flat import flat
-from backscroll.derive.models.request import PROSE, SCHEMA, Ask, Plan, frame_name
+from backscroll.derive.models.request import PROSE, SCHEMA, RecipePlan, RecipeRequest, frame_name
 from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.summaries.gist import Gist, gist_messages, shown
+from backscroll.derive.summaries.gist import Gist, filter_quotable, gist_messages
 from backscroll.vocab.handle import IN_TEXT, handle_of, parse_handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -33,7 +33,7 @@ _BULLET = late(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s*")
 _LABEL = late(r"^\**\s*([A-Za-z\u4e00-\u9fff]{2,12})\s*\**\s*[:：]\s*\**\s*")
 
 
-class Line(NamedTuple):
+class AnswerLine(NamedTuple):
     """One line of an answer: what it is called, what it says, which messages it names."""
 
     label: str
@@ -42,12 +42,12 @@ class Line(NamedTuple):
 
 
 def recipe(name: str, model: str) -> Recipe:
-    """How a model makes texts of a kind."""
+    """Return how a model makes texts of a kind."""
     return Recipe(name, VERSION, {"input": INPUT}, model)
 
 
 def prompt_text(name: str, language: str, part: str, **facts: object) -> str:
-    """A text of `prompts/`, filled in."""
+    """Return a text of `prompts/`, filled in."""
     table = _prompts(name)
     return table["zh" if language.startswith("zh") else "en"][part].format(**facts)
 
@@ -58,7 +58,7 @@ def _prompts(name: str) -> Mapping[str, Mapping[str, str]]:
     return cast("Mapping[str, Mapping[str, str]]", tomllib.loads(raw))
 
 
-def asked(
+def plan_request(
     name: str,
     rule_key: bytes,
     stand_in: str,
@@ -68,20 +68,20 @@ def asked(
     language: str,
     limit: int,
     sources: Sequence[Ref],
-) -> Plan[Gist]:
-    """What to ask: `stand_in` is what the rules made of the same, `given` all that the model gets to see."""
+) -> RecipePlan[Gist]:
+    """Return what to ask: `stand_in` is what the rules made of the same, `given` all that the model gets to see."""
     how = recipe(name, model)
     frame = frame_name(f"{given}\n{stand_in}")
     words = max(80, int(limit * PROSE))
     kind = _PROMPTS[name]
     system = prompt_text(kind, language, "system", frame=frame, limit=words)
     body = f"<{frame}>\n{given}\n</{frame}>\n\n{prompt_text(kind, language, 'user')}"
-    return Plan(
+    return RecipePlan(
         recipe=how,
         rule_key=rule_key,
         earlier=(),
         key=how.key([rule_key.hex()]),
-        ask=Ask(system, ({"role": "user", "content": body},), words * 2 + _SLACK, SCHEMA),
+        ask=RecipeRequest(system, ({"role": "user", "content": body},), words * 2 + _SLACK, SCHEMA),
         stand_in=Gist(stand_in, tuple(sources)),
         sources=tuple(dict.fromkeys(sources)),
         limit=limit,
@@ -91,9 +91,9 @@ def asked(
     )
 
 
-def told(messages: Sequence[Message], count: Count, limit: int = INPUT) -> str:
-    """Messages as a model sees them, each with its handle; where they are too many, the older ones as gists."""
-    said = shown(messages)
+def render_messages(messages: Sequence[Message], count: Count, limit: int = INPUT) -> str:
+    """Return messages as a model sees them, each with its handle; where they are too many, the older ones as gists."""
+    said = filter_quotable(messages)
     lines = [f"{handle_of(m.id)} {m.author or m.role}: {_short(flat(m))}" for m in said]
     sizes = [count(line) for line in lines]
     room, first = limit, len(lines)
@@ -114,8 +114,8 @@ def _short(text: str) -> str:
     return f"{text[: _EACH * 2 // 3]} … {text[-_EACH // 3 :]}"
 
 
-def lines_of(text: str, known: Mapping[int, Ref]) -> Iterator[Line]:
-    """The lines of an answer. `known` are the messages that it may name, by the numbers of their handles."""
+def lines_of(text: str, known: Mapping[int, Ref]) -> Iterator[AnswerLine]:
+    """Yield the lines of an answer. `known` are the messages that it may name, by the numbers of their handles."""
     for raw in text.splitlines():
         line = _BULLET.sub("", raw).strip()
         if not line:
@@ -129,4 +129,4 @@ def lines_of(text: str, known: Mapping[int, Ref]) -> Iterator[Line]:
         label = _LABEL.match(bare)
         words = bare[label.end() :].strip() if label else bare
         if any(c.isalnum() for c in words):
-            yield Line(label[1].lower() if label else "", words, tuple(named))
+            yield AnswerLine(label[1].lower() if label else "", words, tuple(named))

@@ -1,7 +1,7 @@
 """The messages of a task as turns of a talk: what each does, and how well each of its sentences would tell a cause, a fix or evidence.
 
-Owns the weights of words (`memory_arcs.toml`) and the flags of a message: it asks or wishes, tells what is wrong, follows the results of tools.
-Thanks, wishes, questions and plans tell nothing. Refuses choosing. Before: `tasks/memory/moves`. After: `tasks/memory/arcs`.
+Owns the weights of words (`memory_arcs.toml`) and the flags of a message: it asks or wishes, says what is wrong, follows the
+results of tools. Thanks, wishes, questions and plans tell nothing. Not here: choosing.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from importlib import resources
 from typing import cast
 
 from backscroll.derive.digest import Digest
-from backscroll.derive.essence.cues import lowered, marked
+from backscroll.derive.essence.cues import lower_aligned, mark_sentences
 from backscroll.tasks.memory.moves import asks, fails, instructs, proposes, reports, wishes, wrong
-from backscroll.tasks.memory.notes import worked
+from backscroll.tasks.memory.notes import has_succeeded
 from backscroll.vocab.message import Message
 from backscroll.vocab.values.pattern import late
 
@@ -45,7 +45,7 @@ PLAN = late(
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class SentenceWeights:
     """A sentence with what it may tell."""
 
     place: int  # of its message
@@ -59,14 +59,14 @@ class Weighed:
 
 
 @dataclass(slots=True)
-class Turn:
+class MessageSigns:
     """What a message does in the talk, and its sentences."""
 
     role: str  # user, assistant, tool
-    told: list[Weighed] = field(default_factory=list[Weighed])
+    told: list[SentenceWeights] = field(default_factory=list[SentenceWeights])
     long: bool = False  # an essay or a paste: where its sentences stand says little
     open: bool = False  # it asks, requests or wishes something
-    wrong: bool = False  # it tells what is wrong
+    wrong: bool = False  # it says what is wrong
     fails: bool = False
     edits: bool = False  # it calls a tool that changes something
     seen: bool = False  # results of tools came right before it
@@ -85,11 +85,15 @@ def _tables() -> Mapping[str, Mapping[str, Sequence[tuple[re.Pattern[str], float
     }
 
 
-def turns_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> dict[int, Turn]:
-    """What was said, message by message. A message without words lends its calls to the next one; what a command showed is a turn of its own."""
-    out: dict[int, Turn] = {}
-    edits = {digest.call for digest in digests if digest.kind in ("edit", "write") and worked(digest)}
-    shown = {digest.result: digest for digest in digests if digest.kind == "command" and worked(digest)}
+def turns_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> dict[int, MessageSigns]:
+    """Return what was said, message by message. A message without words lends its calls to the next one; what a command showed is
+    a turn of its own.
+    """
+    out: dict[int, MessageSigns] = {}
+    edits = {digest.call for digest in digests if digest.kind in ("edit", "write") and has_succeeded(digest)}
+    shown = {
+        digest.result: digest for digest in digests if digest.kind == "command" and has_succeeded(digest)
+    }
     looked = seen = edited = False
     count = 0
     for place, message in enumerate(said):
@@ -98,15 +102,21 @@ def turns_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> dict[in
             seen = True
             if message.id in shown and edits:
                 weights = _weigh(shown[message.id].summary, "tool", False, seen=True)
-                out[place] = Turn(
+                out[place] = MessageSigns(
                     "tool",
-                    [Weighed(place, count, shown[message.id].summary, "", 0.0, 0.0, weights[2], frozenset())],
+                    [
+                        SentenceWeights(
+                            place, count, shown[message.id].summary, "", 0.0, 0.0, weights[2], frozenset()
+                        )
+                    ],
                 )
                 count += 1
         if message.role not in ("user", "assistant") or not message.text.strip():
             continue
         looked = looked or message.role == "assistant"
-        turn = Turn(message.role, long=len(message.text) > (_PASTED if message.role == "user" else _ESSAY))
+        turn = MessageSigns(
+            message.role, long=len(message.text) > (_PASTED if message.role == "user" else _ESSAY)
+        )
         turn.seen = seen and message.role == "assistant"
         turn.edits = edited and message.role == "assistant"
         seen = edited = False
@@ -115,11 +125,11 @@ def turns_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> dict[in
     return out
 
 
-def _read(turn: Turn, message: Message, place: int, looked: bool, count: int) -> int:
+def _read(turn: MessageSigns, message: Message, place: int, looked: bool, count: int) -> int:
     """Read the sentences of a message into its turn; gives how many there are by then."""
     before = cut = ""
     user = message.role == "user"
-    for piece in marked(message.text[:WIDE]):
+    for piece in mark_sentences(message.text[:WIDE]):
         text = _MARKS.sub("", f"{cut} {piece.text.strip()}".strip())
         cut = text if text.endswith(" .") else ""  # a stop by itself is an argument, not an end: "COPY . ."
         if cut:
@@ -137,7 +147,7 @@ def _read(turn: Turn, message: Message, place: int, looked: bool, count: int) ->
             before = ""
             continue
         cause, fix, evidence, advice = _weigh(plain, message.role, "success" in piece.cues, seen=turn.seen)
-        # What is told before anybody looked is the trouble, not its cause; what is pasted was not found out here.
+        # What is told before any check is the trouble, not its cause; what is pasted was not found out here.
         weights = (0.0, 0.0, 0.0) if user and turn.long else (cause if looked else 0.0, fix, evidence)
         if PLAN.match(plain):
             before = plain
@@ -145,19 +155,19 @@ def _read(turn: Turn, message: Message, place: int, looked: bool, count: int) ->
         moves = {"reports"} if reports(piece) else set[str]()
         moves |= {"proposes"} if proposes(plain) else set()
         moves |= {"advises"} if advice or instructs(plain) else set()
-        turn.told.append(Weighed(place, count, plain, before, *weights, frozenset(moves)))
+        turn.told.append(SentenceWeights(place, count, plain, before, *weights, frozenset(moves)))
         count += 1
         before = plain
     return count
 
 
 def size_of(text: str) -> int:
-    """The weight of a text in letters."""
+    """Return the weight of a text in letters."""
     return len(text) + len(HAN.findall(text))
 
 
 def plain_of(text: str) -> str:
-    """A sentence without thanks before it; empty where nothing is left that says something."""
+    """Return a sentence without thanks before it; empty if nothing is left that says something."""
     thanks = _THANKS.match(text)
     rest = text if thanks is None else text[thanks.end() :]
     if _WISHES.search(rest.replace("’", "'")) or size_of(rest) < _SHORT:
@@ -166,8 +176,8 @@ def plain_of(text: str) -> str:
 
 
 def _weigh(text: str, role: str, success: bool, *, seen: bool) -> tuple[float, float, float, bool]:
-    """The weights of a sentence as cause, fix and evidence, and whether it is advice."""
-    low = lowered(text)
+    """Return the weights of a sentence as cause, fix and evidence, and whether it is advice."""
+    low = lower_aligned(text)
     sums = {"cause": 0.0, "fix": 0.0, "advice": 0.0, "evidence": 0.0}
     for language in ("en", "zh") if HAN.search(text) else ("en",):
         for what, rows in _tables()[language].items():
@@ -178,6 +188,6 @@ def _weigh(text: str, role: str, success: bool, *, seen: bool) -> tuple[float, f
     advice = sums["advice"] > 0
     sums["fix"] += sums["advice"]
     if role == "user":
-        # People ask for what is to be done, and tell how it went.
+        # People ask for what is to be done, and say how it went.
         return sums["cause"] * 0.6, sums["fix"] * 0.4, sums["evidence"] + 0.4 + 0.6 * success, advice
     return sums["cause"], sums["fix"], sums["evidence"] + 0.3 * success, advice

@@ -1,7 +1,7 @@
 """Memories as text: the lines of the memory section, of what a new task begins with, of a reminder.
 
 Owns the wording and the order; the words of our own are data (`memory_words.toml`). What is told is said to be a record, not a
-request. Refuses choosing what is told. Before: `tasks/memory/relevance`. After: `engine/work/memory/memories`.
+request. Not here: choosing what is told.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from backscroll.tasks.memory.notes import quoted, words_of
+from backscroll.tasks.memory.notes import quote_text, words_of
 from backscroll.tasks.memory.relevance import ORDER
 from backscroll.vocab.handle import IN_TEXT, Handle
 from backscroll.vocab.ids import Ref
@@ -20,7 +20,7 @@ _MARKS = 2
 
 
 def line_of(memory: Memory, home: str, language: str = "en", *, label: bool = True) -> str:
-    """A memory on one line, with handles of what it rests on."""
+    """Return a memory on one line, with handles of what it rests on."""
     words = words_of(language)
     text = words_told(memory)
     kind = f"{words[f'kind_{memory.kind.value}']}{words['colon']}" if label else ""
@@ -29,30 +29,30 @@ def line_of(memory: Memory, home: str, language: str = "en", *, label: bool = Tr
 
 
 def words_told(memory: Memory) -> str:
-    """The words of a memory as a line tells them."""
-    return quoted(_bare(memory.text), _LONG)
+    """Return the words of a memory as a line tells them."""
+    return quote_text(_bare(memory.text), _LONG)
 
 
 def told_as(memory: Memory) -> str:
-    """A memory and the words in which it is told, as whoever tells it names them."""
+    """Return a memory and the words in which it is told, as the caller names them."""
     digest = hashlib.sha256(words_told(memory).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{memory.id}:{digest[:12]}"
 
 
 def _bare(text: str) -> str:
-    """Words without the handles inside them: those stand at the end of the line."""
+    """Return words without the handles inside them: those stand at the end of the line."""
     return IN_TEXT.sub("", text)
 
 
 def handles_of(memory: Memory, home: str) -> list[str]:
-    """The handles of what a memory rests on, as they are read in a thread."""
+    """Return the handles of what a memory rests on, as they are read in a thread."""
     in_text = list(dict.fromkeys(IN_TEXT.findall(memory.text)))
     if in_text:
         return in_text
     return [str(Handle(s.seq, s.seq, None if s.thread == home else s.thread)) for s in memory.sources[:4]]
 
 
-def told(memories: Sequence[Memory], home: str, language: str, title: str) -> str:
+def render_memories(memories: Sequence[Memory], home: str, language: str, title: str) -> str:
     """Several memories under a title, by kind, in the order in which they are given."""
     words = words_of(language)
     lines = [line_of(m, home, language) for m in sorted(memories, key=lambda m: ORDER[m.kind])]
@@ -60,17 +60,17 @@ def told(memories: Sequence[Memory], home: str, language: str, title: str) -> st
 
 
 def reminder(memory: Memory, home: str, language: str) -> str:
-    """A lesson as a reminder."""
+    """Return a lesson as a reminder."""
     return words_of(language)["reminder"].format(text=line_of(memory, home, language, label=False)[2:])
 
 
 def sources_of(memories: Sequence[Memory]) -> tuple[Ref, ...]:
-    """Every revision that some memories rest on."""
+    """Return every revision that some memories rest on."""
     return tuple(dict.fromkeys(s for m in memories for s in m.sources))
 
 
 def is_long_term(memory: Memory) -> bool:
-    """True for what outlives its task everywhere: not what one task alone was about."""
+    """Return True for what outlives its task everywhere: not what one task alone was about."""
     return memory.pinned or memory.kind in (
         MemoryKind.PREFERENCE,
         MemoryKind.FACT,

@@ -1,7 +1,6 @@
 """The phrases by which people state preferences, and what preferences are about: tables, read once.
 
-Owns the reading of `preferences_en.toml`, `preferences_zh.toml` and `preferences_matters.toml`. Refuses texts. After:
-`tasks/preferences/reading`.
+Owns the reading of `preferences_en.toml`, `preferences_zh.toml` and `preferences_matters.toml`. Not here: texts.
 """
 
 from __future__ import annotations
@@ -19,34 +18,34 @@ from backscroll.vocab.values.pattern import late
 HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
 
 
-class Pattern(NamedTuple):
+class PreferencePattern(NamedTuple):
     """One way to state a preference."""
 
     aspect: str  # said, named, spoken, styled
     sign: int
     strength: float
-    taste: bool  # what somebody likes or is, rather than what is to be done
+    taste: bool  # what a person likes or is, rather than what is to be done
     plain: bool  # about a person: words that name tools or styles elsewhere mean something else here
-    describes: bool  # the same words may also tell what happens
+    describes: bool  # the same words may also say what happens
     pattern: re.Pattern[str]
 
 
-class Phrases(NamedTuple):
+class PreferencePhrases(NamedTuple):
     """The ways of one language."""
 
     firm: re.Pattern[str]  # meant for good
     once: re.Pattern[str]  # meant for one case
-    reported: re.Pattern[str]  # somebody else speaks from here on
-    happens: re.Pattern[str]  # tells what happens
+    reported: re.Pattern[str]  # another person speaks from here on
+    happens: re.Pattern[str]  # says what happens
     turns: re.Pattern[str]  # what comes before is chat
     whole: re.Pattern[str]  # by which a whole sentence is meant for good
     whole_strength: float
     lead_in: tuple[str, ...]
     not_these: tuple[str, ...]
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[PreferencePattern, ...]
 
 
-class Matters(NamedTuple):
+class PreferenceTopics(NamedTuple):
     """What preferences are about."""
 
     languages: Mapping[str, str]  # by name
@@ -63,16 +62,16 @@ def _read(name: str) -> Mapping[str, Json]:
 
 @cache
 def trigger(language: str) -> re.Pattern[str]:
-    """A text in which this finds nothing states nothing; most texts are not read any further."""
+    """Return the pattern of texts worth reading: most texts do not match and are skipped."""
     return re.compile(_read(f"preferences_{language}.toml")["trigger"])
 
 
 @cache
-def phrases(language: str) -> Phrases:
-    """The phrases of a language."""
+def phrases(language: str) -> PreferencePhrases:
+    """Return the phrases of a language."""
     data = _read(f"preferences_{language}.toml")
     patterns = tuple(
-        Pattern(
+        PreferencePattern(
             aspect,
             int(row.get("sign", 1)),
             float(row["strength"]),
@@ -87,7 +86,7 @@ def phrases(language: str) -> Phrases:
     )
     # Longer ways to lead in are taken off first.
     lead_in = tuple(sorted(data["lead_in"], key=lambda word: (-len(word), word)))
-    return Phrases(
+    return PreferencePhrases(
         firm=re.compile(data["firm"]),
         once=re.compile(data["once"]),
         reported=re.compile(data["reported"]),
@@ -102,12 +101,12 @@ def phrases(language: str) -> Phrases:
 
 
 @cache
-def matters() -> Matters:
-    """Languages, styles and tools by their names."""
+def matters() -> PreferenceTopics:
+    """Return languages, styles and tools by their names."""
     data = _read("preferences_matters.toml")
     languages = {name: code for code, names in data["languages"].items() for name in names}
     styles = [
-        (_named(names), group, value)
+        (_compile_names(names), group, value)
         for group, values in data["styles"].items()
         for value, names in values.items()
     ]
@@ -117,14 +116,14 @@ def matters() -> Matters:
         opposites[group, one], opposites[group, other] = other, one
     same = cast("Mapping[str, str]", data["same"])
     tools = [
-        (_named([name]), group, same.get(name, name))
+        (_compile_names([name]), group, same.get(name, name))
         for group, names in data["tools"].items()
         for name in sorted(names, key=lambda n: (-len(n), n))
     ]
-    return Matters(languages, styles, opposites, tools, _named(data["written"]["things"]))
+    return PreferenceTopics(languages, styles, opposites, tools, _compile_names(data["written"]["things"]))
 
 
-def _named(names: Sequence[str]) -> re.Pattern[str]:
+def _compile_names(names: Sequence[str]) -> re.Pattern[str]:
     spelled = [
         re.escape(n) if HAN.search(n) else rf"(?<![\w./-]){re.escape(n)}(?![\w/-])"
         for n in sorted(names, key=lambda n: (-len(n), n))

@@ -1,8 +1,8 @@
 """Preferences: what the user wants done in one way and not in another, learned with evidence, used as defaults.
 
-Owns the fold over statements in order: said again, it is surer; contradicted, the latest wins and the other steps back (it is there
-again when the contradiction is deleted); and what follows from them (`defaults_from`). Refuses reading a store and the clock: ages
-are given. Before: `tasks/preferences/reading`. After: `engine/work/memory/reading`, plans and the memory section.
+Owns the fold over statements in order: said again, it is surer; contradicted, the latest wins and the other steps back (it is
+there again when the contradiction is deleted); and what follows from them (`defaults_from`). Not here: reading a store and the
+clock: ages are given.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from backscroll.derive.recipe import Recipe
 from backscroll.derive.summaries.clusters import likeness, pieces
-from backscroll.tasks.memory.notes import quoted
-from backscroll.tasks.preferences.reading import Aspect, Stated, read_text, statements
+from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.preferences.reader import Aspect, PreferenceStatement, read_text, statements
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.task import Memory, MemoryKind
@@ -35,7 +35,7 @@ class Preference:
     topic: str
     value: str
     sign: int
-    stated: tuple[Stated, ...]
+    stated: tuple[PreferenceStatement, ...]
     confidence: float
     superseded: bool = False  # something later says the contrary
 
@@ -55,7 +55,7 @@ class Preference:
         return tuple(dict.fromkeys(s.revision for s in self.stated))
 
     def memory(self, task: str = "") -> Memory:
-        """The preference as a memory; it lives where it was said first."""
+        """Return the preference as a memory; it lives where it was said first."""
         first, last = self.stated[0], self.stated[-1]
         return Memory(
             statement_id(first),
@@ -69,25 +69,25 @@ class Preference:
         )
 
 
-def statement_id(stated: Stated) -> str:
-    """The id of a preference by one of its statements: never by its words."""
+def statement_id(stated: PreferenceStatement) -> str:
+    """Return the id of a preference by one of its statements: never by its words."""
     from backscroll.tasks.memory.memory import memory_id
 
     return memory_id("preference", "", (stated.message,), stated.number)
 
 
 @dataclass(slots=True)
-class _Held:
-    stated: list[Stated]
+class _PreferenceState:
+    stated: list[PreferenceStatement]
     words: frozenset[str]
     doubts: int = 0
     superseded: bool = False
     told: list[float] = field(default_factory=list[float])
 
 
-def fold(stated: Iterable[Stated]) -> list[Preference]:
-    """Preferences from statements in the order in which they were made; superseded ones last, doubtful ones included."""
-    held: list[_Held] = []
+def fold(stated: Iterable[PreferenceStatement]) -> list[Preference]:
+    """Return preferences from statements in the order in which they were made; superseded ones last, doubtful ones included."""
+    held: list[_PreferenceState] = []
     for one in stated:
         words = pieces(one.matter or one.text)
         same = next((h for h in reversed(held) if _same(h, one, words)), None)
@@ -95,7 +95,7 @@ def fold(stated: Iterable[Stated]) -> list[Preference]:
         for other in against:
             other.superseded = True
         if same is None:
-            same = _Held([one], words)
+            same = _PreferenceState([one], words)
             held.append(same)
         else:
             same.stated.append(one)
@@ -106,7 +106,7 @@ def fold(stated: Iterable[Stated]) -> list[Preference]:
     return sorted(made, key=lambda p: p.superseded)
 
 
-def _same(held: _Held, one: Stated, words: frozenset[str]) -> bool:
+def _same(held: _PreferenceState, one: PreferenceStatement, words: frozenset[str]) -> bool:
     first = held.stated[0]
     if first.sign != one.sign or first.aspect != one.aspect or first.topic != one.topic:
         return False
@@ -115,7 +115,7 @@ def _same(held: _Held, one: Stated, words: frozenset[str]) -> bool:
     return likeness(held.words, words) >= _ALIKE
 
 
-def _contrary(held: _Held, one: Stated, words: frozenset[str]) -> bool:
+def _contrary(held: _PreferenceState, one: PreferenceStatement, words: frozenset[str]) -> bool:
     first = held.stated[0]
     if first.aspect != one.aspect or first.topic != one.topic:
         return False
@@ -127,7 +127,7 @@ def _contrary(held: _Held, one: Stated, words: frozenset[str]) -> bool:
     return first.sign > 0 and one.sign > 0  # of a topic only one value holds
 
 
-def _preference(held: _Held) -> Preference:
+def _preference(held: _PreferenceState) -> Preference:
     first = held.stated[0]
     miss = 1.0
     seen: set[Ref] = set()
@@ -149,7 +149,7 @@ def _preference(held: _Held) -> Preference:
 
 
 def preferences_in(messages: Iterable[Message], *, task: str = "") -> list[Memory]:
-    """What some messages alone say about preferences, as memories."""
+    """Return what some messages alone say about preferences, as memories."""
     found = fold(s for m in messages for s in statements(m))
     return [p.memory(task) for p in found if p.confidence >= SHOWN and not p.superseded]
 
@@ -158,7 +158,7 @@ def preferences_in(messages: Iterable[Message], *, task: str = "") -> list[Memor
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolPreference:
     """A tool that is preferred to others of its kind, or is not to be used."""
 
     group: str
@@ -168,33 +168,33 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Defaults:
+class PreferenceDefaults:
     """What preferences make of a prompt, a plan, an answer."""
 
-    language: str = ""  # a code such as zh; empty: nobody said
+    language: str = ""  # a code such as zh; empty: unknown
     name: str = ""  # what the user wants to be called
     style: tuple[str, ...] = ()  # lines in the user's words
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ToolPreference, ...] = ()
     practices: tuple[str, ...] = ()  # how else things are to be done, in the user's words
     tastes: tuple[str, ...] = ()  # what the user likes or not, in the user's words
     memories: tuple[str, ...] = ()  # ids of what it follows from
 
 
 def guides(memory: Memory) -> bool:
-    """True for a preference that says how things are to be done; False for what somebody merely likes."""
+    """Return True for a preference that says how things are to be done; False for what a person merely likes."""
     found = read_text(memory.text)
     return not found or any(read.aspect != "taste" for read in found)
 
 
-def defaults_from(preferences: Iterable[Memory]) -> Defaults:
-    """What follows from preferences; where two speak of the same, the later in the list that is no surer steps back.
+def defaults_from(preferences: Iterable[Memory]) -> PreferenceDefaults:
+    """Return what follows from preferences; where two speak of the same, the later in the list that is no surer steps back.
 
     Reads their words again, so a preference that a person wrote down or reworded counts like one that was learned.
     """
     ranked = sorted(preferences, key=lambda m: (not m.pinned, -m.confidence * m.weight, m.id))
     language = name = ""
     style: dict[str, str] = {}
-    tools: dict[str, Tool] = {}
+    tools: dict[str, ToolPreference] = {}
     practices: list[str] = []
     tastes: list[str] = []
     used: list[str] = []
@@ -213,12 +213,12 @@ def defaults_from(preferences: Iterable[Memory]) -> Defaults:
             elif read.aspect == "tool":
                 wanted = read.sign > 0
                 key = read.topic if wanted else f"{read.topic} {read.value}"
-                tools.setdefault(key, Tool(read.topic, read.value, wanted, memory.id))
+                tools.setdefault(key, ToolPreference(read.topic, read.value, wanted, memory.id))
         if any(r.aspect == "taste" for r in found):
             tastes.append(memory.text)
         elif not found or any(r.aspect == "practice" for r in found):
             practices.append(memory.text)
-    return Defaults(
-        language, name, tuple(dict.fromkeys(quoted(s, 200) for s in style.values())), tuple(tools.values()),
+    return PreferenceDefaults(
+        language, name, tuple(dict.fromkeys(quote_text(s, 200) for s in style.values())), tuple(tools.values()),
         tuple(dict.fromkeys(practices)), tuple(dict.fromkeys(tastes)), tuple(used),
     )  # fmt: skip

@@ -1,8 +1,8 @@
 """A profile: what is lastingly known about a person, in lines for a prompt, each with what it rests on.
 
-Owns which facts of a graph last, which come first, and their wording. A line says nothing that its own sources do not: a name that only
-another message says is not used, so that deleting the one never leaves the other behind. Refuses choosing threads and reading
-graphs from a store. Words are data (`profile.toml`). Before: `graph/fold`, `tasks/memory/relevance`. After: `engine/knowledge/people/block`.
+Owns which facts of a graph last, which come first, and their wording. A line says nothing that its own sources do not: a name
+that only another message says is not used, so that deleting the one never leaves the other behind. Not here: choosing threads and
+reading graphs from a store. Words are data (`profile.toml`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _SURE = 0.5  # below it a claim is only a hint
 _CLOSE, _NAMED = (
     6,
     4,
-)  # people around the user, and nodes that the newest words name, that are told at the most
+)  # people around the user, and nodes that the newest words name, that are told at most
 
 
 @dataclass(frozen=True, slots=True)
-class Trait:
+class ProfileLine:
     """One thing that is known, in words."""
 
     line: str
@@ -53,19 +53,19 @@ def _place() -> Mapping[str, int]:
 
 
 def words(language: str) -> Mapping[str, str]:
-    """The words around what is told."""
+    """Return the words around what is told."""
     return cast("Mapping[str, str]", _table()["zh" if language.startswith("zh") else "en"])
 
 
 def is_lasting(fact: Fact) -> bool:
-    """True for what stays so for a while and was said, or set by a person; not for a mood, an errand, a default."""
+    """Return True for what stays so for a while and was said, or set by a person; not for a mood, an errand, a default."""
     name = "favourite" if fact.predicate.startswith("favourite") else fact.predicate
     said = fact.rank is Rank.PERSON or (fact.rank is Rank.SAID and fact.sure >= _SURE)
     return said and name in _place()
 
 
 def person_in(graph: Graph, *names: str) -> NodeView | None:
-    """The node of the person who speaks: by what they are called, or as the user."""
+    """Return the node of the person who speaks: by what they are called, or as the user."""
     for name in (*names, "user"):
         found = graph.find(name) if name else None
         if found is not None:
@@ -73,21 +73,21 @@ def person_in(graph: Graph, *names: str) -> NodeView | None:
     return None
 
 
-def traits_of(graph: Graph, person: NodeView, language: str) -> list[Trait]:
-    """What is lastingly known about a person, the weightiest first, then the newest."""
+def traits_of(graph: Graph, person: NodeView, language: str) -> list[ProfileLine]:
+    """Return what is lastingly known about a person, the weightiest first, then the newest."""
     facts = [f for f in (*person.attributes, *person.relations) if f.current and is_lasting(f)]
     out = [trait for fact in _once(facts) if (trait := trait_of(graph, fact, language)) is not None]
     return sorted(out, key=lambda trait: _place().get(_plain(trait.predicate), len(_place())))
 
 
-def trait_of(graph: Graph, fact: Fact, language: str) -> Trait | None:
-    """One fact about a person in words; None where its sources do not say all of them."""
+def trait_of(graph: Graph, fact: Fact, language: str) -> ProfileLine | None:
+    """One fact about a person in words; None if its sources do not say all of them."""
     told = _phrase(graph, fact, language)
     if told is None:
         return None
     text, source = told
     mark = words(language)["by_person"] if fact.rank is Rank.PERSON else ""
-    return Trait(f"- {text}{mark}", fact.predicate, (fact,), (source,), said_in(fact))
+    return ProfileLine(f"- {text}{mark}", fact.predicate, (fact,), (source,), said_in(fact))
 
 
 def around(
@@ -97,15 +97,15 @@ def around(
     language: str,
     said: Callable[[Ref], Sequence[Assertion]],
     hides: Callable[[Fact], bool] = lambda _: False,
-) -> list[Trait]:
-    """What is known about what a text names, and then about who is close to the person: one line for each node.
+) -> list[ProfileLine]:
+    """Return what is known about what a text names, and then about who is close to the person: one line for each node.
 
     `said` gives what a turn says, by its opening; `hides` says of a fact that it is not to be told.
     """
     own = "" if person is None else person.id
-    named = [name for name in graph.mentioned(text) if name != own][:_NAMED]
+    named = [name for name in graph.find_mentioned_nodes(text) if name != own][:_NAMED]
     close = [] if person is None else [f.object for f in person.relations if f.predicate in _table()["close"]]
-    out: list[Trait] = []
+    out: list[ProfileLine] = []
     for name in dict.fromkeys([*named, *close[:_CLOSE]]):
         node = graph.node(name)
         if (
@@ -123,8 +123,8 @@ def _node_line(
     language: str,
     said: Callable[[Ref], Sequence[Assertion]],
     hides: Callable[[Fact], bool],
-) -> Trait | None:
-    """A node with what lasts of it; what is said of the person stands on the person's own lines."""
+) -> ProfileLine | None:
+    """Return a node with what lasts of it; what is said of the person stands on the person's own lines."""
     known = (*node.attributes, *node.relations)
     facts = [f for f in known if f.current and is_lasting(f) and not hides(f)]
     naming = _naming(node, said) if facts else frozenset[Ref]()
@@ -143,11 +143,11 @@ def _node_line(
     if naming.isdisjoint(sources) and not node.overridden:
         sources = (*sources, max(naming))
     every = frozenset(ref for fact, _, _ in phrases for ref in said_in(fact))
-    return Trait(f"- {line}", "", tuple(fact for fact, _, _ in phrases), sources, every)
+    return ProfileLine(f"- {line}", "", tuple(fact for fact, _, _ in phrases), sources, every)
 
 
 def _phrase(graph: Graph, fact: Fact, language: str) -> tuple[str, Ref] | None:
-    """A fact in words, and the newest revision that says all of them."""
+    """Return a fact in words, and the newest revision that says all of them."""
     table, about = words(language), predicate(fact.predicate)
     label = one_line(about.zh if language.startswith("zh") else about.en, 40)
     if not fact.object and not is_relation(fact.predicate):
@@ -175,19 +175,19 @@ def _source(evidence: Evidence) -> Ref | None:
 
 
 def _naming(node: NodeView, said: Callable[[Ref], Sequence[Assertion]]) -> frozenset[Ref]:
-    """Revisions that say the name of a node, the newest of them."""
+    """Return revisions that say the name of a node, the newest of them."""
     plain = node.name.casefold()
     claims = (claim for opening in node.interactions[-_LOOKED:] for claim in said(opening))
     return frozenset(c.source for c in claims if c.source is not None and plain in c.quote.casefold())
 
 
 def said_in(fact: Fact) -> frozenset[Ref]:
-    """Every revision, and every change of a person, that says a fact."""
+    """Return every revision, and every change of a person, that says a fact."""
     return frozenset(ref for evidence in fact.evidence if (ref := _source(evidence)) is not None)
 
 
-def quotes_of(trait: Trait) -> list[str]:
-    """The sentences that a line rests on, in small letters; one that a person set has none."""
+def quotes_of(trait: ProfileLine) -> list[str]:
+    """Return the sentences that a line rests on, in small letters; one that a person set has none."""
     said = (e.assertion for fact in trait.facts for e in fact.evidence)
     found = [claim.quote.casefold() for claim in said if claim is not None and claim.source in trait.sources]
     return found or ["\0"]
@@ -201,7 +201,9 @@ def _plain(name: str) -> str:
     return "favourite" if name.startswith("favourite") else name
 
 
-def chosen(traits: Sequence[Trait], question: str, most: int, encode: Encode | None = None) -> list[Trait]:
+def choose_traits(
+    traits: Sequence[ProfileLine], question: str, most: int, encode: Encode | None = None
+) -> list[ProfileLine]:
     """So many of the traits: what does harm when it is forgotten first, then what is nearest to the question."""
     always = [trait for trait in traits if trait.predicate in _table()["always"]][: most // 2]
     kept = {id(trait) for trait in always}
@@ -209,8 +211,10 @@ def chosen(traits: Sequence[Trait], question: str, most: int, encode: Encode | N
     return [*always, *rest][:most]
 
 
-def by_relevance(traits: Sequence[Trait], question: str, encode: Encode | None = None) -> list[Trait]:
-    """Traits by how near they are to a question, by words and (where there is an encoder) by meaning; equals as they come."""
+def by_relevance(
+    traits: Sequence[ProfileLine], question: str, encode: Encode | None = None
+) -> list[ProfileLine]:
+    """Return traits by how near they are to a question, by words and (where there is an encoder) by meaning; equals as they come."""
     asked = set(terms_of(question))
     lines = [trait.line[2:] for trait in traits]
     near = [0.0] * len(lines)
@@ -222,9 +226,9 @@ def by_relevance(traits: Sequence[Trait], question: str, encode: Encode | None =
     return [traits[n] for n in order]
 
 
-def within(traits: Iterable[Trait], room: int, count: Callable[[str], int]) -> list[Trait]:
+def within(traits: Iterable[ProfileLine], room: int, count: Callable[[str], int]) -> list[ProfileLine]:
     """As many as fit, in order; one that is too long leaves room for shorter ones."""
-    out: list[Trait] = []
+    out: list[ProfileLine] = []
     for trait in traits:
         cost = count(trait.line) + 1
         if cost <= room:

@@ -2,8 +2,8 @@
 
 Owns the reading: which sentences state a preference, how firmly, for or against what, and what it is about (a language, a name, a
 style, a tool, or just a way to do things). Local: one message is read by itself. The phrases are data (`preferences_en.toml`,
-`preferences_zh.toml`, `preferences_matters.toml`). Refuses questions, code, quotations, what programs put into a user's message, and
-weighing one statement against another (`tasks/preferences/preferences`). Before: `derive/essence/cues`.
+`preferences_zh.toml`, `preferences_matters.toml`). Not here: questions, code, quotations, what programs put into a user's
+message, and weighing one statement against another (`tasks/preferences/preferences`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from backscroll.derive.essence.cues import lowered, marked
+from backscroll.derive.essence.cues import lower_aligned, mark_sentences
 from backscroll.formats.sources.json_text import dumps
-from backscroll.record.chain import DAMAGE, damaged, words_from_bytes
-from backscroll.tasks.memory.notes import quoted
-from backscroll.tasks.preferences.phrases import HAN, Phrases, matters, phrases, trigger
+from backscroll.record.chain import DAMAGE, make_corrupt_error, words_from_bytes
+from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.preferences.phrases import HAN, PreferencePhrases, matters, phrases, trigger
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -51,12 +51,12 @@ _EDGE = " \t\u3000,，.。;；:：!！\"'“”‘’`*()（）"
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class PreferenceStatement:
     """One statement of a preference."""
 
     aspect: Aspect
     topic: str  # of which only one value can hold; empty: told by its words
-    value: str  # in its topic; empty where the words are all there is
+    value: str  # in its topic; empty if the words are all there is
     sign: int  # 1: do; -1: do not
     matter: str  # what is wanted or not, in the user's words
     text: str  # the sentence, without the chat before it
@@ -70,15 +70,15 @@ class Stated:
 # -- from a message to statements --------------------------------------------------------------------------------
 
 
-def statements(message: Message) -> list[Stated]:
-    """What a message says about preferences; only the user's own words count."""
+def statements(message: Message) -> list[PreferenceStatement]:
+    """Return what a message says about preferences; only the user's own words count."""
     if message.role != "user" or message.hidden or message.deleted or not message.text.strip():
         return []
-    out: list[Stated] = []
+    out: list[PreferenceStatement] = []
     for number, found in enumerate(read_text(message.text)):
         aspect, topic, value, sign, matter, text, strength = found
         out.append(
-            Stated(
+            PreferenceStatement(
                 aspect, topic, value, sign, matter, text, strength,
                 message.id, message.revision, message.at, number,
             )
@@ -86,7 +86,7 @@ def statements(message: Message) -> list[Stated]:
     return out
 
 
-class Read(NamedTuple):
+class SentenceReading(NamedTuple):
     """What a sentence states."""
 
     aspect: Aspect
@@ -98,25 +98,25 @@ class Read(NamedTuple):
     strength: float
 
 
-def read_text(text: str) -> list[Read]:
-    """What a text states, in order, each sentence once for each aspect."""
+def read_text(text: str) -> list[SentenceReading]:
+    """Return what a text states, in order, each sentence once for each aspect."""
     own = _INJECTED.sub(" ", text) if "</" in text else text
     if len(own) > _WIDE:
         own = f"{own[:_END]}\n{own[-_END:]}"
-    low = lowered(own)
+    low = lower_aligned(own)
     if not trigger("en").search(low) and not (HAN.search(own) and trigger("zh").search(own)):
         return []
-    out: list[Read] = []
+    out: list[SentenceReading] = []
     before = ""
-    for piece in marked(own):
+    for piece in mark_sentences(own):
         if piece.sentence.shape not in ("prose", "item") or len(piece.text) > _LONG:
             before = ""
             continue
-        text = _declared(piece.text) if "question" in piece.cues else piece.text
+        text = _find_statement(piece.text) if "question" in piece.cues else piece.text
         if not text or text.lstrip().startswith((">", "|")):
             before = ""
             continue
-        found: dict[tuple[str, str, str, int], Read] = {}
+        found: dict[tuple[str, str, str, int], SentenceReading] = {}
         for language in ("en", "zh") if HAN.search(text) else ("en",):
             for read in _sentence(text, language, before):
                 key = (read.aspect, read.topic or read.matter, read.value, read.sign)
@@ -127,13 +127,13 @@ def read_text(text: str) -> list[Read]:
     return out
 
 
-def _declared(question: str) -> str:
-    """What a question states before it asks: "I prefer short sessions, can you plan my week?"; empty where it only asks."""
+def _find_statement(question: str) -> str:
+    """Return what a question states before it asks: "I prefer short sessions, can you plan my week?"; empty if it only asks."""
     hit = _ASKING.match(question)
     return "" if hit is None else hit["said"].rstrip(_EDGE)
 
 
-def _without_shadows(found: list[Read]) -> list[Read]:
+def _without_shadows(found: list[SentenceReading]) -> list[SentenceReading]:
     """Of several readings of one sentence the telling ones: a mere way to do things steps back behind the rest."""
     if len(found) < 2:
         return found
@@ -143,8 +143,8 @@ def _without_shadows(found: list[Read]) -> list[Read]:
     return [max(found, key=lambda r: (r.strength, len(r.matter)))]
 
 
-def _sentence(sentence: str, language: str, before: str) -> Iterator[Read]:
-    low = lowered(sentence)
+def _sentence(sentence: str, language: str, before: str) -> Iterator[SentenceReading]:
+    low = lower_aligned(sentence)
     if not trigger(language).search(low):
         return
     known = phrases(language)
@@ -158,7 +158,7 @@ def _sentence(sentence: str, language: str, before: str) -> Iterator[Read]:
     # "From now on no X, use Y": what is said for good is meant for good in all of its clauses.
     least = _FIRM if known.firm.search(low) else 0.0
     for start in _clauses(low, known):
-        # What somebody else says, or is quoted as saying, is not the user's wish.
+        # What another person says, or is quoted as saying, is not the user's wish.
         if start >= upto or any(begin < start < end for begin, end in quotes):
             continue
         read = _clause(sentence, low, start, least, known)
@@ -166,21 +166,25 @@ def _sentence(sentence: str, language: str, before: str) -> Iterator[Read]:
             yield read
 
 
-def _meant_whole(sentence: str, low: str, before: str, known: Phrases) -> Read | None:
-    """A sentence that is meant for good because it says so of itself, or of the one before it."""
+def _meant_whole(sentence: str, low: str, before: str, known: PreferencePhrases) -> SentenceReading | None:
+    """Return a sentence that is meant for good because it says so of itself, or of the one before it."""
     hit = known.whole.search(low)
     if hit is None:
         return None
     rest = f"{sentence[: hit.start()]} {sentence[hit.end() :]}".strip(_EDGE)
-    what = rest if len(_COURTESY.sub("", lowered(rest)).strip(_EDGE)) > 3 else before.strip(_EDGE)
-    if len(what) < 4 or known.once.search(lowered(what)):
+    what = rest if len(_COURTESY.sub("", lower_aligned(rest)).strip(_EDGE)) > 3 else before.strip(_EDGE)
+    if len(what) < 4 or known.once.search(lower_aligned(what)):
         return None
     text = sentence if what == rest else before
-    return _said(lowered(what), "", 1, known.whole_strength, what, _trimmed(text, len(text), known))
+    return _classify_matter(
+        lower_aligned(what), "", 1, known.whole_strength, what, _trim_sentence(text, len(text), known)
+    )
 
 
-def _clause(sentence: str, low: str, start: int, least: float, known: Phrases) -> Read | None:
-    """What a clause states, by the first pattern that fits: that is the firmest."""
+def _clause(
+    sentence: str, low: str, start: int, least: float, known: PreferencePhrases
+) -> SentenceReading | None:
+    """Return what a clause states, by the first pattern that fits: that is the firmest."""
     end = _ENDS.search(low, start)
     clause = low[start : len(low) if end is None else end.start()]
     for aspect, sign, strength, taste, plain, describes, pattern in known.patterns:
@@ -194,29 +198,29 @@ def _clause(sentence: str, low: str, start: int, least: float, known: Phrases) -
         groups = hit.groupdict()
         matter = sentence[hit.start("m") : hit.end("m")] if groups.get("m") else ""
         against = sentence[hit.start("x") : hit.end("x")] if groups.get("x") else ""
-        text, sure = _trimmed(sentence, start, known), max(least, strength)
+        text, sure = _trim_sentence(sentence, start, known), max(least, strength)
         if plain:
-            return Read("taste", "", "", sign, matter.strip(_EDGE), text, sure)
-        read = _classified(aspect, sign, sure, matter.strip(_EDGE), against.strip(_EDGE), text)
+            return SentenceReading("taste", "", "", sign, matter.strip(_EDGE), text, sure)
+        read = _classify_preference(aspect, sign, sure, matter.strip(_EDGE), against.strip(_EDGE), text)
         if read is not None:
             return read._replace(aspect="taste") if taste and read.aspect == "practice" else read
     return None
 
 
-def _trimmed(sentence: str, start: int, known: Phrases) -> str:
-    """A sentence without the chat before what it states."""
+def _trim_sentence(sentence: str, start: int, known: PreferencePhrases) -> str:
+    """Return a sentence without the chat before what it states."""
     text = sentence.lstrip("-*+ \t")
     start -= len(sentence) - len(text)
-    low = lowered(text)
+    low = lower_aligned(text)
     for hit in known.turns.finditer(low):
         if hit.end() <= max(start, 0):
             text = sentence[len(sentence) - len(low) + hit.end() :]
     chat = _CHAT.match(text)
     rest = text if chat is None else text[chat.end() :]
-    return quoted(rest if len(rest) >= 3 else text, 200)
+    return quote_text(rest if len(rest) >= 3 else text, 200)
 
 
-def _clauses(low: str, known: Phrases) -> list[int]:
+def _clauses(low: str, known: PreferencePhrases) -> list[int]:
     """Where clauses begin, behind words that only lead in."""
     starts = [0, *(m.end() for m in _CLAUSE.finditer(low))]
     out: dict[int, None] = {}
@@ -244,39 +248,43 @@ def _past_marks(low: str, at: int) -> int:
 # -- what it is about --------------------------------------------------------------------------------------------
 
 
-def _classified(kind: str, sign: int, strength: float, matter: str, against: str, text: str) -> Read | None:
+def _classify_preference(
+    kind: str, sign: int, strength: float, matter: str, against: str, text: str
+) -> SentenceReading | None:
     if kind == "named":
-        return Read("name", "name", matter, 1, matter, text, strength) if matter else None
-    low, other = lowered(matter), lowered(against)
+        return SentenceReading("name", "name", matter, 1, matter, text, strength) if matter else None
+    low, other = lower_aligned(matter), lower_aligned(against)
     languages = matters().languages
     if kind == "spoken" or low in languages:
         code = languages.get(low)
         if code is None:
             return None
-        return Read("language", "language", code, sign, matter, text, max(strength, 0.7))
+        return SentenceReading("language", "language", code, sign, matter, text, max(strength, 0.7))
     if kind == "styled":
         found = _style(low, sign) or _style(other, -1)
-        return None if found is None else Read("style", *found, matter or against, text, strength)
-    return _said(low, other, sign, strength, matter, text)
+        return None if found is None else SentenceReading("style", *found, matter or against, text, strength)
+    return _classify_matter(low, other, sign, strength, matter, text)
 
 
-def _said(low: str, other: str, sign: int, strength: float, matter: str, text: str) -> Read | None:
+def _classify_matter(
+    low: str, other: str, sign: int, strength: float, matter: str, text: str
+) -> SentenceReading | None:
     known = matters()
     if sign > 0 and not known.written.search(low):
         for name, code in known.languages.items():
             # "always answer in Chinese": the language is what matters, not that something is answered.
             if name in low and re.search(rf"(?:\bin |用|说|讲){re.escape(name)}(?![a-z])", low):
-                return Read("language", "language", code, sign, matter, text, max(strength, 0.7))
+                return SentenceReading("language", "language", code, sign, matter, text, max(strength, 0.7))
     tool = next(((g, v) for pattern, g, v in known.tools if pattern.search(low)), None)
     if tool is not None and len(low) <= 60:
-        return Read("tool", tool[0], tool[1], sign, matter, text, strength)
+        return SentenceReading("tool", tool[0], tool[1], sign, matter, text, strength)
     style = _style(low, sign)
     if style is not None and len(low) <= 60:
-        return Read("style", *style, matter, text, max(strength, 0.5))
+        return SentenceReading("style", *style, matter, text, max(strength, 0.5))
     if len(low) < 2 or (strength < 0.5 and len(low) > 80):
         return None
     # What takes the place of something that is named is meant for good more often than not.
-    return Read("practice", "", "", sign, matter, text, strength + (0.05 if other else 0.0))
+    return SentenceReading("practice", "", "", sign, matter, text, strength + (0.05 if other else 0.0))
 
 
 def _style(low: str, sign: int) -> tuple[str, str, int] | None:
@@ -295,8 +303,8 @@ def _style(low: str, sign: int) -> tuple[str, str, int] | None:
 # -- as it is stored ---------------------------------------------------------------------------------------------
 
 
-def stored(stated: Sequence[Stated], edge: bytes) -> bytes:
-    """Statements of a thread up to a position, as bytes."""
+def encode_statements(stated: Sequence[PreferenceStatement], edge: bytes) -> bytes:
+    """Return statements of a thread up to a position, as bytes."""
     rows = [
         [s.aspect, s.topic, s.value, s.sign, s.matter, s.text, s.strength, str(s.message), str(s.revision), s.at, s.number]
         for s in stated
@@ -304,12 +312,12 @@ def stored(stated: Sequence[Stated], edge: bytes) -> bytes:
     return dumps({"edge": edge.hex(), "stated": rows}).encode("utf-8", "surrogatepass")
 
 
-def loaded(body: bytes) -> tuple[list[Stated], bytes]:
-    """What `stored` wrote."""
+def decode_statements(body: bytes) -> tuple[list[PreferenceStatement], bytes]:
+    """Return what `encode_statements` wrote."""
     data = cast("Mapping[str, Json]", words_from_bytes(body))
     try:
         rows = [
-            Stated(
+            PreferenceStatement(
                 aspect, topic, value, sign, matter, text, strength,
                 parse_ref(message), parse_ref(revision), at, number,
             )
@@ -317,4 +325,4 @@ def loaded(body: bytes) -> tuple[list[Stated], bytes]:
         ]  # fmt: skip
         return rows, bytes.fromhex(data["edge"])
     except DAMAGE as error:
-        raise damaged("what a thread says about preferences", error) from error
+        raise make_corrupt_error("what a thread says about preferences", error) from error

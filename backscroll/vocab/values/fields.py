@@ -1,4 +1,4 @@
-"""Single values of a line that somebody else may have written: is it what the field holds?
+"""Checks of single values of a line that another program may have written.
 
 Owns: checks of texts, numbers, times, names, places and hashes, and putting them together into checks of objects. They look
 at types first, because JSON has five and Python compares them too kindly (`True == 1`, `1.0 == 1`). Refuses: to convert.
@@ -26,27 +26,27 @@ _FIRST, _FINAL = datetime(1, 1, 2), datetime(9999, 12, 30)  # noqa: DTZ001 - com
 
 
 def is_text(value: Json) -> bool:
-    """True for text."""
+    """Return True for text."""
     return isinstance(value, str)
 
 
 def is_name(value: Json) -> bool:
-    """True for one line of printable text: actors, models, recipes."""
+    """Return True for one line of printable text: actors, models, recipes."""
     return isinstance(value, str) and bool(value) and value.isprintable()
 
 
 def is_count(value: Json, most: int = _MOST) -> bool:
-    """True for a whole number from 0 on; True and False are none."""
+    """Return True for a whole number from 0 on; True and False are none."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
 
 
 def is_seq(value: Json) -> bool:
-    """True for the number of an event."""
+    """Return True for the number of an event."""
     return is_count(value, LAST) and value > 0
 
 
 def is_time(value: Json) -> bool:
-    """True for a moment in ISO 8601 with its zone that every clock can show."""
+    """Return True for a moment in ISO 8601 with its zone that every clock can show."""
     if not isinstance(value, str) or len(value) > 64 or "\n" in value:
         return False
     try:
@@ -57,7 +57,7 @@ def is_time(value: Json) -> bool:
 
 
 def is_ref(value: Json) -> bool:
-    """True for the full name of an event."""
+    """Return True for the full name of an event."""
     try:
         return isinstance(value, str) and bool(parse_ref(value))
     except BackscrollError:
@@ -65,52 +65,52 @@ def is_ref(value: Json) -> bool:
 
 
 def is_thread(value: Json) -> bool:
-    """True for the id of a thread."""
+    """Return True for the id of a thread."""
     return isinstance(value, str) and THREAD_ID.fullmatch(value) is not None
 
 
 def is_place(value: Json) -> bool:
-    """True for a position in a history, as hex digits; the very beginning is empty."""
+    """Return True for a position in a history, as hex digits; the very beginning is empty."""
     return isinstance(value, str) and len(value) <= 2 * _LONGEST_PLACE and _HEX.fullmatch(value) is not None
 
 
 def is_digest(value: Json) -> bool:
-    """True for the SHA-256 of some bytes, as hex digits."""
+    """Return True for the SHA-256 of some bytes, as hex digits."""
     return isinstance(value, str) and _BLOB.fullmatch(value) is not None
 
 
 def is_salt(value: Json) -> bool:
-    """True for the salt of a sealed body, as hex digits."""
+    """Return True for the salt of a sealed body, as hex digits."""
     return isinstance(value, str) and _SALT.fullmatch(value) is not None
 
 
 def is_position(value: Json) -> bool:
-    """True for the position of a message."""
+    """Return True for the position of a message."""
     return bool(value) and is_place(value)
 
 
 def is_flag(value: Json) -> bool:
-    """True for yes or no."""
+    """Return True for yes or no."""
     return isinstance(value, bool)
 
 
 def is_alternative(value: Json) -> bool:
-    """True for the number of an alternative."""
+    """Return True for the number of an alternative."""
     return is_count(value, (1 << 31) - 1)
 
 
 def is_flags(value: Json) -> bool:
-    """True for the flags that a writer sets; what was forgotten is said by `forgotten` events alone."""
+    """Return True for the flags that a writer sets; what was forgotten is said by `forgotten` events alone."""
     return is_count(value, 7)
 
 
 def is_object(value: Json) -> bool:
-    """True for a JSON object."""
+    """Return True for a JSON object."""
     return isinstance(value, dict)
 
 
-def listed(check: Check) -> Check:
-    """A list of such values."""
+def make_list_check(check: Check) -> Check:
+    """Return a list of such values."""
 
     def every(value: Json) -> bool:
         return isinstance(value, list) and all(map(check, cast("list[Json]", value)))
@@ -119,8 +119,8 @@ def listed(check: Check) -> Check:
 
 
 def pair(check: Check) -> Check:
-    """Two such values."""
-    every = listed(check)
+    """Return a check for two such values."""
+    every = make_list_check(check)
 
     def both(value: Json) -> bool:
         return isinstance(value, list) and len(cast("list[Json]", value)) == 2 and every(value)
@@ -129,16 +129,16 @@ def pair(check: Check) -> Check:
 
 
 def maybe(check: Check) -> Check:
-    """Such a value, or None."""
+    """Return a check for such a value or None."""
 
-    def allowed(value: Json) -> bool:
+    def is_allowed(value: Json) -> bool:
         return value is None or check(value)
 
-    return allowed
+    return is_allowed
 
 
 def shape(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
-    """An object with these fields."""
+    """Return an object with these fields."""
 
     def fits(value: Json) -> bool:
         if not isinstance(value, dict):
@@ -151,7 +151,7 @@ def shape(required: Mapping[str, Check], optional: Mapping[str, Check] | None = 
 def wrong_field(
     data: Mapping[str, Json], required: Mapping[str, Check], optional: Mapping[str, Check]
 ) -> str | None:
-    """The name of the first field that is missing or holds what it may not."""
+    """Return the name of the first field that is missing or holds what it may not."""
     for name, check in required.items():
         if name not in data or not check(data[name]):
             return name

@@ -8,5 +8,5 @@ from functools import lru_cache
 
 @lru_cache(maxsize=256)
 def microseconds(iso: str) -> int:
-    """A time as microseconds since 1970, UTC."""
+    """Return a time as microseconds since 1970, UTC."""
     return round(datetime.fromisoformat(iso).timestamp() * 1_000_000)

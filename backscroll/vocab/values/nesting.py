@@ -1,7 +1,7 @@
-"""How deep lists and objects stand inside each other: the limits, and a look that needs no stack of its own.
+"""Nesting of JSON: the limits, and a check that needs no stack.
 
-Reading, writing and walking a JSON value take a call on the stack for every level, so what is nested deeper is refused where it
-comes in, with the place, instead of failing somewhere later. Before: nothing. After: `record/chain`, `formats/sources/rows`.
+Reading, writing and walking a JSON value take a call on the stack for every level, so what is nested deeper is refused where
+it comes in, with the place, instead of failing somewhere later.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HOLDERS: Final = (dict, list, tuple)
 
 
 def is_deeper(value: Json, most: int) -> bool:
-    """True where more than so many lists and objects stand inside each other."""
+    """Return True if more than so many lists and objects are nested."""
     level: list[Json] = [value] if isinstance(value, _HOLDERS) else []
     for _ in range(most):
         level = [inner for outer in level for inner in _inside(outer) if isinstance(inner, _HOLDERS)]
@@ -30,7 +30,7 @@ def is_deeper(value: Json, most: int) -> bool:
 
 
 def may_be_deeper(text: str, most: int) -> bool:
-    """False where a text has too few brackets to be nested so deep: nearly always, and quick to see."""
+    """Return False where a text has too few brackets to be nested so deep: nearly always, and quick to see."""
     return text.count("[") + text.count("{") > most
 
 

@@ -11,8 +11,8 @@ import re
 from typing import Any, cast
 
 
-class _Late:
-    """Stands in for a pattern until somebody asks it for anything."""
+class _LazyPattern:
+    """A pattern that is compiled at first use."""
 
     def __init__(self, source: str, flags: int) -> None:
         self._source, self._flags = source, flags
@@ -29,5 +29,5 @@ class _Late:
 
 
 def late(source: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern, compiled at its first use; one that is wrong is told then."""
-    return cast("re.Pattern[str]", _Late(source, flags))
+    """Return a pattern, compiled at first use; an invalid one is reported then."""
+    return cast("re.Pattern[str]", _LazyPattern(source, flags))

@@ -17,21 +17,21 @@ _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 
 
 def is_valid_text(text: str) -> bool:
-    """True for text that UTF-8 can hold."""
+    """Return True for text that UTF-8 can hold."""
     return text.isascii() or _SURROGATES.search(text) is None
 
 
 def valid_text(text: str) -> str:
-    """The text without lone surrogates; the very same where it has none."""
-    return text if text.isascii() else _SURROGATES.sub(_joined, text)
+    """Return the text without lone surrogates; the very same where it has none."""
+    return text if text.isascii() else _SURROGATES.sub(_join_surrogates, text)
 
 
-def _joined(found: re.Match[str]) -> str:
+def _join_surrogates(found: re.Match[str]) -> str:
     return found[0].encode("utf-16", "surrogatepass").decode("utf-16") if len(found[0]) == 2 else ""
 
 
 def valid_json(value: Json) -> Json:
-    """The same for every string of a JSON value, names of fields included."""
+    """Return the same for every string of a JSON value, names of fields included."""
     if isinstance(value, str):
         return valid_text(value)
     if isinstance(value, Mapping):

@@ -1,1 +1,1 @@
-"""A model's edits: from its text to a plan, checked, and applied all or not at all."""
+"""Edits by a model: parsed, planned, checked, and applied all or not at all."""

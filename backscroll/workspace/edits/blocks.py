@@ -1,8 +1,8 @@
 """Search/replace blocks, as models write them.
 
-Owns the two usual spellings: `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` and `------- SEARCH`, `=======`, `+++++++ REPLACE`.
-The name of the file stands in front, or in an earlier block. Text that has a line of seven `=` in it needs longer marks on all
-three lines. Refuses: guessing where a block ends. Before: `edit`. After: `edits`.
+Owns the two usual spellings: `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` and `------- SEARCH`, `=======`, `+++++++ REPLACE`. The
+name of the file is in front, or in an earlier block. Text that has a line of seven `=` in it needs longer marks on all three
+lines. Refuses: guessing where a block ends.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import re
 from collections.abc import Sequence
 
 from backscroll.errors import FormatError
-from backscroll.workspace.edits.edit import Replace
+from backscroll.workspace.edits.edit import TextReplacement
 from backscroll.workspace.edits.fences import FENCE, name_in
 
 _OPENS = re.compile(r"^\s{0,3}(<{5,}|-{5,}) ?SEARCH>?\s*$")
-_HINT = "a block is: <<<<<<< SEARCH, the lines that stand there, =======, the new lines, >>>>>>> REPLACE"
+_HINT = "a block is: <<<<<<< SEARCH, the existing lines, =======, the new lines, >>>>>>> REPLACE"
 
 
 def opens(line: str) -> bool:
-    """True for the first line of a block."""
+    """Return True for the first line of a block."""
     return bool(_OPENS.match(line))
 
 
-def read_block(lines: Sequence[str], at: int, known: str) -> tuple[Replace, int]:
-    """The block that opens at a line, and the line after it. `known` is the file of the block before."""
+def read_block(lines: Sequence[str], at: int, known: str) -> tuple[TextReplacement, int]:
+    """Return the block that opens at a line, and the line after it. `known` is the file of the block before."""
     match = _OPENS.match(lines[at])
     assert match is not None
     mark = match.group(1)
@@ -43,26 +43,26 @@ def read_block(lines: Sequence[str], at: int, known: str) -> tuple[Replace, int]
     if len(dividers) > 1:
         raise FormatError(
             f"the search/replace block at line {at + 1} has several lines of =======",
-            hint="make all three marks longer than those in the text, with the same length",
+            hint="make all three markers the same length and longer than any in the text",
             line=at + 1,
         )
     path = _name(lines, at) or known
     if not path:
         raise FormatError(
             f"the search/replace block at line {at + 1} names no file",
-            hint="write the path on a line of its own in front of it",
+            hint="write the path on the line before it",
             line=at + 1,
         )
     old, new = lines[at + 1 : dividers[0]], lines[dividers[0] + 1 : end]
-    return Replace(path, _joined(old), _joined(new), by_lines=True), end + 1
+    return TextReplacement(path, _join_lines(old), _join_lines(new), by_lines=True), end + 1
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
 def _name(lines: Sequence[str], at: int) -> str:
-    """The name in front of a block: on the last line that is neither empty nor a fence."""
+    """Return the name in front of a block: on the last line that is neither empty nor a fence."""
     for n in range(at - 1, max(at - 5, -1), -1):
         line = lines[n]
         if fence := FENCE.match(line):

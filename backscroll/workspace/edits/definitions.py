@@ -1,7 +1,7 @@
-"""Which definitions a text holds, and where: functions, classes, headings.
+"""Definitions in a text: functions, classes and headings, with their lines.
 
 Owns Python by its grammar, and other languages by patterns (`telling.toml`). Good enough for a line that tells what changed;
-refuses to be a parser. Before: nothing. After: `workspace/telling`.
+refuses to be a parser.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Definition:
 
 @functools.cache
 def telling_table() -> Json:
-    """The data file."""
+    """Return the data file."""
     text = resources.files("backscroll.workspace").joinpath("telling.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
@@ -48,7 +48,7 @@ def _expressions() -> dict[str, tuple[re.Pattern[str], ...]]:
 
 
 def definitions(path: str, text: str) -> list[Definition]:
-    """The definitions of a text, in order; none where the language is not known."""
+    """Return the definitions of a text, in order; none if the language is not known."""
     ending = PurePosixPath(path).suffix.lower()
     if len(text) > _LONGEST:
         return []
@@ -84,7 +84,7 @@ def _collect(body: list[ast.stmt], prefix: str, found: list[Definition]) -> None
 
 
 def _by_patterns(text: str, expressions: tuple[re.Pattern[str], ...]) -> list[Definition]:
-    """Each definition reaches to the next one."""
+    """Return each definition reaches to the next one."""
     starts: list[tuple[int, str]] = []
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):

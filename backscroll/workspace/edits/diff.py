@@ -1,8 +1,8 @@
 """Unified diffs, as programs and models write them.
 
-Owns git's headers (new, deleted, renamed and copied files, modes, quoted names), hunks whose counts are wrong or missing, and
-lines that lost the space in front. Line numbers are hints here: where a hunk belongs is settled by what it says, against the
-file (`edits_match`). Refuses: binary patches. Before: `edit`. After: `edits`.
+Owns git's headers (new, deleted, renamed and copied files, modes, quoted names), hunks whose counts are wrong or missing, and lines
+that lost the space in front. Line numbers are hints here: where a hunk belongs is settled by what it says, against the file
+(`workspace/edits/match`). Refuses: binary patches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MARKER = "\\ No newline"
 
 
 def begins(lines: Sequence[str], at: int) -> bool:
-    """True where a diff begins."""
+    """Return True if a diff begins."""
     line = lines[at]
     if _GIT.match(line):
         return True
@@ -30,7 +30,7 @@ def begins(lines: Sequence[str], at: int) -> bool:
 
 @dataclass(slots=True)
 class _Header:
-    """What stands above the hunks of one file."""
+    """What is above the hunks of one file."""
 
     old: str = ""  # as written, with its prefix; /dev/null where there is none
     new: str = ""
@@ -43,8 +43,8 @@ class _Header:
     hunks: list[Hunk] = field(default_factory=list[Hunk])
 
     def patch(self, line: int) -> Patch:
-        """All of it together."""
-        old, new = _stripped(self.old or self.git[0], self.new or self.git[1])
+        """Return all of it together."""
+        old, new = _strip_prefixes(self.old or self.git[0], self.new or self.git[1])
         if any(self.renamed):
             old, new = self.renamed
         created = self.created or old == "/dev/null"
@@ -63,7 +63,7 @@ class _Header:
 
 
 def read_diff(lines: Sequence[str], at: int, known: str = "") -> tuple[Patch, int]:
-    """The diff of one file that begins at a line, and the line after it. `known`: the file, where no header names it."""
+    """Return the diff of one file that begins at a line, and the line after it. `known`: the file, where no header names it."""
     begin, head = at, _Header()
     if lines[at].startswith("@@"):
         head.old = head.new = known
@@ -88,7 +88,7 @@ def _more(lines: Sequence[str], at: int) -> bool:
 
 
 def _header_line(line: str, head: _Header, at: int) -> bool:
-    """One line above the hunks; False where it is none."""
+    """One line above the hunks; False if it is none."""
     if match := _GIT.match(line):
         head.git = _git_names(match.group(1))
     elif line.startswith("--- "):
@@ -132,7 +132,7 @@ def _hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
             continue
         if _stops(lines, at, left):
             break
-        mark, text = _parted(line)
+        mark, text = _split_sign(line)
         if mark in " -":
             old.append(text)
             left[0] -= 1
@@ -169,17 +169,17 @@ def _stops(lines: Sequence[str], at: int, left: list[int]) -> bool:
         return True  # the signature under a diff that was sent by mail
     if line[0] in " +-":
         return False
-    # A line of context may have lost its space; a sentence below the diff stands after an empty line.
+    # A line of context may have lost its space; a sentence below the diff comes after an empty line.
     return line.startswith(("```", "~~~", "*** ")) or not (left[0] > 0 and left[1] > 0) or not lines[at - 1]
 
 
 def _goes_on(lines: Sequence[str], at: int) -> bool:
-    """True where marked lines follow an empty one, so that it stands in the middle of the hunk."""
+    """Return True if marked lines follow an empty one, so that it is in the middle of the hunk."""
     following = next((line for line in lines[at:] if line), "")
     return following[:1] in ("+", "-", " ") and not following.startswith(("- ", "--- ", "+++ "))
 
 
-def _parted(line: str) -> tuple[str, str]:
+def _split_sign(line: str) -> tuple[str, str]:
     if not line:
         return " ", ""
     return (line[0], line[1:]) if line[0] in " +-" else (" ", line)
@@ -193,15 +193,15 @@ def _no_newline(line: str, ends: list[bool]) -> None:
 
 
 def _name(text: str) -> str:
-    """A name as it stands in a header: perhaps quoted, perhaps with a time behind a tab."""
+    """Return a name as it is in a header: perhaps quoted, perhaps with a time behind a tab."""
     text = text.rstrip("\r")
     if text.startswith('"'):
-        return _unquoted(text)[0]
+        return _unquote_name(text)[0]
     return text.split("\t")[0].rstrip()
 
 
-def _unquoted(text: str) -> tuple[str, str]:
-    """A name in git's quotes, and what stands behind them; bytes are written as octal numbers."""
+def _unquote_name(text: str) -> tuple[str, str]:
+    """Return a name in git's quotes, and what is behind them; bytes are written as octal numbers."""
     out, at = bytearray(), 1
     while at < len(text) and text[at] != '"':
         if text[at] != "\\":
@@ -218,10 +218,10 @@ def _unquoted(text: str) -> tuple[str, str]:
 
 def _git_names(text: str) -> tuple[str, str]:
     if text.startswith('"'):
-        first, rest = _unquoted(text)
+        first, rest = _unquote_name(text)
         return first, _name(rest.strip())
     if " b/" in text and text.startswith("a/"):
-        # Unquoted names may hold spaces: the two are the same but for the letter, or else a rename is named below.
+        # Unquoted names may hold spaces: the two are the same except for the letter, or else a rename is named below.
         half = len(text) // 2
         if text[:half].removeprefix("a/") == text[half + 1 :].removeprefix("b/"):
             return text[:half], text[half + 1 :]
@@ -231,7 +231,7 @@ def _git_names(text: str) -> tuple[str, str]:
     return first, second
 
 
-def _stripped(old: str, new: str) -> tuple[str, str]:
+def _strip_prefixes(old: str, new: str) -> tuple[str, str]:
     """Without the letters git puts in front, where both sides have theirs."""
     pairs = (("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"))
     for left, right in pairs:

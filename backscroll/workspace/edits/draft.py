@@ -1,7 +1,7 @@
-"""One file while a plan is made: what all edits of it come to.
+"""The draft of one file while edits are planned.
 
-Owns the stretches that are replaced (each found in the file as it is, none touching another), the text that results with the
-line ends and the encoding of the file, and what is to be said about it. Before: `edits_match`, `encoding`, `syntax`. After: `edits_plan`.
+Owns the stretches that are replaced (each found in the file as it is, none touching another), the text that results with the line
+ends and the encoding of the file, and what is to be said about it.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from typing import Literal, TypeAlias
 
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.vocab.change import Action
-from backscroll.workspace.edits.edit import Patch, Replace, Write
-from backscroll.workspace.edits.match import Document, Found, find_hunk, find_replace
+from backscroll.workspace.edits.edit import Patch, TextReplacement, WholeFile
+from backscroll.workspace.edits.match import Document, EditMatch, find_hunk, find_replace
 from backscroll.workspace.edits.syntax import flaw
-from backscroll.workspace.files.encoding import Text, decoded, encoded, with_newlines
-from backscroll.workspace.files.files import Content
-from backscroll.workspace.files.guard import shown
+from backscroll.workspace.files.encoding import DecodedText, decode_text, encode_text, with_newlines
+from backscroll.workspace.files.files import FileContent
+from backscroll.workspace.files.guard import escape_path
 
 #: What an edit that breaks the syntax of a file leads to. A file that was broken before is only warned of.
 Syntax: TypeAlias = Literal["refuse", "warn"]
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class FileEdit:
     """One file as it is and as it would be. `None` for content: there is no file."""
 
     path: str
@@ -48,25 +48,25 @@ class Planned:
 
 
 @dataclass(slots=True)
-class Draft:
+class FileDraft:
     """A file that is being edited, in thought."""
 
     path: str
-    there: Content | None
-    found: list[tuple[Found, int]] = field(
-        default_factory=list[tuple[Found, int]]
+    there: FileContent | None
+    found: list[tuple[EditMatch, int]] = field(
+        default_factory=list[tuple[EditMatch, int]]
     )  # with the number of the edit
     whole: str | None = None
     gone: bool = False
-    source: Draft | None = None  # the file whose content comes here
-    went_to: Draft | None = None  # where its content goes
+    source: FileDraft | None = None  # the file whose content comes here
+    went_to: FileDraft | None = None  # where its content goes
     executable: bool | None = None
     notes: list[str] = field(default_factory=list[str])
     broken: bool = False  # one of its edits cannot be made
-    _text: Text | None = None
+    _text: DecodedText | None = None
     _document: Document | None = None
 
-    def replace(self, edit: Replace, number: int) -> None:
+    def replace(self, edit: TextReplacement, number: int) -> None:
         """Text for text."""
         self._alone()
         if self.there is None and not edit.old.strip():
@@ -80,16 +80,16 @@ class Draft:
                 self._put(found, number)
         except InvalidInput as error:
             if self.found and edit.old and edit.old in self._result(self._doc().text):
-                error.hint = "it stands there only after an earlier edit: make one edit of the two"
+                error.hint = "it exists only after an earlier edit: merge the two edits"
             raise
 
-    def write(self, edit: Write) -> None:
+    def write(self, edit: WholeFile) -> None:
         """The file as a whole."""
         if edit.new and self.there is not None:
-            raise Conflict(f"{shown(self.path)} is there already", hint="edit it instead of making it")
+            raise Conflict(f"{escape_path(self.path)} already exists", hint="edit it instead of creating it")
         if self.whole is not None or self.found or self.gone:
             raise InvalidInput(
-                "the file is written as a whole and edited as well", hint="do one of the two in one go"
+                "the file is both written as a whole and edited", hint="do only one of the two"
             )
         self.whole, self.executable = edit.text, edit.executable
 
@@ -98,14 +98,16 @@ class Draft:
         self._alone()
         self._must_be_there()
         if self.found:
-            raise InvalidInput("the file is deleted and edited as well", hint="do one of the two in one go")
+            raise InvalidInput("the file is both deleted and edited", hint="do only one of the two")
         self.gone = True
 
     def patch(self, edit: Patch, number: int) -> None:
         """The hunks of a diff."""
         if edit.created:
             if self.there is not None:
-                raise Conflict(f"{shown(self.path)} is there already", hint="edit it instead of making it")
+                raise Conflict(
+                    f"{escape_path(self.path)} already exists", hint="edit it instead of creating it"
+                )
             self._alone()
             self.whole = _lines_of(edit)
             self.executable = edit.executable
@@ -125,23 +127,24 @@ class Draft:
         if edit.deleted:
             if edit.hunks and self._result(self._doc().text).strip():
                 raise InvalidInput(
-                    "the diff deletes the file, and it holds more than the diff says", hint="read it again"
+                    "the diff deletes the file, but the file contains more than the diff",
+                    hint="read it again",
                 )
             self.found.clear()
             self.gone = True
 
-    def come_from(self, source: Draft, edit: Patch) -> None:
+    def come_from(self, source: FileDraft, edit: Patch) -> None:
         """This is where a renamed or copied file goes."""
         if self.there is not None or self.whole is not None:
-            raise Conflict(f"{shown(self.path)} is there already", hint="choose another name")
+            raise Conflict(f"{escape_path(self.path)} already exists", hint="choose another name")
         assert source.there is not None
         self.source = source
         self.executable = edit.executable
-        source._moved(self, keeps=edit.copied)
+        source._move_edits(self, keeps=edit.copied)
 
-    def _moved(self, to: Draft, *, keeps: bool) -> None:
+    def _move_edits(self, to: FileDraft, *, keeps: bool) -> None:
         """The edits go along with the content."""
-        to.whole = self._styled() if self.found else None
+        to.whole = self._restore_line_ends() if self.found else None
         to._text = self._text
         to.notes += self.notes
         self.found.clear()
@@ -149,8 +152,8 @@ class Draft:
         self.gone = not keeps
         self.went_to = None if keeps else to
 
-    def finished(self, largest: int, syntax: Syntax) -> Planned | None:
-        """The file as it would be; None where nothing changes."""
+    def finish_draft(self, largest: int, syntax: Syntax) -> FileEdit | None:
+        """Return the file as it would be; None if nothing changes."""
         self._no_overlap()
         before = self.there.data if self.there else None
         after = self._after()
@@ -172,7 +175,7 @@ class Draft:
         action: Action = (
             "deleted" if after is None else "renamed" if renamed else "added" if before is None else "changed"
         )
-        return Planned(
+        return FileEdit(
             self.path,
             action,
             before,
@@ -191,18 +194,20 @@ class Draft:
     def _diff(
         self, before: bytes | None, after: bytes | None, old: str | None, new: str | None
     ) -> tuple[str, int, int]:
-        """The preview; a file that goes elsewhere is shown there, as renamed."""
+        """Return the preview; a file that goes elsewhere is shown there, as renamed."""
         if self.went_to is not None:
             return "", 0, 0
         if self.source is not None and self.source.gone:
-            head = f"rename from {shown(self.source.path)}\nrename to {shown(self.path)}\n"
+            head = f"rename from {escape_path(self.source.path)}\nrename to {escape_path(self.path)}\n"
             if old == new:
                 return head, 0, 0
             diff, added, removed = _diff(self.source.path, self.path, old, new)
             return head + diff, added, removed
         is_text = (before is None or old is not None) and (after is None or new is not None)
         if not is_text:
-            left, right = (shown(self.path) if data is not None else "/dev/null" for data in (before, after))
+            left, right = (
+                escape_path(self.path) if data is not None else "/dev/null" for data in (before, after)
+            )
             return f"Binary files {left} and {right} differ\n", 0, 0
         return _diff(
             self.path if before is not None else "", self.path if after is not None else "", old, new
@@ -217,15 +222,17 @@ class Draft:
         if self.whole is not None:
             like = self._like()
             plain = self.whole.removeprefix("\ufeff") if like and like.bom else self.whole
-            return encoded(with_newlines(plain, like.newline) if like and "\r" not in plain else plain, like)
+            return encode_text(
+                with_newlines(plain, like.newline) if like and "\r" not in plain else plain, like
+            )
         if self.found:
-            return encoded(self._styled(), self._text)
+            return encode_text(self._restore_line_ends(), self._text)
         return self.there.data if self.there else None
 
-    def _like(self) -> Text | None:
-        """Whose encoding and line ends a whole text takes over."""
+    def _like(self) -> DecodedText | None:
+        """Return whose encoding and line ends a whole text takes over."""
         if self._text is None and self.there is not None:
-            self._text = decoded(self.there.data)
+            self._text = decode_text(self.there.data)
         return self._text
 
     def _mode(self, before: int | None) -> int | None:
@@ -241,27 +248,29 @@ class Draft:
     def _alone(self) -> None:
         if self.whole is not None or self.gone or self.source is not None:
             raise InvalidInput(
-                "the file is written as a whole and edited as well", hint="do one of the two in one go"
+                "the file is both written as a whole and edited", hint="do only one of the two"
             )
 
     def _must_be_there(self) -> None:
         if self.there is None:
-            raise NotFound(f"no such file: {shown(self.path)}", hint="look with list_files", path=self.path)
+            raise NotFound(
+                f"no such file: {escape_path(self.path)}", hint="look with list_files", path=self.path
+            )
 
     def _doc(self) -> Document:
         if self._document is None:
             self._must_be_there()
             assert self.there is not None
-            self._text = decoded(self.there.data)
+            self._text = decode_text(self.there.data)
             if self._text is None:
                 raise InvalidInput(
-                    f"{shown(self.path)} is no text ({len(self.there.data)} bytes)",
+                    f"{escape_path(self.path)} is not text ({len(self.there.data)} bytes)",
                     hint="only text can be edited",
                 )
             self._document = Document(self._text.text)
         return self._document
 
-    def _put(self, found: Found, number: int) -> None:
+    def _put(self, found: EditMatch, number: int) -> None:
         if found.note:
             self.notes.append(f"line {self._doc().line_of(found.start)}: {found.note}")
         self.found.append((found, number))
@@ -283,8 +292,8 @@ class Draft:
             at = found.end
         return "".join([*out, text[at:]])
 
-    def _styled(self) -> str:
-        """The new text with the line ends of the file: what is untouched keeps its own, what is new takes those around it."""
+    def _restore_line_ends(self) -> str:
+        """Return the new text with the line ends of the file: what is untouched keeps its own, what is new takes those around it."""
         assert self._text is not None
         raw, plain = self._text.raw, self._doc().text
         self._no_overlap()
@@ -307,7 +316,7 @@ class Draft:
         for number, line in enumerate(new.split("\n"), 1):
             if line.strip() not in stood and _leaves_out(line):
                 raise InvalidInput(
-                    f"line {number} leaves code out instead of writing it: {line.strip()}",
+                    f"line {number} elides code instead of writing it: {line.strip()}",
                     hint="write everything, or replace only the lines that change",
                 )
 
@@ -317,13 +326,13 @@ class Draft:
             return
         if syntax == "refuse" and not (old is not None and flaw(self.path, old)):
             raise InvalidInput(
-                f"the file would no longer parse: {wrong}", hint="mend the edit; nothing was written"
+                f"the file would no longer parse: {wrong}", hint="fix the edit; nothing was written"
             )
         self.notes.append(f"the file does not parse: {wrong}")
 
 
 def _pairs(raw: str) -> list[int]:
-    """Where, in the text with plain newlines, those stand that are two characters in the file."""
+    """Return where, in the text with plain newlines, those stand that are two characters in the file."""
     found, at = list[int](), raw.find("\r\n")
     while at >= 0:
         found.append(at - len(found))
@@ -332,7 +341,7 @@ def _pairs(raw: str) -> list[int]:
 
 
 def _newline_at(plain: str, pairs: list[int], at: int) -> str:
-    """How the line ends in which a character stands; for the last one: the line before."""
+    """Return how the line ends in which a character is; for the last one: the line before."""
     end = plain.find("\n", at)
     end = plain.rfind("\n") if end < 0 else end
     n = bisect_left(pairs, end)
@@ -347,14 +356,15 @@ def _lines_of(edit: Patch) -> str:
 
 
 def _text_of(data: bytes | None) -> str | None:
-    text = decoded(data) if data is not None else None
+    text = decode_text(data) if data is not None else None
     return text.text if text else None
 
 
 def _diff(left: str, right: str, old: str | None, new: str | None) -> tuple[str, int, int]:
-    """Between two paths, empty where there is no file."""
+    """Between two paths, empty if there is no file."""
     names = [
-        f"{letter}/{shown(path)}" if path else "/dev/null" for letter, path in (("a", left), ("b", right))
+        f"{letter}/{escape_path(path)}" if path else "/dev/null"
+        for letter, path in (("a", left), ("b", right))
     ]
     body, added, removed = list[str](), 0, 0
     for n, line in enumerate(unified_diff(_cut(old or ""), _cut(new or ""), names[0], names[1])):

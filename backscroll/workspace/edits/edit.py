@@ -1,7 +1,6 @@
-"""One edit of a file, as somebody wants it: the nouns.
+"""Data types for one edit of a file.
 
-Owns what an edit can be. Nothing here was checked against a file. Before: `edits_blocks`, `edits_diff`, `edits_fences` read them
-from text, the tool edit_file makes them. After: `edits_plan`.
+Owns what an edit can be. Nothing here was checked against a file.
 """
 
 from __future__ import annotations
@@ -11,19 +10,19 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Replace:
+class TextReplacement:
     """Text that is to stand instead of other text, which must be found as often as is said."""
 
     path: str
     old: str
     new: str
-    count: int = 1  # how often `old` must stand in the file; every one is replaced
-    replace_all: bool = False  # however often it stands there, once at least
+    count: int = 1  # how often `old` must are in the file; every one is replaced
+    replace_all: bool = False  # however often it is there, once at least
     by_lines: bool = False  # whole lines only, as in search/replace blocks
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WholeFile:
     """A file as a whole, new or instead of the one that is there."""
 
     path: str
@@ -33,7 +32,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class FileDeletion:
     """A file that is to go."""
 
     path: str
@@ -41,7 +40,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """One piece of a unified diff: lines that stand there, lines that shall."""
+    """One piece of a unified diff: lines that are there, lines that shall."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]
@@ -49,7 +48,7 @@ class Hunk:
     numbered: bool = True  # `start` was given
     old_ends: bool = True  # a newline follows the last of the old lines
     new_ends: bool = True
-    near: str = ""  # a line that stands above, where the diff names one
+    near: str = ""  # a line that is above, where the diff names one
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,4 +64,4 @@ class Patch:
     executable: bool | None = None
 
 
-Edit: TypeAlias = Replace | Write | Delete | Patch
+Edit: TypeAlias = TextReplacement | WholeFile | FileDeletion | Patch

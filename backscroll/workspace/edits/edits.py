@@ -1,9 +1,9 @@
-"""A model's edits: from its text to changed files, and back.
+"""Parsing edits in a text, and applying them in one call.
 
-Owns reading every form of edit in the order in which they stand in a text, and the one call that does it all. The forms:
-search/replace blocks (`edits_blocks`), unified diffs (`edits_diff`), patches (`edits_patch`), whole files in fenced blocks
-(`edits_fences`). The way: `parse_edits` → `plan` (checked, previewed) → `apply` (all or nothing) → `undo`. Refuses: a block that is
-cut off; text without edits gives none. After: `act/tools`, `engine/folder/workroom`.
+Owns reading every form of edit in the order in which they are in a text, and the one call that does it all. The forms:
+search/replace blocks (`blocks`), unified diffs (`diff`), patches (`patch`), whole files in fenced blocks
+(`fences`). The way: `parse_edits` → `plan` (checked, previewed) → `apply` (all or nothing) → `undo`. Refuses: a block that is
+cut off; text without edits gives none.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from backscroll.workspace.edits import blocks as edits_blocks
 from backscroll.workspace.edits import diff as edits_diff
 from backscroll.workspace.edits import fences as edits_fences
 from backscroll.workspace.edits import patch as edits_patch
-from backscroll.workspace.edits.application import Applied, apply, undo
-from backscroll.workspace.edits.edit import Delete, Edit, Hunk, Patch, Replace, Write
-from backscroll.workspace.edits.plan import Plan, Planned, plan
+from backscroll.workspace.edits.application import EditResult, apply, undo
+from backscroll.workspace.edits.edit import Edit, FileDeletion, Hunk, Patch, TextReplacement, WholeFile
+from backscroll.workspace.edits.plan import EditPlan, FileEdit, plan
 from backscroll.workspace.files.files import Files
 
 __all__ = [
-    "Applied",
-    "Delete",
     "Edit",
+    "EditPlan",
+    "EditResult",
+    "FileDeletion",
+    "FileEdit",
     "Hunk",
     "Patch",
-    "Plan",
-    "Planned",
-    "Replace",
-    "Write",
+    "TextReplacement",
+    "WholeFile",
     "apply",
     "apply_code_changes",
     "parse_edits",
@@ -42,12 +42,12 @@ _DIFFS = {"diff", "patch", "udiff"}
 
 
 def parse_edits(text: str, path: str = "") -> list[Edit]:
-    """The edits in a text, in their order. `path`: the file of those that name none."""
+    """Return the edits in a text, in their order. `path`: the file of those that name none."""
     lines = text.replace("\r\n", "\n").split("\n")
     return _read(lines[:-1] if lines[-1] == "" else lines, path)
 
 
-def apply_code_changes(root: str | Path | Files, code_str: str, path: str = "") -> Applied:
+def apply_code_changes(root: str | Path | Files, code_str: str, path: str = "") -> EditResult:
     """Read the edits in a text, check all of them, make all of them or none. `undo` takes them back."""
     files = root if isinstance(root, Files) else Files(Path(root))
     edits = parse_edits(code_str, path)
@@ -79,7 +79,7 @@ def _read(lines: Sequence[str], known: str) -> list[Edit]:
             if within and fence.group(1).startswith(within) and not fence.group(2).strip():
                 at, within = at + 1, ""
                 continue
-            more, after, known = _fenced(lines, at, fence.group(2).strip(), known)
+            more, after, known = _read_fence(lines, at, fence.group(2).strip(), known)
             within = fence.group(1) if after == at + 1 else ""
             edits += more
             at = after
@@ -88,8 +88,8 @@ def _read(lines: Sequence[str], known: str) -> list[Edit]:
     return edits
 
 
-def _fenced(lines: Sequence[str], at: int, info: str, known: str) -> tuple[list[Edit], int, str]:
-    """What a fenced block holds: other edits (then the line after it is the next), a file, or an example."""
+def _read_fence(lines: Sequence[str], at: int, info: str, known: str) -> tuple[list[Edit], int, str]:
+    """Return what a fenced block holds: other edits (then the line after it is the next), a file, or an example."""
     language = info.split(":", 1)[0].split(maxsplit=1)[0].lower() if info.split(":", 1)[0].strip() else ""
     end = edits_fences.closing(lines, at)
     inside = range(at + 1, len(lines) if end is None else end)

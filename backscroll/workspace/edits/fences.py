@@ -1,8 +1,8 @@
 """Whole files in fenced blocks, and names of files in what models write around them.
 
-Owns which line names a file and where a fenced block ends. A block counts as a file only where a name stands alone on the line
-before it, in the line that opens it, or in a first line such as `# file: a.py`: a path in the middle of a sentence is no name.
-Refuses: blocks without a name, which are examples. Before: `edit`. After: `edits`, `edits_blocks`.
+Owns which line names a file and where a fenced block ends. A block counts as a file only where a name is alone on the line
+before it, in the line that opens it, or in a first line such as `# file: a.py`: a path in the middle of a sentence is not a name.
+Refuses: blocks without a name, which are examples.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from backscroll.errors import FormatError
-from backscroll.workspace.edits.edit import Write
+from backscroll.workspace.edits.edit import WholeFile
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _LABEL = re.compile(
@@ -43,13 +43,13 @@ _ENDING = re.compile(r"\.[^\W_][\w-]{0,15}$")
 
 
 def name_in(line: str, *, info: bool = False) -> str:
-    """The file a line names, where it does nothing else; `info`: the line is what stands behind the opening of a block."""
+    """Return the file a line names, where it does nothing else; `info`: the line is what is behind the opening of a block."""
     if info:
         return _name_in_info(line.strip())
     text = line.strip().lstrip("#>").strip()
     text = re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", text)
     text = text.rstrip(":：").strip()
-    text = _unwrapped(_LABEL.sub("", _unwrapped(text)).strip())
+    text = _strip_marks(_LABEL.sub("", _strip_marks(text)).strip())
     # Quoted as a whole, a name may hold spaces; otherwise a sentence would pass for one.
     quoted = text != line.strip().rstrip(":：").strip() and "`" in line and line.count("`") == 2
     if not text or (not quoted and not _PLAIN.match(text)):
@@ -69,7 +69,7 @@ def _name_in_info(text: str) -> str:
     return ""
 
 
-def _unwrapped(text: str) -> str:
+def _strip_marks(text: str) -> str:
     while len(text) > 2 and text[0] == text[-1] and text[0] in "`*_\"'":
         text = text[1:-1].strip().rstrip(":：").strip()
     return text
@@ -85,7 +85,7 @@ def _is_name(text: str) -> bool:
 
 
 def closing(lines: Sequence[str], at: int, *, nests: bool = False) -> int | None:
-    """The line that closes the block opened at a line. `nests`: blocks with a language inside it are skipped (Markdown)."""
+    """Return the line that closes the block opened at a line. `nests`: blocks with a language inside it are skipped (Markdown)."""
     match = FENCE.match(lines[at])
     assert match is not None
     mark = match.group(1)
@@ -103,8 +103,8 @@ def closing(lines: Sequence[str], at: int, *, nests: bool = False) -> int | None
     return None
 
 
-def read_file(lines: Sequence[str], at: int) -> tuple[Write | None, int]:
-    """The file in the block that opens at a line, and the line after it; no file where the block has no name."""
+def read_file(lines: Sequence[str], at: int) -> tuple[WholeFile | None, int]:
+    """Return the file in the block that opens at a line, and the line after it; no file where the block has no name."""
     match = FENCE.match(lines[at])
     assert match is not None
     name = _name_in_info(match.group(2).strip()) or (name_in(lines[at - 1]) if at else "")
@@ -112,18 +112,18 @@ def read_file(lines: Sequence[str], at: int) -> tuple[Write | None, int]:
         name = name_in(lines[at - 2])
     labelled = _LABELLED.match(lines[at + 1]) if at + 1 < len(lines) else None
     skipped = 0
-    if not name and labelled and _is_name(_unwrapped(labelled.group("name"))):
-        name, skipped = _unwrapped(labelled.group("name")), 1
+    if not name and labelled and _is_name(_strip_marks(labelled.group("name"))):
+        name, skipped = _strip_marks(labelled.group("name")), 1
     end = closing(lines, at, nests=name.lower().endswith((".md", ".markdown", ".mdx", ".rst")))
     if end is None:
         if name:
             raise FormatError(
                 f"the block with {name} at line {at + 1} has no end",
-                hint="close it with the same mark; it may have been cut off",
+                hint="close it with the same marker; it may have been truncated",
                 line=at + 1,
             )
         return None, at + 1
     if not name:
         return None, end + 1
     body = lines[at + 1 + skipped : end]
-    return Write(name, "".join(f"{line}\n" for line in body)), end + 1
+    return WholeFile(name, "".join(f"{line}\n" for line in body)), end + 1

@@ -1,8 +1,8 @@
-"""What is being done to several files at once, noted before it is done.
+"""The journal of edits under way, for recovery after a crash.
 
-Owns the journal: one file for each set of edits under way, outside the folder that is edited, locked by the process that works
-on it. Whoever finds one that nobody holds puts every file back to what it was: a set of edits that was not finished never
-happened. Files that somebody changed since are left alone and named. Before: `files`. After: `edits_apply`.
+Owns the journal: one file for each set of edits under way, outside the folder that is edited, locked by the process that works on
+it. A process that finds one without a lock puts every file back to what it was: a set of edits that was not finished never happened.
+Files that the user changed since are left alone and named.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import cast
 from backscroll.errors import BackscrollError, Conflict
 from backscroll.vocab.part import Json
 from backscroll.workspace.files.files import Files
-from backscroll.workspace.files.guard import shown
+from backscroll.workspace.files.guard import escape_path
 from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY
-from backscroll.workspace.files.walk import said
-from backscroll.workspace.holding import take_lock
+from backscroll.workspace.files.walk import translate_errors
+from backscroll.workspace.folder_lock import take_lock
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JournalStep:
     """One file from one content to another. `None`: no file."""
 
     path: str
@@ -38,38 +38,38 @@ class Step:
     mode_after: int | None = None  # None: as the file has it
 
     @property
-    def back(self) -> Step:
+    def back(self) -> JournalStep:
         """The other way round."""
-        return Step(self.path, self.after, self.before, self.mode_after, self.mode_before)
+        return JournalStep(self.path, self.after, self.before, self.mode_after, self.mode_before)
 
     @property
     def hashes(self) -> tuple[str, str]:
-        """Of both contents; empty where there is no file."""
+        """Of both contents; empty if there is no file."""
         return _hash(self.before), _hash(self.after)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EditJournal:
     """A journal on disk, locked as long as it is open."""
 
     id: str
     path: Path
-    steps: tuple[Step, ...]
+    steps: tuple[JournalStep, ...]
     folders: tuple[str, ...]  # that are not there yet, outermost first
 
     def beside(self, number: int) -> str:
-        """What the new content of a step is called until it is in its place."""
+        """Return what the new content of a step is called until it is in its place."""
         return f".bs-{self.id}-{number}.part"
 
     def close(self) -> None:
         """It is done, or undone. Only when this is on the disk: a note that came back would undo it."""
-        with said(str(self.path)):
+        with translate_errors(str(self.path)):
             self.path.unlink()
             _sync(self.path.parent)
 
 
 @contextmanager
-def noted(files: Files, steps: Sequence[Step]) -> Generator[Entry]:
+def note_steps(files: Files, steps: Sequence[JournalStep]) -> Generator[EditJournal]:
     """Note what is about to be done. The note stays where the block is left by an error; `close` takes it away."""
     name = secrets.token_hex(8)
     folders = _missing(files, steps)
@@ -88,19 +88,19 @@ def noted(files: Files, steps: Sequence[Step]) -> Generator[Entry]:
         ],
     }
     path = files.journal / f"{name}.json"
-    with said(str(files.journal)):
+    with translate_errors(str(files.journal)):
         files.journal.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = os.open(path.with_suffix(".new"), os.O_RDWR | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o600)
     try:
-        with said(str(path)):
-            take_lock(file, shared=False)  # nobody else knows the file yet
+        with translate_errors(str(path)):
+            take_lock(file, shared=False)  # no other process knows the file yet
             view = memoryview(json.dumps(data).encode("ascii"))
             while view:
                 view = view[os.write(file, view) :]
             os.fsync(file)
             path.with_suffix(".new").rename(path)
             _sync(files.journal)
-        yield Entry(name, path, tuple(steps), folders)
+        yield EditJournal(name, path, tuple(steps), folders)
     finally:
         os.close(file)
         with suppress(OSError):  # it was renamed; and what stays is taken away by the next recovery
@@ -120,13 +120,13 @@ def recover(files: Files) -> list[str]:
                 continue  # another program is at it
             if os.fstat(file.fileno()).st_nlink == 0:
                 continue
-            if path.suffix == ".new" or _undone(files, path.stem, file.read(), notes):
+            if path.suffix == ".new" or _undo_journal(files, path.stem, file.read(), notes):
                 path.unlink()
     return notes
 
 
-def _undone(files: Files, name: str, data: bytes, notes: list[str]) -> bool:
-    """Put the files of one journal back; False where the disk did not let us, so that it is needed again."""
+def _undo_journal(files: Files, name: str, data: bytes, notes: list[str]) -> bool:
+    """Put the files of one journal back; False if the disk did not let us, so that it is needed again."""
     was: dict[str, Json] = json.loads(data)
     back, foreign, stuck = list[str](), list[str](), list[str]()
     for number, step in reversed(list(enumerate(cast("list[dict[str, Json]]", was["steps"])))):
@@ -138,28 +138,26 @@ def _undone(files: Files, name: str, data: bytes, notes: list[str]) -> bool:
         except Conflict:
             found = None
         except BackscrollError:
-            stuck.append(shown(path))
+            stuck.append(escape_path(path))
             continue
         if found is None:
-            foreign.append(shown(path))
+            foreign.append(escape_path(path))
         elif found:
-            back.append(shown(path))
+            back.append(escape_path(path))
     for folder in reversed(was["folders"]):
         with suppress(BackscrollError):
             files.remove_folder(os.fsdecode(bytes.fromhex(folder)))
     if back:
         notes.append(f"edits that were broken off are undone: {', '.join(sorted(back))}")
     if foreign:
-        notes.append(
-            f"edits that were broken off, and somebody changed the files since: {', '.join(sorted(foreign))}"
-        )
+        notes.append(f"interrupted edits whose files were modified since: {', '.join(sorted(foreign))}")
     if stuck:
         notes.append(f"edits that were broken off could not be undone: {', '.join(sorted(stuck))}")
     return not stuck
 
 
 def put_back(files: Files, path: str, before: bytes | None, after: str, mode: int | None) -> bool | None:
-    """One file as it was: True where that had to be done, None where somebody changed it since."""
+    """One file as it was: True if that had to be done, None if the user changed it since."""
     now, was = files.hash(path), _hash(before)
     if now == was and was != after:
         return False
@@ -182,7 +180,7 @@ def clear(files: Files, path: str, beside: str) -> None:
             os.unlink(beside, dir_fd=spot.folder)
 
 
-def _missing(files: Files, steps: Sequence[Step]) -> tuple[str, ...]:
+def _missing(files: Files, steps: Sequence[JournalStep]) -> tuple[str, ...]:
     found: set[str] = set()
     for step in steps:
         if step.after is None:

@@ -1,8 +1,8 @@
-"""Where in a file an edit belongs.
+"""Finding the place in a file where an edit belongs.
 
-Owns finding the text to be replaced: to the letter, else line by line without regard to spaces at the end, else with every
-line indented by the same amount more or less. The looser ways count only where they fit in exactly one place, and what they did
-is said. Refuses: the nearest match where none fits; it is only shown, with line numbers. Before: `edit`. After: `edits_plan`.
+Owns finding the text to be replaced: to the letter, else line by line without regard to spaces at the end, else with every line
+indented by the same amount more or less. The looser ways count only where they fit in exactly one place, and what they did is said.
+Refuses: the nearest match where none fits; it is only shown, with line numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import NoReturn
 
 from backscroll.errors import InvalidInput
-from backscroll.workspace.edits.edit import Hunk, Replace
+from backscroll.workspace.edits.edit import Hunk, TextReplacement
 
 _NUMBERED = re.compile(r"^\s*\d+ ?[|│:→\t]")
 _SHOWN = 8  # lines of what is nearest
@@ -25,8 +25,8 @@ _MORE = "give more of the lines around it, so that it fits in one place"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A stretch of the file (in characters) and what shall stand there."""
+class EditMatch:
+    """A stretch of the file (in characters) and what shall are there."""
 
     start: int
     end: int
@@ -47,28 +47,28 @@ class Document:
         self.starts[-1] = len(text)
 
     def line_of(self, at: int) -> int:
-        """The number of the line in which a character stands, from 1."""
+        """Return the number of the line in which a character is, from 1."""
         return min(bisect_right(self.starts, at), max(len(self.lines), 1))
 
-    def block(self, first: int, many: int, new: Sequence[str], note: str = "") -> Found:
-        """Lines replaced by others; a file without a newline at its end keeps it so."""
+    def block(self, first: int, many: int, new: Sequence[str], note: str = "") -> EditMatch:
+        """Return lines replaced by others; a file without a newline at its end keeps it so."""
         last = first + many
         start, end = self.starts[min(first, len(self.lines))], self.starts[min(last, len(self.lines))]
         text = "".join(f"{line}\n" for line in new)
         if last >= len(self.lines) and not self.ended and self.lines:
             text = text.removesuffix("\n") if many or not text else "\n" + text.removesuffix("\n")
-        return Found(start, end, text, note)
+        return EditMatch(start, end, text, note)
 
 
-def find_replace(document: Document, edit: Replace) -> list[Found]:
-    """Every place a replacement belongs to; `InvalidInput` where they are not as many as they must be."""
+def find_replace(document: Document, edit: TextReplacement) -> list[EditMatch]:
+    """Return every place a replacement belongs to; `InvalidInput` where they are not as many as they must be."""
     edit = replace(edit, old=_plain(edit.old), new=_plain(edit.new))
     if edit.old == edit.new:
-        raise InvalidInput("old and new text are the same", hint="say what is to change")
+        raise InvalidInput("old and new text are the same", hint="give a new text that differs")
     if not edit.old.strip("\n") and not (edit.old and not edit.by_lines):
         raise InvalidInput(
             "the text to be replaced is empty",
-            hint="name the lines that stand there; a whole file is written as a whole",
+            hint="give the existing lines; use write_file to replace a whole file",
         )
     exact = _exact_lines(document, edit) if edit.by_lines else _exact(document, edit)
     if exact:
@@ -78,10 +78,10 @@ def find_replace(document: Document, edit: Replace) -> list[Found]:
     raise InvalidInput(_absent(document, edit.old), hint=_absent_hint(edit.old))
 
 
-def find_hunk(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[Found, int]:
+def find_hunk(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[EditMatch, int]:
     """Where a hunk belongs, at or after a line (from 0), and that line. `shift`: how far off the numbers were so far."""
     if not hunk.old:
-        return _inserted(document, hunk, after, shift)
+        return _place_insertion(document, hunk, after, shift)
     expected = hunk.start - 1 + shift
     for alike, note in ((_same, ""), (_same_but_end, "spaces at the ends of lines differ")):
         places = [
@@ -92,18 +92,19 @@ def find_hunk(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[F
         if hunk.near and not hunk.numbered and len(places) > 1:
             places = _below(document, hunk.near, places)[:1]
         if hunk.numbered and expected in places:
-            return _patched(document, hunk, expected, note), expected
+            return _replace_hunk(document, hunk, expected, note), expected
         if len(places) == 1:
-            return _patched(document, hunk, places[0], note), places[0]
+            return _replace_hunk(document, hunk, places[0], note), places[0]
         if places:
             raise InvalidInput(
-                f"the hunk fits in {len(places)} places: lines {_listed(n + 1 for n in places)}", hint=_MORE
+                f"the hunk fits in {len(places)} places: lines {_join_numbers(n + 1 for n in places)}",
+                hint=_MORE,
             )
     raise InvalidInput(_absent(document, "\n".join(hunk.old)), hint=_absent_hint("\n".join(hunk.old)))
 
 
-def _inserted(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[Found, int]:
-    """Lines without any around them: only a number, or a line named above, says where they go."""
+def _place_insertion(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[EditMatch, int]:
+    """Return lines without any around them: only a number, or a line named above, says where they go."""
     if hunk.numbered:
         line = max(hunk.start + shift, 0)
     elif hunk.near:
@@ -117,12 +118,12 @@ def _inserted(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[F
         line = len(document.lines)
     if line > len(document.lines) or line < after:
         raise InvalidInput(
-            f"the hunk adds after line {line}, and the file has {len(document.lines)}",
+            f"the hunk inserts after line {line}, and the file has {len(document.lines)}",
             hint="read the file again; it may have changed",
         )
     found = document.block(line, 0, hunk.new)
     if not hunk.new_ends and line == len(document.lines):
-        found = Found(
+        found = EditMatch(
             found.start,
             found.end,
             found.text.removesuffix("\n") if document.ended or not line else found.text,
@@ -130,19 +131,19 @@ def _inserted(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[F
     return found, line
 
 
-def _patched(document: Document, hunk: Hunk, first: int, note: str) -> Found:
+def _replace_hunk(document: Document, hunk: Hunk, first: int, note: str) -> EditMatch:
     kept = document.lines[first : first + len(hunk.old)]
-    new = _kept(hunk.old, hunk.new, kept, str) if note else list(hunk.new)
+    new = _keep_old_lines(hunk.old, hunk.new, kept, str) if note else list(hunk.new)
     found = document.block(first, len(hunk.old), new, note)
     at_end = first + len(hunk.old) >= len(document.lines)
     if at_end and hunk.new and hunk.old_ends != hunk.new_ends:
         text = "\n".join(new) + ("\n" if hunk.new_ends else "")
-        return Found(found.start, found.end, text, note)
+        return EditMatch(found.start, found.end, text, note)
     return found
 
 
 def _ends_fit(document: Document, hunk: Hunk, first: int) -> bool:
-    """A hunk that speaks of the end of the file belongs there."""
+    """Return a hunk that speaks of the end of the file belongs there."""
     at_end = first + len(hunk.old) == len(document.lines)
     return at_end or (hunk.old_ends and hunk.new_ends)
 
@@ -153,34 +154,34 @@ def _below(document: Document, near: str, places: list[int]) -> list[int]:
     return [n for n in places if n > named[0]] if len(named) == 1 else places
 
 
-def _exact(document: Document, edit: Replace) -> list[Found]:
+def _exact(document: Document, edit: TextReplacement) -> list[EditMatch]:
     step = (
         len(edit.old) if edit.replace_all or edit.count > 1 else 1
     )  # for one, places that overlap count too
-    found, at = list[Found](), document.text.find(edit.old)
+    found, at = list[EditMatch](), document.text.find(edit.old)
     while at >= 0:
-        found.append(Found(at, at + len(edit.old), edit.new))
+        found.append(EditMatch(at, at + len(edit.old), edit.new))
         at = document.text.find(edit.old, at + step)
     return found
 
 
-def _exact_lines(document: Document, edit: Replace) -> list[Found]:
+def _exact_lines(document: Document, edit: TextReplacement) -> list[EditMatch]:
     old, new = _lines(edit.old), _lines(edit.new)
     return [document.block(n, len(old), new) for n in _windows(document.lines, old, _same)]
 
 
-def _as_many(document: Document, edit: Replace, found: list[Found]) -> list[Found]:
+def _as_many(document: Document, edit: TextReplacement, found: list[EditMatch]) -> list[EditMatch]:
     if edit.replace_all or len(found) == edit.count:
         return found
-    lines = _listed(document.line_of(each.start) for each in found)
+    lines = _join_numbers(document.line_of(each.start) for each in found)
     raise InvalidInput(
-        f"the text stands there {len(found)} times, not {edit.count}: lines {lines}",
-        hint="give more of the lines around it, or say that all are meant",
+        f"the text was found {len(found)} times, not {edit.count}: lines {lines}",
+        hint="give more surrounding lines, or replace all of them",
     )
 
 
-def _loose(document: Document, edit: Replace) -> list[Found]:
-    """The one place where whole lines fit but for spaces; none where that is not clear."""
+def _loose(document: Document, edit: TextReplacement) -> list[EditMatch]:
+    """Return the one place where whole lines fit except for spaces; none if that is not clear."""
     if edit.count != 1 or edit.replace_all:
         return []
     old, new = _lines(edit.old), _lines(edit.new)
@@ -210,16 +211,16 @@ def _only(
     new: Sequence[str],
     to: Callable[[str], str],
     note: str,
-) -> list[Found]:
+) -> list[EditMatch]:
     if len(places) > 1:
         _several(places)
     there = document.lines[places[0] : places[0] + len(old)]
-    return [document.block(places[0], len(old), _kept(old, new, there, to), note)]
+    return [document.block(places[0], len(old), _keep_old_lines(old, new, there, to), note)]
 
 
 def _several(places: list[int]) -> NoReturn:
     raise InvalidInput(
-        f"the text stands there {len(places)} times but for spaces: lines {_listed(n + 1 for n in places)}",
+        f"the text was found {len(places)} times ignoring whitespace: lines {_join_numbers(n + 1 for n in places)}",
         hint=_MORE,
     )
 
@@ -232,12 +233,12 @@ class _Shift:
     less: str = ""
 
     def on(self, line: str) -> str:
-        """A new line, moved along."""
+        """Return a new line, moved along."""
         return self.more + line.removeprefix(self.less) if line.strip() else line
 
 
 def _shift(old: Sequence[str], there: Sequence[str]) -> _Shift | None:
-    """The one difference of indentation between two blocks; None where it is not the same on every line."""
+    """Return the one difference of indentation between two blocks; None if it is not the same on every line."""
     found: set[_Shift] = set()
     for mine, theirs in zip(old, there, strict=True):
         if not mine.strip():
@@ -256,10 +257,10 @@ def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _kept(
+def _keep_old_lines(
     old: Sequence[str], new: Sequence[str], there: Sequence[str], to: Callable[[str], str]
 ) -> list[str]:
-    """The new lines; those that are old lines stay as the file has them."""
+    """Return the new lines; those that are old lines stay as the file has them."""
     out = list[str]()
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         out += there[a:b] if tag == "equal" else [to(line) for line in new[c:d]]
@@ -288,7 +289,7 @@ def _same_but_indent(a: str, b: str) -> bool:
 
 
 def _windows(lines: Sequence[str], old: Sequence[str], alike: Callable[[str, str], bool]) -> list[int]:
-    """Every line at which a block of lines begins."""
+    """Return every line at which a block of lines begins."""
     many = len(old)
     if not many:
         return []
@@ -299,7 +300,7 @@ def _windows(lines: Sequence[str], old: Sequence[str], alike: Callable[[str, str
     ]
 
 
-def _listed(numbers: Iterable[int]) -> str:
+def _join_numbers(numbers: Iterable[int]) -> str:
     every = [str(n) for n in numbers]
     return ", ".join(every[:10]) + (" …" if len(every) > 10 else "")
 
@@ -314,15 +315,15 @@ def _absent_hint(old: str) -> str:
 def _absent(document: Document, old: str) -> str:
     near = _nearest(document.lines[:_LOOKED_AT], _lines(old))
     if near is None:
-        return "the text does not stand in the file"
+        return "the text was not found in the file"
     shown = "\n".join(
         f"{n + 1} | {document.lines[n]}" for n in range(near, min(near + _SHOWN, len(document.lines)))
     )
-    return f"the text does not stand in the file; nearest, at line {near + 1}:\n{shown}"
+    return f"the text was not found in the file; nearest, at line {near + 1}:\n{shown}"
 
 
 def _nearest(lines: Sequence[str], old: Sequence[str]) -> int | None:
-    """Where most of the lines stand in this order; else the line most like the longest one."""
+    """Return where most of the lines are in this order; else the line most like the longest one."""
     wanted = [line.strip() for line in old]
     telling = {line for line in wanted if len(line) > 3}
     best, at = 0, None

@@ -1,7 +1,7 @@
-"""Patches in the form `*** Begin Patch`, which some models are trained to write.
+"""Patches in the `*** Begin Patch` format.
 
-Owns reading `*** Add File:`, `*** Update File:` (with `*** Move to:`) and `*** Delete File:`, whose hunks have no line numbers but may
-name a line that stands above. Refuses: finding where they belong (`edits_match`). Before: `edit`. After: `edits`.
+Owns reading `*** Add File:`, `*** Update File:` (with `*** Move to:`) and `*** Delete File:`, whose hunks have no line numbers but
+may name a line that is above. Refuses: finding where they belong (`workspace/edits/match`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from backscroll.errors import FormatError
-from backscroll.workspace.edits.edit import Delete, Edit, Hunk, Patch, Write
+from backscroll.workspace.edits.edit import Edit, FileDeletion, Hunk, Patch, WholeFile
 
 _FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$")
 _MOVE = re.compile(r"^\*\*\* Move to: (.+?)\s*$")
@@ -18,12 +18,12 @@ _HINT = "*** Add File, *** Update File or *** Delete File names one, and *** End
 
 
 def begins(line: str) -> bool:
-    """True for the first line of a patch."""
+    """Return True for the first line of a patch."""
     return line.rstrip() == "*** Begin Patch"
 
 
 def read_patch(lines: Sequence[str], at: int) -> tuple[list[Edit], int]:
-    """The edits of the patch that begins at a line, and the line after it."""
+    """Return the edits of the patch that begins at a line, and the line after it."""
     begin, edits = at, list[Edit]()
     at += 1
     while at < len(lines) and lines[at].rstrip() != "*** End Patch":
@@ -36,19 +36,19 @@ def read_patch(lines: Sequence[str], at: int) -> tuple[list[Edit], int]:
         kind, path = match.groups()
         at += 1
         if kind == "Delete":
-            edits.append(Delete(path))
+            edits.append(FileDeletion(path))
         elif kind == "Add":
-            body, at = _added(lines, at)
-            edits.append(Write(path, body, new=True))
+            body, at = _read_addition(lines, at)
+            edits.append(WholeFile(path, body, new=True))
         else:
-            patch, at = _updated(lines, at, path)
+            patch, at = _read_update(lines, at, path)
             edits.append(patch)
     if at >= len(lines):
         raise FormatError(f"the patch at line {begin + 1} has no end", hint=_HINT, line=begin + 1)
     return edits, at + 1
 
 
-def _added(lines: Sequence[str], at: int) -> tuple[str, int]:
+def _read_addition(lines: Sequence[str], at: int) -> tuple[str, int]:
     body = list[str]()
     while at < len(lines) and lines[at].startswith("+"):
         body.append(f"{lines[at][1:]}\n")
@@ -56,7 +56,7 @@ def _added(lines: Sequence[str], at: int) -> tuple[str, int]:
     return "".join(body), at
 
 
-def _updated(lines: Sequence[str], at: int, path: str) -> tuple[Patch, int]:
+def _read_update(lines: Sequence[str], at: int, path: str) -> tuple[Patch, int]:
     to = ""
     if at < len(lines) and (move := _MOVE.match(lines[at])):
         to = move.group(1)

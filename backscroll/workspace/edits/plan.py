@@ -1,8 +1,8 @@
-"""From edits to a plan: every file as it would be, checked before anything is written.
+"""The plan of edits: every file as it would be, checked before anything is written.
 
 Owns matching all edits of a file against the file as it is, refusing overlaps, keeping line ends and encoding, looking at the
-syntax and at code that was left out, and the preview. Either all edits can be made or `InvalidInput` names every one that
-cannot, and why. Refuses: writing (`edits_apply`). Before: `edit`, `edits_match`, `files`. After: `edits_apply`, the tools of `act`.
+syntax and at code that was left out, and the preview. Either all edits can be made or `InvalidInput` names every one that cannot,
+and why. Refuses: writing (`workspace/edits/application`).
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from pathlib import PurePosixPath
 from typing import NoReturn
 
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, NotFound
-from backscroll.workspace.edits.draft import Draft, Planned, Syntax
-from backscroll.workspace.edits.edit import Delete, Edit, Patch, Replace, Write
+from backscroll.workspace.edits.draft import FileDraft, FileEdit, Syntax
+from backscroll.workspace.edits.edit import Edit, FileDeletion, Patch, TextReplacement, WholeFile
 from backscroll.workspace.files.files import Files
-from backscroll.workspace.files.guard import shown
+from backscroll.workspace.files.guard import escape_path
 from backscroll.workspace.files.walk import check_name
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EditPlan:
     """What is to be done, file by file, in the order of the paths."""
 
     files: Files = field(repr=False)
-    changes: tuple[Planned, ...]
+    changes: tuple[FileEdit, ...]
     notes: tuple[str, ...] = ()  # what a person should know: looser matches, a file that was broken before
 
     @property
@@ -49,47 +49,47 @@ class Plan:
         return sum(change.removed for change in self.changes)
 
 
-def plan(files: Files, edits: Sequence[Edit], *, syntax: Syntax = "refuse") -> Plan:
+def plan(files: Files, edits: Sequence[Edit], *, syntax: Syntax = "refuse") -> EditPlan:
     """Check edits against the files; nothing is written."""
     if not edits:
         raise InvalidInput("there are no edits", hint="name at least one")
-    drafts: dict[str, Draft] = {}
+    drafts: dict[str, FileDraft] = {}
     problems: list[tuple[str, BackscrollError]] = []
     for number, edit in enumerate(edits, 1):
         try:
             _take(files, drafts, edit, number)
         except (InvalidInput, NotFound, Conflict) as error:
             problems.append((_place(edit, number, len(edits)), error))
-    changes: list[Planned] = []
+    changes: list[FileEdit] = []
     notes: list[str] = []
     for path in sorted(drafts):
         try:
-            change = drafts[path].finished(files.largest, syntax)
+            change = drafts[path].finish_draft(files.largest, syntax)
         except (InvalidInput, Conflict) as error:
             if not drafts[path].broken:
-                problems.append((shown(path), error))
+                problems.append((escape_path(path), error))
             continue
         if change is not None:
             changes.append(change)
-            notes += [f"{shown(path)}: {note}" for note in change.notes]
+            notes += [f"{escape_path(path)}: {note}" for note in change.notes]
     _no_file_is_a_folder(changes, problems)
     if problems:
         _refuse(problems, len(edits))
     if not changes:
-        raise InvalidInput("the edits change nothing", hint="the files already are as the edits want them")
-    return Plan(files, tuple(changes), tuple(notes))
+        raise InvalidInput("the edits change nothing", hint="the files already have these contents")
+    return EditPlan(files, tuple(changes), tuple(notes))
 
 
-def _take(files: Files, drafts: dict[str, Draft], edit: Edit, number: int) -> None:
+def _take(files: Files, drafts: dict[str, FileDraft], edit: Edit, number: int) -> None:
     """Put one edit to the others of its file."""
     draft = _draft(files, drafts, edit.path)
     try:
         match edit:
-            case Replace():
+            case TextReplacement():
                 draft.replace(edit, number)
-            case Write():
+            case WholeFile():
                 draft.write(edit)
-            case Delete():
+            case FileDeletion():
                 _own_file(files, edit.path)
                 draft.delete()
             case Patch():
@@ -103,44 +103,46 @@ def _take(files: Files, drafts: dict[str, Draft], edit: Edit, number: int) -> No
         raise
 
 
-def _draft(files: Files, drafts: dict[str, Draft], path: str) -> Draft:
+def _draft(files: Files, drafts: dict[str, FileDraft], path: str) -> FileDraft:
     real = files.resolve(path)
     if real not in drafts:
         there = files.content(real) if files.exists(real) else None
         if there is None:
             check_name(PurePosixPath(real).name)
-        drafts[real] = Draft(real, there)
+        drafts[real] = FileDraft(real, there)
     return drafts[real]
 
 
 def _own_file(files: Files, path: str) -> None:
     if files.kind(path) == "link":
-        raise InvalidInput(f"{shown(path)} is a link", hint="name the file itself")
+        raise InvalidInput(f"{escape_path(path)} is a link", hint="name the file itself")
 
 
-def _no_file_is_a_folder(changes: Sequence[Planned], problems: list[tuple[str, BackscrollError]]) -> None:
+def _no_file_is_a_folder(changes: Sequence[FileEdit], problems: list[tuple[str, BackscrollError]]) -> None:
     written = {change.path for change in changes if change.after is not None}
     for path in sorted(written):
         inside = next((str(p) for p in PurePosixPath(path).parents if str(p) in written), "")
         if inside:
-            error = InvalidInput(f"{shown(inside)} would be a file and a folder", hint="choose another name")
-            problems.append((shown(path), error))
+            error = InvalidInput(
+                f"{escape_path(inside)} would be both a file and a folder", hint="choose another name"
+            )
+            problems.append((escape_path(path), error))
 
 
 def _place(edit: Edit, number: int, many: int) -> str:
-    return f"{shown(edit.path)} (edit {number})" if many > 1 else shown(edit.path)
+    return f"{escape_path(edit.path)} (edit {number})" if many > 1 else escape_path(edit.path)
 
 
 def _refuse(problems: Sequence[tuple[str, BackscrollError]], many: int) -> NoReturn:
     first = problems[0][1]
     if len(problems) == 1:
-        raise type(first)(_named(*problems[0]), hint=first.hint, path=problems[0][0])
-    every = "\n".join(_named(place, error) for place, error in problems)
+        raise type(first)(_prefix_place(*problems[0]), hint=first.hint, path=problems[0][0])
+    every = "\n".join(_prefix_place(place, error) for place, error in problems)
     raise InvalidInput(
-        f"{len(problems)} of {many} edits cannot be made, so none was:\n{every}",
+        f"{len(problems)} of {many} edits cannot be applied, so none was:\n{every}",
         hint="; ".join(dict.fromkeys(error.hint for _, error in problems if error.hint)),
     )
 
 
-def _named(place: str, error: BackscrollError) -> str:
+def _prefix_place(place: str, error: BackscrollError) -> str:
     return error.message if place in error.message else f"{place}: {error.message}"

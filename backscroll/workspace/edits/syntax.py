@@ -1,7 +1,7 @@
-"""Does a file still parse? Asked before a model's edit is written.
+"""Syntax checks for edited files.
 
 Owns which languages are known and what is wrong with a text in one of them, with the line. Nothing is run and nothing is imported:
-Python is only parsed. Refuses: languages that it cannot parse; to them nothing is wrong. After: `edits_plan`.
+Python is only parsed. Refuses: languages that it cannot parse; to them nothing is wrong.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TEMPLATED = {".yaml", ".yml", ".json", ".toml", ".xml"}
 
 
 def flaw(path: str, text: str) -> str:
-    """What is wrong with the text of a file, in one line; empty where nothing is, or nobody can say."""
+    """Return what is wrong with the text of a file, in one line; empty if nothing is, or the language is unknown."""
     name = PurePosixPath(path)
     check = _CHECKS.get(name.suffix.lower())
     if check is None or len(text) > _LONGEST:
@@ -49,7 +49,7 @@ def flaw(path: str, text: str) -> str:
 def _python(text: str) -> str:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an odd escape in a string is no flaw
+            warnings.simplefilter("ignore")  # an odd escape in a string is not a flaw
             ast.parse(text)
     except SyntaxError as error:
         return f"Python, line {error.lineno or 1}: {error.msg}"
@@ -104,7 +104,7 @@ def _xml(text: str) -> str:
     from xml.parsers import expat
 
     parser = expat.ParserCreate()
-    # Entities that a text defines itself are counted by nobody here: it is refused to unfold any.
+    # Entities that a text defines itself are counted by no process here: it is refused to unfold any.
     parser.EntityDeclHandler = _no_entities
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
     try:

@@ -1,1 +1,1 @@
-"""Safe files: every access of an agent to the disk stays inside its folder; listing, searching, ignore rules, encodings."""
+"""Safe files: access confined to one folder; listing, search, ignore rules, encodings."""

@@ -1,8 +1,7 @@
-"""Text in files: which encoding, which line ends, and back to the very same bytes.
+"""Text encoding and line ends of files, with an exact round trip to bytes.
 
-Owns telling text from binary, guessing an encoding, and encoding changed text the way the file was. What is read as text
-always gives the same bytes when written unchanged; what would not is called binary. Refuses: the disk (`files`). After: `files`,
-`edits_plan`, `searching`.
+Owns telling text from binary, guessing an encoding, and encoding changed text the way the file was. What is read as text always
+gives the same bytes when written unchanged; what would not is called binary. Refuses: the disk (`files`).
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ _SAMPLE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class DecodedText:
     """What a file says, and how it says it."""
 
     raw: str  # with the line ends of the file, without its byte order mark
     encoding: str = "utf-8"
     bom: bytes = b""
     newline: Newline = "\n"
-    guessed: bool = False  # no mark, and no UTF-8
+    guessed: bool = False  # no mark, and not UTF-8
 
     @property
     def text(self) -> str:
@@ -44,23 +43,23 @@ class Text:
         return self.raw.replace("\r\n", "\n").replace("\r", "\n") if "\r" in self.raw else self.raw
 
 
-def decoded(data: bytes) -> Text | None:
-    """The text of a file; None where it is none."""
+def decode_text(data: bytes) -> DecodedText | None:
+    """Return the text of a file; None if it is none."""
     for bom, encoding in _BOMS:
         if data.startswith(bom):
-            return _tried(data[len(bom) :], encoding, bom)
+            return _try_encoding(data[len(bom) :], encoding, bom)
     if b"\0" in data:
         return None
-    if (text := _tried(data, "utf-8")) is not None:
+    if (text := _try_encoding(data, "utf-8")) is not None:
         return text if _few_controls(data) else None
     if not _few_controls(data):
         return None
     encoding = _guess(data)
-    return _tried(data, encoding, guessed=True) if encoding else None
+    return _try_encoding(data, encoding, guessed=True) if encoding else None
 
 
-def encoded(text: str, like: Text | None) -> bytes:
-    """Bytes for a text with exactly these line ends, in the encoding of the file it goes into."""
+def encode_text(text: str, like: DecodedText | None) -> bytes:
+    """Return bytes for a text with exactly these line ends, in the encoding of the file it goes into."""
     encoding = like.encoding if like else "utf-8"
     try:
         data = text.encode(encoding)
@@ -68,7 +67,7 @@ def encoded(text: str, like: Text | None) -> bytes:
         wrong = text[error.start : error.start + 1]
         if 0xD800 <= ord(wrong) <= 0xDFFF:
             raise InvalidInput(
-                "the text holds half of a character (a lone surrogate), which no file can keep",
+                "the text contains a lone surrogate and cannot be encoded",
                 hint="write the whole character, or leave it out",
             ) from None
         raise InvalidInput(
@@ -79,7 +78,7 @@ def encoded(text: str, like: Text | None) -> bytes:
 
 
 def with_newlines(text: str, newline: Newline) -> str:
-    """The text with one kind of line ends; `mixed` and none leave it as it is."""
+    """Return the text with one kind of line ends; `mixed` and none leave it as it is."""
     if newline in ("", "mixed"):
         return text
     plain = _ENDS.sub("\n", text)
@@ -87,7 +86,7 @@ def with_newlines(text: str, newline: Newline) -> str:
 
 
 def newline_of(text: str) -> Newline:
-    """Which line ends a text uses."""
+    """Return which line ends a text uses."""
     pairs = text.count("\r\n")
     feeds, returns = text.count("\n") - pairs, text.count("\r") - pairs
     if (pairs > 0) + (feeds > 0) + (returns > 0) > 1:
@@ -96,19 +95,21 @@ def newline_of(text: str) -> Newline:
 
 
 def is_binary(start: bytes) -> bool:
-    """What the first bytes of a file look like, without reading all of it."""
+    """Return what the first bytes of a file look like, without reading all of it."""
     if start.startswith(tuple(bom for bom, _ in _BOMS)):
         return False
     return b"\0" in start or not _few_controls(start)
 
 
-def _tried(data: bytes, encoding: str, bom: bytes = b"", *, guessed: bool = False) -> Text | None:
+def _try_encoding(
+    data: bytes, encoding: str, bom: bytes = b"", *, guessed: bool = False
+) -> DecodedText | None:
     try:
         raw = data.decode(encoding)
         same = raw.encode(encoding) == data
     except UnicodeError:
         return None
-    return Text(raw, encoding, bom, newline_of(raw), guessed) if same else None
+    return DecodedText(raw, encoding, bom, newline_of(raw), guessed) if same else None
 
 
 def _few_controls(data: bytes) -> bool:

@@ -1,10 +1,7 @@
-"""Safe files: every access of an agent to the disk goes through here and stays inside one folder.
+"""Safe files: all file access of an agent, confined to one folder.
 
-Owns reading, writing, deleting and renaming under a root. A write is atomic (a new file beside it, flushed, renamed over it):
-nobody ever sees half of it. It keeps the mode, encoding, byte order mark and line ends. Because it renames, another hard link to
-the same file keeps the old content: a write never reaches a file elsewhere through one. Refuses: paths that lead out,
-protected files (`guard`), devices and pipes (never opened), following links that are swapped in meanwhile (`walking`). Before:
-`walking`, `encoding`. After: `listing`, `searching`, `edits`, the tools of `act`.
+Owns reading, writing, deleting and renaming under a root. A write is atomic and keeps mode, encoding, byte order mark and line ends;
+another hard link keeps the old content. Refuses: paths that lead out, protected files (`guard`), devices and pipes, swapped links (`walk`).
 """
 
 from __future__ import annotations
@@ -23,11 +20,11 @@ from typing import NoReturn
 
 from backscroll.config import default_store
 from backscroll.errors import Conflict, InvalidInput, NotFound
-from backscroll.workspace.files.encoding import Newline, decoded, encoded, is_binary, with_newlines
-from backscroll.workspace.files.guard import Guard, shown
+from backscroll.workspace.files.encoding import Newline, decode_text, encode_text, is_binary, with_newlines
+from backscroll.workspace.files.guard import Guard, escape_path
 from backscroll.workspace.files.open_flags import CLOEXEC, NOCTTY, NOFOLLOW, NONBLOCK
 from backscroll.workspace.files.replacement import put
-from backscroll.workspace.files.walk import Spot, Walker, check_new, kind_of
+from backscroll.workspace.files.walk import OpenPath, Walker, check_new, kind_of
 
 _READ = os.O_RDONLY | NOFOLLOW | NONBLOCK | NOCTTY | CLOEXEC
 _PIECE = 1 << 20
@@ -36,7 +33,7 @@ LARGEST = 10_000_000  # bytes that are read or written in one go
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class FileText:
     """Text of a file, or some lines of it."""
 
     path: str
@@ -62,8 +59,8 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What a write did."""
+class FileWrite:
+    """The result of a write."""
 
     path: str
     hash: str
@@ -72,8 +69,8 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """All of a file, for those who will write it again."""
+class FileContent:
+    """The whole content of a file, with hash and mode."""
 
     path: str
     data: bytes
@@ -84,8 +81,8 @@ class Content:
 class Files:
     """The files of one folder.
 
-    `protected` adds patterns and whole paths to those that are protected anyway; `allowed_outside` names folders elsewhere whose
-    whole paths are accepted too; `journal` is where an unfinished set of edits is noted (not in the folder itself).
+    `protected`: more protected patterns and paths; `allowed_outside`: folders elsewhere that may be used with absolute paths; `journal`:
+    where unfinished edits are noted (outside the folder).
     """
 
     def __init__(
@@ -98,7 +95,7 @@ class Files:
         journal: Path | None = None,
     ) -> None:
         if not root.is_dir():
-            raise NotFound(f"no such folder: {shown(str(root))}", hint="name a folder that exists")
+            raise NotFound(f"no such folder: {escape_path(str(root))}", hint="name a folder that exists")
         self.root = root.resolve()
         self.largest = largest
         name = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
@@ -107,57 +104,59 @@ class Files:
         self.walker = Walker(root, self.guard, allowed_outside)
 
     def resolve(self, path: str | Path) -> str:
-        """The normal form of a path inside the folder (links followed); `InvalidInput` says why there is none."""
+        """Return the normal form of a path inside the folder (links followed); `InvalidInput` says why there is none."""
         with self.walker.at(path) as spot:
             return spot.path
 
     def kind(self, path: str | Path) -> str:
-        """`file`, `folder`, `link`, `special`; empty where there is nothing. The last part is not followed."""
+        """`file`, `folder`, `link`, `special`; empty if there is nothing. The last part is not followed."""
         with self.walker.at(path, follow=False) as spot:
             return spot.kind
 
     def exists(self, path: str | Path) -> bool:
-        """True where there is something by this name."""
+        """Return True if there is something by this name."""
         with self.walker.at(path) as spot:
             return spot.status is not None
 
     def hash(self, path: str | Path) -> str:
-        """SHA-256 of the content; empty where there is no file."""
+        """SHA-256 of the content; empty if there is no file."""
         with self.walker.at(path) as spot:
             if spot.status is None:
                 return ""
             _check_file(spot)
-            with _opened(spot) as file:
+            with _open_file(spot) as file:
                 return _hash_of(file)
 
     def read_bytes(self, path: str | Path) -> bytes:
-        """The whole content."""
+        """Return the whole content."""
         return self.content(path).data
 
-    def content(self, path: str | Path) -> Content:
-        """The whole content with its hash and mode."""
+    def content(self, path: str | Path) -> FileContent:
+        """Return the whole content with its hash and mode."""
         with self.walker.at(path) as spot:
             found = self._content(spot)
         if found is None:
-            raise NotFound(f"no such file: {shown(str(path))}", hint="look with list_files", path=str(path))
+            raise NotFound(
+                f"no such file: {escape_path(str(path))}", hint="look with list_files", path=str(path)
+            )
         return found
 
-    def read_text(self, path: str | Path, first: int = 1, last: int | None = None) -> Read:
-        """Text, or the lines from `first` to `last` (both included; a negative `first` counts from the end)."""
+    def read_text(self, path: str | Path, first: int = 1, last: int | None = None) -> FileText:
+        """Return text, or the lines from `first` to `last` (both included; a negative `first` counts from the end)."""
         if first == 0 or (last is not None and last < 1):
             raise InvalidInput(
                 "lines are counted from 1", hint="leave `first` and `last` out for all of them"
             )
         with self.walker.at(path) as spot:
             _check_file(spot)
-            with _opened(spot) as file:
+            with _open_file(spot) as file:
                 status = os.fstat(file)
                 if status.st_size > self.largest:
                     if first == 1 and last is None:
                         self._too_large(spot, status.st_size, "read some lines of it: first, last")
                     return self._part(spot, file, first, last)
                 data = _all(file, self.largest)
-        text = decoded(data)
+        text = decode_text(data)
         if text is None:
             self._binary(spot, len(data))
         lines = text.text.split("\n")
@@ -166,7 +165,7 @@ class Files:
         body = "\n".join(lines[begin - 1 : end])
         if end < len(lines) and end >= begin:
             body += "\n"
-        return Read(
+        return FileText(
             spot.path,
             body,
             hashlib.sha256(data).hexdigest(),
@@ -188,54 +187,54 @@ class Files:
         expected: str | None = None,
         mode: int | None = None,
         beside: str = "",
-    ) -> Written:
-        """Write a file as a whole, atomically, making its folders.
+    ) -> FileWrite:
+        """Write a file atomically, creating its folders.
 
-        Text takes over the encoding, mark and line ends that the file has; bytes are written as they are. `expected` is the hash
-        of what is to be replaced; empty: there must be no file yet. `mode`: permission bits, else those the file has. `beside`: what
-        the new content is called until it is in its place.
+        Text takes over encoding, byte order mark and line ends of the file. `expected`: hash of what is replaced, or empty for a new
+        file. `mode`: permission bits, default those of the file. `beside`: temporary name of the new content.
         """
         with self.walker.at(path, make=True) as spot:
             if spot.kind in ("folder", "special") or not spot.name:
                 _check_file(spot)
             check_new(spot)
-            now = self._replaced(spot, expected, content)
+            now = self._check_replaced(spot, expected, content)
             data = content if isinstance(content, bytes) else _like(content, now.data if now else None)
             if len(data) > self.largest:
                 self._too_large(spot, len(data), "write it in parts")
             put(spot, data, mode, beside or f".bs-{secrets.token_hex(8)}.part")
-            return Written(spot.path, hashlib.sha256(data).hexdigest(), spot.status is None, spot.made)
+            return FileWrite(spot.path, hashlib.sha256(data).hexdigest(), spot.status is None, spot.made)
 
     def delete(self, path: str | Path, *, expected: str | None = None) -> str:
-        """Delete a file, or a link itself; gives its normal path. Folders are not deleted as a whole."""
+        """Delete a file, or a link itself; return its normal path. Folders are not deleted as a whole."""
         with self.walker.at(path, follow=False) as spot:
             if spot.kind != "link":
                 _check_file(spot)
-                self._replaced(spot, expected, b"")
+                self._check_replaced(spot, expected, b"")
             os.unlink(spot.name, dir_fd=spot.folder)
             os.fsync(spot.folder)
             return spot.path
 
-    def rename(self, old: str | Path, new: str | Path, *, expected: str | None = None) -> Written:
+    def rename(self, old: str | Path, new: str | Path, *, expected: str | None = None) -> FileWrite:
         """Give a file (or a link itself) another name, which must be free; makes the folders of the new one."""
         with self.walker.at(old, follow=False) as here, self.walker.at(new, follow=False, make=True) as there:
             if here.kind == "folder":
                 raise InvalidInput(
-                    f"{shown(here.path)} is a folder", hint="rename its files one by one, or with a command"
+                    f"{escape_path(here.path)} is a folder",
+                    hint="rename its files one by one, or with a command",
                 )
             if here.kind != "link":
                 _check_file(here)
-                self._replaced(here, expected, b"")
+                self._check_replaced(here, expected, b"")
             check_new(there)
             if there.status is not None:
-                raise Conflict(f"{shown(there.path)} is there already", hint="nothing was changed")
+                raise Conflict(f"{escape_path(there.path)} already exists", hint="nothing was changed")
             os.rename(here.name, there.name, src_dir_fd=here.folder, dst_dir_fd=there.folder)
             os.fsync(there.folder)
             os.fsync(here.folder)
-            return Written(there.path, "", True, there.made)
+            return FileWrite(there.path, "", True, there.made)
 
     def remove_folder(self, path: str | Path) -> bool:
-        """Remove a folder where it is empty; tells whether it was."""
+        """Remove a folder where it is empty; return whether it was."""
         self.guard.check(str(path))
         with self.walker.at(Path(path).parent) as spot:
             if spot.kind != "folder":
@@ -251,32 +250,36 @@ class Files:
 
         return recover(self)
 
-    def _content(self, spot: Spot) -> Content | None:
+    def _content(self, spot: OpenPath) -> FileContent | None:
         if spot.status is None:
             return None
         _check_file(spot)
-        with _opened(spot) as file:
+        with _open_file(spot) as file:
             status = os.fstat(file)
             if status.st_size > self.largest:
                 self._too_large(spot, status.st_size, "only files up to the limit can be handled as a whole")
             data = _all(file, self.largest)
-        return Content(spot.path, data, hashlib.sha256(data).hexdigest(), stat.S_IMODE(status.st_mode))
+        return FileContent(spot.path, data, hashlib.sha256(data).hexdigest(), stat.S_IMODE(status.st_mode))
 
-    def _replaced(self, spot: Spot, expected: str | None, content: str | bytes) -> Content | None:
-        """What is about to be replaced, as far as that matters; raises where it is not what was expected."""
+    def _check_replaced(
+        self, spot: OpenPath, expected: str | None, content: str | bytes
+    ) -> FileContent | None:
+        """Return what is about to be replaced, as far as that matters; raises where it is not what was expected."""
         if spot.status is None:
             if expected:
                 raise Conflict(
-                    f"{shown(spot.path)} is gone", hint="look again before writing", path=spot.path
+                    f"{escape_path(spot.path)} is gone", hint="read it again before writing", path=spot.path
                 )
             return None
         if expected == "":
             raise Conflict(
-                f"{shown(spot.path)} is there already", hint="read it before writing", path=spot.path
+                f"{escape_path(spot.path)} already exists", hint="read it before writing", path=spot.path
             )
         if not spot.status.st_mode & 0o222:
             raise InvalidInput(
-                f"{shown(spot.path)} is read-only", hint="its permissions forbid writing", path=spot.path
+                f"{escape_path(spot.path)} is read-only",
+                hint="its permissions forbid writing",
+                path=spot.path,
             )
         if expected is None and isinstance(content, bytes):
             return None
@@ -285,14 +288,14 @@ class Files:
         found = self._content(spot)
         if expected is not None and (found is None or found.hash != expected):
             raise Conflict(
-                f"{shown(spot.path)} was changed since it was read",
+                f"{escape_path(spot.path)} was changed since it was read",
                 hint="nothing was written; read it again",
                 path=spot.path,
             )
         return found
 
-    def _part(self, spot: Spot, file: int, first: int, last: int | None) -> Read:
-        """Some lines of a file that is too large to be read as a whole."""
+    def _part(self, spot: OpenPath, file: int, first: int, last: int | None) -> FileText:
+        """Return some lines of a file that is too large to be read as a whole."""
         if first < 0:
             self._too_large(spot, os.fstat(file).st_size, "count the lines from the beginning")
         digest, number, kept, pieces, start = hashlib.sha256(), 1, 0, list[bytes](), b""
@@ -315,51 +318,55 @@ class Files:
                 spot, os.fstat(file).st_size, "only files up to the limit can be handled as a whole"
             )
         total = number - (not ends_open)
-        found = decoded(b"".join(pieces))
+        found = decode_text(b"".join(pieces))
         text = found.text if found else b"".join(pieces).decode("utf-8", "replace")
         begin, end = _range(first, last, total)
         size = os.fstat(file).st_size
-        return Read(
+        return FileText(
             spot.path, text, digest.hexdigest(), size, begin, end, total, found.encoding if found else "utf-8"
         )
 
-    def _too_large(self, spot: Spot, size: int, hint: str) -> NoReturn:
+    def _too_large(self, spot: OpenPath, size: int, hint: str) -> NoReturn:
         raise InvalidInput(
-            f"{shown(spot.path)} is too large: {size} bytes, at most {self.largest}",
+            f"{escape_path(spot.path)} is too large: {size} bytes, at most {self.largest}",
             hint=hint,
             path=spot.path,
         )
 
-    def _binary(self, spot: Spot, size: int) -> NoReturn:
+    def _binary(self, spot: OpenPath, size: int) -> NoReturn:
         raise InvalidInput(
-            f"{shown(spot.path)} is no text ({size} bytes)", hint="only text can be read", path=spot.path
+            f"{escape_path(spot.path)} is not text ({size} bytes)",
+            hint="only text can be read",
+            path=spot.path,
         )
 
 
-def _check_file(spot: Spot) -> None:
-    """Only a plain file is opened: a pipe would wait for ever, a device may act on being opened."""
+def _check_file(spot: OpenPath) -> None:
+    """Only a plain file is opened: a pipe would wait forever, a device may act on being opened."""
     if spot.kind == "file" and spot.name:
         return
     if spot.status is None:
-        raise NotFound(f"no such file: {shown(spot.path)}", hint="look with list_files", path=spot.path)
+        raise NotFound(f"no such file: {escape_path(spot.path)}", hint="look with list_files", path=spot.path)
     if spot.kind == "folder":
-        raise InvalidInput(f"{shown(spot.path)} is a folder", hint="list it with list_files", path=spot.path)
+        raise InvalidInput(
+            f"{escape_path(spot.path)} is a folder", hint="list it with list_files", path=spot.path
+        )
     raise InvalidInput(
-        f"{shown(spot.path)} is no plain file (a device, pipe or socket)",
-        hint="only plain files are read and written",
+        f"{escape_path(spot.path)} is not a regular file (a device, pipe or socket)",
+        hint="only regular files can be read and written",
         path=spot.path,
     )
 
 
 @contextmanager
-def _opened(spot: Spot) -> Generator[int]:
-    """The file, open for reading; it is looked at again, for what stands there may have been swapped."""
+def _open_file(spot: OpenPath) -> Generator[int]:
+    """The file, open for reading; it is looked at again, for what is there may have been swapped."""
     file = os.open(spot.name, _READ, dir_fd=spot.folder)
     try:
         if kind_of(os.fstat(file)) != "file":
             raise Conflict(
-                f"{shown(spot.path)} was changed by somebody else at the same moment",
-                hint="nothing was written; look again",
+                f"{escape_path(spot.path)} was modified by another process at the same time",
+                hint="nothing was written; read it again",
             )
         yield file
     finally:
@@ -367,7 +374,7 @@ def _opened(spot: Spot) -> Generator[int]:
 
 
 def _all(file: int, largest: int) -> bytes:
-    """Everything up to the limit, of a file that may be growing."""
+    """Return everything up to the limit, of a file that may be growing."""
     pieces, size = list[bytes](), 0
     while size <= largest and (piece := os.read(file, _PIECE)):
         pieces.append(piece)
@@ -390,10 +397,10 @@ def _range(first: int, last: int | None, total: int) -> tuple[int, int]:
 
 def _like(text: str, before: bytes | None) -> bytes:
     """New text in the shape of what it replaces."""
-    style = decoded(before) if before else None
+    style = decode_text(before) if before else None
     if style is None:
-        return encoded(text, None)
+        return encode_text(text, None)
     if "\r" not in text:
         text = with_newlines(text, style.newline)
     # A mark that the new text brings along is not written twice.
-    return encoded(text.removeprefix("\ufeff") if style.bom else text, style)
+    return encode_text(text.removeprefix("\ufeff") if style.bom else text, style)

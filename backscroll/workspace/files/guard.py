@@ -1,8 +1,7 @@
-"""Which files are nobody's business: version control's own, ours, and keys.
+"""Protected files: version control data, Backscroll's own files, and keys.
 
-Owns the patterns (`protected.toml`, and those a caller adds) and comparing a path with them, whatever case or look-alike
-spelling it is written in. Refuses: looking at the disk (`files` asks about the path it was given and the one it came to).
-After: `files`, `listing`, `searching`.
+Owns the patterns (`protected.toml`, and those a caller adds) and comparing a path with them, whatever case or look-alike spelling
+it is written in. Refuses: looking at the disk (`files` asks about the path it was given and the one it came to).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from backscroll.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class GuardPattern:
     """Names that follow each other in a path, and why what they fit is protected."""
 
     parts: tuple[re.Pattern[str], ...]
@@ -29,7 +28,7 @@ class Pattern:
     anchored: bool = False  # only at the top of the folder
 
     def fits(self, parts: Sequence[str]) -> bool:
-        """True where the path is protected by this: it, or a folder it is in."""
+        """Return True if the path is protected by this: it, or a folder it is in."""
         last = len(parts) - len(self.parts)
         starts = range(min(last, 0) + 1) if self.anchored else range(last + 1)
         return any(
@@ -45,7 +44,7 @@ class Guard:
     """
 
     def __init__(self, root: Path, protected: Sequence[str] = ()) -> None:
-        usual, self._harmless = _shipped()
+        usual, self._harmless = _load_patterns()
         own = [p for given in protected if (p := _own(root, given)) is not None]
         self._patterns = (*own, *usual)
         self._exact = len(own)  # those in front know no exceptions
@@ -53,8 +52,8 @@ class Guard:
         self._any = re.compile("|".join(f"(?:{p.parts[0].pattern})" for p in self._patterns), re.DOTALL)
 
     def why(self, path: str) -> str:
-        """Why a path (inside the folder, or a whole one) is protected; empty where it is not."""
-        parts = [folded(part) for part in path.split("/") if part not in ("", ".")]
+        """Return why a path (inside the folder, or a whole one) is protected; empty if it is not."""
+        parts = [fold_name(part) for part in path.split("/") if part not in ("", ".")]
         if not any(self._any.match(part) for part in parts):
             return ""
         for n, pattern in enumerate(self._patterns):
@@ -63,66 +62,68 @@ class Guard:
         return ""
 
     def is_suspect(self, name: str) -> bool:
-        """False where a name, folded, is in no protected path."""
+        """Return False if a name, folded, is in no protected path."""
         return bool(self._any.match(name))
 
     def check(self, path: str) -> None:
         """Raise `InvalidInput` for a protected path."""
         if reason := self.why(path):
             raise InvalidInput(
-                f"{shown(path)} is protected: {reason}",
-                hint="neither read nor written by tools; a person can open it in an editor",
+                f"{escape_path(path)} is protected: {reason}",
+                hint="tools cannot read or write it; open it in an editor",
                 path=path,
             )
 
-    def _is_harmless(self, pattern: Pattern, parts: Sequence[str]) -> bool:
-        """True where the last name looks protected only to this pattern, and is known not to be."""
+    def _is_harmless(self, pattern: GuardPattern, parts: Sequence[str]) -> bool:
+        """Return True if the last name looks protected only to this pattern, and is known not to be."""
         return any(h.match(parts[-1]) for h in self._harmless) and not pattern.fits(parts[:-1])
 
 
 @lru_cache(maxsize=4096)
-def folded(name: str) -> str:
-    """A name as file systems that are not picky would read it: no case, no invisible characters, no dots or spaces at its end."""
+def fold_name(name: str) -> str:
+    """Return a name as file systems that are not picky would read it: no case, no invisible characters, no dots or spaces at its end."""
     plain = unicodedata.normalize("NFKC", name).casefold()
     visible = "".join(c for c in plain if unicodedata.category(c) != "Cf")
     return unicodedata.normalize("NFC", visible.split("::")[0].rstrip(" .") or visible)
 
 
-def shown(path: str) -> str:
-    """A path as it can be shown: what a terminal would act on, and bytes that are no text, are written out."""
+def escape_path(path: str) -> str:
+    """Return a path as it can be shown: what a terminal would act on, and bytes that are not text, are written out."""
     return "".join(
         c if c.isprintable() and not "\ud800" <= c <= "\udfff" else c.encode("unicode_escape").decode("ascii")
         for c in path
     )
 
 
-def _own(root: Path, given: str) -> Pattern | None:
+def _own(root: Path, given: str) -> GuardPattern | None:
     if not given.startswith("/"):
         anchored = given.startswith("./")
         parts = [part for part in given.split("/") if part not in ("", ".", "**")]
-        return Pattern(compiled(parts), "it was named as protected", anchored) if parts else None
+        return GuardPattern(compile_patterns(parts), "it was named as protected", anchored) if parts else None
     place = Path(given)
     if place.is_relative_to(root) and place != root:
         place = place.relative_to(root)
-    parts = [re.escape(folded(part)) for part in place.parts if part != "/"]
+    parts = [re.escape(fold_name(part)) for part in place.parts if part != "/"]
     if not parts:
         return None
     whole = (*(f"{part}$" for part in parts[:-1]), f"{parts[-1]}(-.*)?$")
-    return Pattern(tuple(re.compile(part, re.DOTALL) for part in whole), "it belongs to Backscroll", True)
+    return GuardPattern(
+        tuple(re.compile(part, re.DOTALL) for part in whole), "it belongs to Backscroll", True
+    )
 
 
-def compiled(parts: Sequence[str]) -> tuple[re.Pattern[str], ...]:
-    """Names with `*` and `?`, ready to be compared with folded ones."""
-    return tuple(re.compile(translate(folded(part))) for part in parts)
+def compile_patterns(parts: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+    """Return names with `*` and `?`, ready to be compared with folded ones."""
+    return tuple(re.compile(translate(fold_name(part))) for part in parts)
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> tuple[tuple[Pattern, ...], tuple[re.Pattern[str], ...]]:
+def _load_patterns() -> tuple[tuple[GuardPattern, ...], tuple[re.Pattern[str], ...]]:
     text = files("backscroll.workspace").joinpath("protected.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
-    harmless = compiled(data.pop("harmless")["names"])
+    harmless = compile_patterns(data.pop("harmless")["names"])
     patterns = tuple(
-        Pattern(compiled(name.split("/")), str(group["why"]))
+        GuardPattern(compile_patterns(name.split("/")), str(group["why"]))
         for group in data.values()
         for name in group["names"]
     )

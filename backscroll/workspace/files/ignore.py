@@ -1,8 +1,8 @@
 """Ignore files, read as git reads them, without git.
 
-Owns which of many ignore files has the last word: the deepest, and in it the last line that fits; and patterns as a person writes them
-to pick files. Git itself is not asked: what a repository configures can make it run programs, and looking at files must run nothing.
-Refuses: what one pattern means (`patterns`), walking (`listing`), and what is inside an ignored folder. After: `listing`, `searching`.
+Owns which of many ignore files has the last word: the deepest, and in it the last line that fits; and patterns as a person writes
+them to pick files. Git itself is not asked: what a repository configures can make it run programs, and looking at files must run
+nothing. Refuses: what one pattern means (`patterns`), walking (`listing`), and what is inside an ignored folder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backscroll.workspace.files.patterns import parse_line
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class IgnoreRule:
     """One line of an ignore file."""
 
     fits: re.Pattern[str]  # a path below the folder of the ignore file
@@ -25,21 +25,21 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Ignore:
+class IgnoreFiles:
     """The ignore files that hold in a folder: those of the folders above it, then its own."""
 
     layers: tuple[
-        tuple[str, tuple[Rule, ...]], ...
+        tuple[str, tuple[IgnoreRule, ...]], ...
     ] = ()  # (folder with / at its end, or empty for the top; its rules)
 
-    def with_file(self, folder: str, text: str) -> Ignore:
+    def with_file(self, folder: str, text: str) -> IgnoreFiles:
         """One more ignore file, in a folder below."""
         rules = read_rules(_as_bytes(text.removeprefix("\ufeff")))
         prefix = "" if folder in ("", ".") else f"{folder}/"
-        return Ignore((*self.layers, (prefix, rules))) if rules else self
+        return IgnoreFiles((*self.layers, (prefix, rules))) if rules else self
 
     def ignores(self, path: str, *, folder: bool) -> bool:
-        """True where the last line that fits says so. What lies in an ignored folder is not asked about."""
+        """Return True if the last line that fits says so. What lies in an ignored folder is not asked about."""
         for prefix, rules in reversed(self.layers):
             if not path.startswith(prefix):
                 continue
@@ -55,31 +55,33 @@ def _as_bytes(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
-def read_rules(text: str) -> tuple[Rule, ...]:
-    """The rules of an ignore file."""
+def read_rules(text: str) -> tuple[IgnoreRule, ...]:
+    """Return the rules of an ignore file."""
     lines = text.replace("\r\n", "\n").split("\n")
     return tuple(rule for line in lines if (rule := _rule(line)) is not None)
 
 
-def _rule(line: str) -> Rule | None:
+def _rule(line: str) -> IgnoreRule | None:
     found = parse_line(line)
     if found is None:
         return None
     anywhere = "" if found.anchored else "(?:.*/)?"
-    return Rule(re.compile(f"{anywhere}{found.expression}\\Z", re.DOTALL), found.negated, found.only_folders)
+    return IgnoreRule(
+        re.compile(f"{anywhere}{found.expression}\\Z", re.DOTALL), found.negated, found.only_folders
+    )
 
 
-class Chosen:
+class PathSelection:
     """Paths picked by patterns, as a person writes them: `*.py`, `src/**/*.{ts,tsx}`, several with commas or spaces between."""
 
     def __init__(self, patterns: str) -> None:
-        self._rules = _chosen(patterns.strip())
+        self._rules = _parse_patterns(patterns.strip())
 
     def __bool__(self) -> bool:
         return bool(self._rules)
 
     def takes(self, path: str) -> bool:
-        """True for what a pattern fits, or a folder above it; without patterns for everything. `!` in front leaves out."""
+        """Return True for what a pattern fits, or a folder above it; without patterns for everything. `!` in front leaves out."""
         if not self._rules:
             return True
         taken = all(rule.negated for rule in self._rules)
@@ -92,8 +94,8 @@ class Chosen:
 
 
 @lru_cache(maxsize=64)
-def _chosen(patterns: str) -> tuple[Rule, ...]:
-    pieces = [piece for given in _split(patterns) for piece in _unfolded(given)]
+def _parse_patterns(patterns: str) -> tuple[IgnoreRule, ...]:
+    pieces = [piece for given in _split(patterns) for piece in _expand_braces(given)]
     return tuple(rule for piece in pieces if (rule := _rule(piece.removeprefix("./"))) is not None)
 
 
@@ -103,7 +105,7 @@ def _above(path: str) -> Sequence[str]:
 
 
 def _split(patterns: str) -> list[str]:
-    """At commas and spaces that stand in no braces."""
+    """At commas and spaces that are in no braces."""
     pieces, depth, piece = list[str](), 0, ""
     for c in patterns:
         depth += (c == "{") - (c == "}")
@@ -115,8 +117,8 @@ def _split(patterns: str) -> list[str]:
     return [p for p in (*pieces, piece) if p]
 
 
-def _unfolded(pattern: str) -> list[str]:
-    """`a.{b,c}` as `a.b` and `a.c`; 64 at the most."""
+def _expand_braces(pattern: str) -> list[str]:
+    """`a.{b,c}` as `a.b` and `a.c`; 64 at most."""
     done, todo = list[str](), [pattern]
     while todo and len(done) + len(todo) <= 64:
         now = todo.pop(0)

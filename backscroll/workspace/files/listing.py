@@ -1,8 +1,7 @@
-"""Which files there are: bounded, in a fixed order, without what is ignored.
+"""Listing files: bounded, in a fixed order, without ignored ones.
 
-Owns walking a folder level by level, folder by folder through open descriptors (a link is listed, never entered), reading the ignore
-files on the way, and what is said of each entry. Refuses: reading files, except a few bytes to tell whether one is text. Before:
-`ignoring`, `walking`. After: `searching`, the tools of `act`.
+Owns walking a folder level by level, folder by folder through open descriptors (a link is listed, never entered), reading the
+ignore files on the way, and what is said of each entry. Refuses: reading files, except a few bytes to tell whether one is text.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from importlib.resources import files as data_files
 from backscroll.errors import BackscrollError, InvalidInput, NotFound
 from backscroll.workspace.files.encoding import is_binary
 from backscroll.workspace.files.files import Files
-from backscroll.workspace.files.guard import shown
-from backscroll.workspace.files.ignore import Chosen, Ignore
+from backscroll.workspace.files.guard import escape_path
+from backscroll.workspace.files.ignore import IgnoreFiles, PathSelection
 from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOCTTY, NOFOLLOW, NONBLOCK
 from backscroll.workspace.files.walk import kind_of
 
@@ -33,7 +32,7 @@ _IGNORE_FILE = 500_000  # bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListingEntry:
     """One entry of a folder."""
 
     path: str
@@ -47,9 +46,9 @@ class Listed:
     @property
     def line(self) -> str:
         """As a list shows it."""
-        name = shown(self.path) + ("/" if self.kind == "folder" else "")
+        name = escape_path(self.path) + ("/" if self.kind == "folder" else "")
         marks = [
-            f"-> {shown(self.target)}" if self.kind == "link" else "",
+            f"-> {escape_path(self.target)}" if self.kind == "link" else "",
             "binary" if self.binary else "",
             "protected" if self.protected else "",
             "no plain file" if self.kind == "special" else "",
@@ -63,7 +62,7 @@ class Listing:
     """The entries of a folder and of those below it, in the order of their paths."""
 
     path: str
-    entries: tuple[Listed, ...]
+    entries: tuple[ListingEntry, ...]
     cut: bool = False  # there are more
     ignored: int = 0  # files and folders that were left out
 
@@ -89,12 +88,12 @@ def list_files(
     kind = files.kind(real)
     if not kind:
         raise NotFound(
-            f"no such folder: {shown(path)}", hint="look with list_files at the folder above", path=path
+            f"no such folder: {escape_path(path)}", hint="look with list_files at the folder above", path=path
         )
     if kind != "folder":
-        raise InvalidInput(f"{shown(path)} is no folder", hint="read it with read_file", path=path)
-    chosen, walk = Chosen(pattern), Walk(files, real, everything=everything, depth=depth)
-    entries: list[Listed] = []
+        raise InvalidInput(f"{escape_path(path)} is not a folder", hint="read it with read_file", path=path)
+    chosen, walk = PathSelection(pattern), FolderWalk(files, real, everything=everything, depth=depth)
+    entries: list[ListingEntry] = []
     cut = False
     for entry in walk:
         if chosen and (entry.kind == "folder" or not chosen.takes(entry.path)):
@@ -104,10 +103,10 @@ def list_files(
             break
         entries.append(entry)
     ordered = sorted(entries, key=lambda entry: entry.path.split("/"))
-    return Listing(real, tuple(_looked(files, e) for e in ordered), cut or walk.cut, walk.ignored)
+    return Listing(real, tuple(_mark_binary(files, e) for e in ordered), cut or walk.cut, walk.ignored)
 
 
-class Walk:
+class FolderWalk:
     """Every entry below a folder, the nearest levels first, each level in order."""
 
     def __init__(
@@ -118,7 +117,7 @@ class Walk:
         self.cut = False
         self.ignored = 0
 
-    def __iter__(self) -> Generator[Listed]:
+    def __iter__(self) -> Generator[ListingEntry]:
         looked_at = 0
         waiting = deque([(self.path, 1, self._ignore_above())])
         while waiting:
@@ -139,7 +138,7 @@ class Walk:
                     elif self.depth == _DEEPEST:
                         self.cut = True
 
-    def _read(self, folder: str, ignore: Ignore) -> tuple[list[Listed], Ignore]:
+    def _read(self, folder: str, ignore: IgnoreFiles) -> tuple[list[ListingEntry], IgnoreFiles]:
         """One folder; one that vanished or may not be read is empty."""
         try:
             with self.files.walker.at(folder) as spot:
@@ -155,27 +154,27 @@ class Walk:
             self.cut = True
             return [], ignore
 
-    def _entry(self, folder: int, name: str, path: str) -> Listed | None:
+    def _entry(self, folder: int, name: str, path: str) -> ListingEntry | None:
         with suppress(FileNotFoundError):
             status = os.lstat(name, dir_fd=folder)
             kind = kind_of(status)
             target = os.readlink(name, dir_fd=folder) if kind == "link" else ""
             hidden = bool(self.files.guard.why(path))
             executable = kind == "file" and bool(status.st_mode & stat.S_IXUSR)
-            return Listed(path, kind, status.st_size, target, False, executable, hidden)
+            return ListingEntry(path, kind, status.st_size, target, False, executable, hidden)
         return None
 
-    def _left_out(self, entry: Listed, ignore: Ignore) -> bool:
+    def _left_out(self, entry: ListingEntry, ignore: IgnoreFiles) -> bool:
         name = entry.path.rsplit("/", 1)[-1]
         if name.startswith(".bs-") and name.endswith(".part"):
             return True
         if self.everything:
             return name in _VERSIONS
-        return name in _skipped() or ignore.ignores(entry.path, folder=entry.kind == "folder")
+        return name in _load_skipped() or ignore.ignores(entry.path, folder=entry.kind == "folder")
 
-    def _ignore_above(self) -> Ignore:
-        """The ignore files of the folders above, and of the repository itself."""
-        ignore = Ignore()
+    def _ignore_above(self) -> IgnoreFiles:
+        """Return the ignore files of the folders above, and of the repository itself."""
+        ignore = IgnoreFiles()
         if self.everything:
             return ignore
         with suppress(OSError):
@@ -196,7 +195,7 @@ def _parents(path: str) -> list[str]:
 
 
 def _repository_rules(root: str) -> str:
-    """The ignore file inside a repository's own folder, opened step by step like any other."""
+    """Return the ignore file inside a repository's own folder, opened step by step like any other."""
     opened: list[int] = []
     try:
         opened.append(os.open(root, _FOLDER))
@@ -213,7 +212,7 @@ def _ignore_text(folder: int, name: str) -> str:
 
 
 def _start(folder: int, name: str, size: int) -> bytes:
-    """The first bytes of a plain file; nothing of anything else."""
+    """Return the first bytes of a plain file; nothing of anything else."""
     if kind_of(os.lstat(name, dir_fd=folder)) != "file":
         return b""
     file = os.open(name, _PEEK, dir_fd=folder)
@@ -223,17 +222,17 @@ def _start(folder: int, name: str, size: int) -> bytes:
         os.close(file)
 
 
-def _looked(files: Files, entry: Listed) -> Listed:
-    """With the mark of a file that is no text."""
+def _mark_binary(files: Files, entry: ListingEntry) -> ListingEntry:
+    """With the mark of a file that is not text."""
     if entry.kind != "file" or entry.protected or not entry.size:
         return entry
     with suppress(BackscrollError), files.walker.at(entry.path, follow=False) as spot:
         if is_binary(_start(spot.folder, spot.name, 1024)):
-            return Listed(entry.path, entry.kind, entry.size, "", True, entry.executable)
+            return ListingEntry(entry.path, entry.kind, entry.size, "", True, entry.executable)
     return entry
 
 
 @lru_cache(maxsize=1)
-def _skipped() -> frozenset[str]:
+def _load_skipped() -> frozenset[str]:
     text = data_files("backscroll.workspace").joinpath("listing.toml").read_text(encoding="utf-8")
     return frozenset(tomllib.loads(text)["skipped"])

@@ -1,9 +1,8 @@
-"""Patterns that say which files count: those of ignore files, and of one's own.
+"""Patterns of ignore files and key files.
 
-Owns the meaning of patterns (`*.log`, `build/`, `!keep.log`, `docs/**`), of one ignore file and of several that stand above each
-other. Refuses: reading a folder (`workspace/snapshots/looking`). Written here and not left to git, because the same files must count
-where there is no git; tests hold it against the real one (a `?` is one character here, and one byte there). After: `workspace/snapshots/looking` (snapshots), `workspace/files/ignore`
-(listing and searching).
+Owns the meaning of patterns (`*.log`, `build/`, `!keep.log`, `docs/**`), of one ignore file and of several that are above each
+other. Refuses: reading a folder (`workspace/snapshots/scan`). Written here and not left to git, because the same files must count
+where there is no git; tests hold it against the real one (a `?` is one character here, and one byte there).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _PLAIN = re.compile(r"[^*?\[\\]*")
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _RuleGroup:
     """Neighbouring rules of one sign, as expressions over the bare name and over the path; for folders there are more."""
 
     negated: bool
@@ -42,10 +41,10 @@ class _Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class IgnoreRules:
     """The rules of one ignore file. The last one that fits decides."""
 
-    groups: tuple[_Group, ...]  # the last first
+    groups: tuple[_RuleGroup, ...]  # the last first
 
     def verdict(self, path: str, name: str) -> bool | None:
         """True: ignored; False: expressly not; None: nothing is said. Paths of folders end with a slash."""
@@ -63,13 +62,13 @@ class Rules:
         return bool(self.groups)
 
 
-def parse_rules(text: str) -> Rules:
-    """The rules in the text of an ignore file."""
+def parse_rules(text: str) -> IgnoreRules:
+    """Return the rules in the text of an ignore file."""
     return rules_of(text.removeprefix("\ufeff").split("\n"))
 
 
-def rules_of(lines: Iterable[str]) -> Rules:
-    """The same from its lines."""
+def rules_of(lines: Iterable[str]) -> IgnoreRules:
+    """Return the same from its lines."""
     groups: list[tuple[bool, list[PatternLine]]] = []
     for line in lines:
         parsed = parse_line(line)
@@ -78,11 +77,11 @@ def rules_of(lines: Iterable[str]) -> Rules:
         if not groups or groups[-1][0] != parsed.negated:
             groups.append((parsed.negated, []))
         groups[-1][1].append(parsed)
-    return Rules(tuple(_grouped(negated, some) for negated, some in reversed(groups)))
+    return IgnoreRules(tuple(_build_group(negated, some) for negated, some in reversed(groups)))
 
 
-def _grouped(negated: bool, lines: Sequence[PatternLine]) -> _Group:
-    return _Group(
+def _build_group(negated: bool, lines: Sequence[PatternLine]) -> _RuleGroup:
+    return _RuleGroup(
         negated,
         _any_of(line.expression for line in lines if not line.anchored and not line.only_folders),
         _any_of(line.expression for line in lines if line.anchored and not line.only_folders),
@@ -91,8 +90,8 @@ def _grouped(negated: bool, lines: Sequence[PatternLine]) -> _Group:
     )
 
 
-def matches(rules: Rules, path: str) -> bool:
-    """True where the path of a file, or a folder above it, fits: for patterns that name what counts."""
+def matches(rules: IgnoreRules, path: str) -> bool:
+    """Return True if the path of a file, or a folder above it, fits: for patterns that name what counts."""
     parts = path.split("/")
     for n in range(len(parts)):
         last = n == len(parts) - 1
@@ -119,7 +118,7 @@ class PatternLine:
 
 
 def parse_line(line: str) -> PatternLine | None:
-    """A line taken apart; None where it holds no pattern that could ever fit."""
+    """Return a line taken apart; None if it holds no pattern that could ever fit."""
     line = line.removesuffix("\r")
     if line.startswith("#") or len(line) > _LONGEST_PATTERN:
         return None
@@ -141,7 +140,7 @@ def parse_line(line: str) -> PatternLine | None:
 
 
 def _without_trailing_spaces(line: str) -> str:
-    """Spaces at the end do not count unless a backslash stands before them."""
+    """Spaces at the end do not count unless a backslash comes before them."""
     bare = line.rstrip(" ")
     if bare == line:
         return line
@@ -150,10 +149,10 @@ def _without_trailing_spaces(line: str) -> str:
 
 
 def _expression(pattern: str, *, anchored: bool) -> str | None:
-    """A pattern as a regular expression; None where it is broken, which fits nothing."""
+    """Return a pattern as a regular expression; None if it is broken, which fits nothing."""
     out: list[str] = []
     n = 0
-    # Git compares the plain beginning of an anchored pattern by itself, so two stars right after it stand at a beginning too.
+    # Git compares the plain beginning of an anchored pattern by itself, so two stars right after it are at a beginning too.
     plain = _PLAIN.match(pattern)
     begins = plain.end() if anchored and plain else 0
     while n < len(pattern):
@@ -185,7 +184,7 @@ def _expression(pattern: str, *, anchored: bool) -> str | None:
 
 
 def _stars(pattern: str, start: int, end: int, begins: int) -> tuple[str, int]:
-    """What a run of stars means, and where the pattern goes on."""
+    """Return what a run of stars means, and where the pattern goes on."""
     inside = start > 0 and pattern[start - 1] == "/"
     if end - start < 2 or not (inside or start in (0, begins)):
         return "[^/]*", end
@@ -197,7 +196,7 @@ def _stars(pattern: str, start: int, end: int, begins: int) -> tuple[str, int]:
 
 
 def _bracket(pattern: str, start: int) -> tuple[str, int] | None:
-    """`[a-z]` from its opening; None where it is never closed."""
+    """`[a-z]` from its opening; None if it is never closed."""
     n = start + 1
     negated = n < len(pattern) and pattern[n] in "!^"
     if negated:

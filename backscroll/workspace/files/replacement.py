@@ -1,8 +1,8 @@
-"""Putting new content in the place of old: whole or not at all.
+"""Atomic replacement of a file.
 
 Owns the one way in which a file is written: a new file beside it, filled and flushed, with the mode and owner of the old one, then
-renamed over it, unless what stands there is no longer what was looked at. Refuses: finding the place (`walking`), deciding what goes there
-(`files`). Before: `walking`. After: `files`.
+renamed over it, unless what is there is no longer what was looked at. Refuses: finding the place (`walk`), deciding what
+goes there (`files`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import stat
 from contextlib import suppress
 
 from backscroll.errors import Conflict
-from backscroll.workspace.files.guard import shown
+from backscroll.workspace.files.guard import escape_path
 from backscroll.workspace.files.open_flags import CLOEXEC, NOFOLLOW
-from backscroll.workspace.files.walk import Spot
+from backscroll.workspace.files.walk import OpenPath
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | CLOEXEC
 
 
-def put(spot: Spot, data: bytes, mode: int | None, beside: str) -> None:
+def put(spot: OpenPath, data: bytes, mode: int | None, beside: str) -> None:
     """Write what a place holds: the new content beside the old one, then over it. `beside` names it until then."""
     file = os.open(beside, _NEW, 0o666, dir_fd=spot.folder)
     try:
@@ -29,7 +29,7 @@ def put(spot: Spot, data: bytes, mode: int | None, beside: str) -> None:
         finally:
             os.close(file)
         _still(spot)
-        linked = spot.status is None and _linked(beside, spot)
+        linked = spot.status is None and _link_file(beside, spot)
         if not linked:
             os.rename(beside, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
     except BaseException:
@@ -40,13 +40,13 @@ def put(spot: Spot, data: bytes, mode: int | None, beside: str) -> None:
     os.fsync(spot.folder)
 
 
-def _drop(beside: str, spot: Spot) -> None:
+def _drop(beside: str, spot: OpenPath) -> None:
     """Take the second name away. Where even that fails, it lies about, hidden: what was done, or failed, stays so."""
     with suppress(OSError):
         os.unlink(beside, dir_fd=spot.folder)
 
 
-def _linked(beside: str, spot: Spot) -> bool:
+def _link_file(beside: str, spot: OpenPath) -> bool:
     """Give the new file its name; fails where a file has appeared there meanwhile, which a rename would write over."""
     try:
         os.link(beside, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder, follow_symlinks=False)
@@ -71,16 +71,16 @@ def _fill(file: int, data: bytes, mode: int | None, before: os.stat_result | Non
     os.fsync(file)
 
 
-def _still(spot: Spot) -> None:
-    """Raise where what stands there now is not what was looked at."""
+def _still(spot: OpenPath) -> None:
+    """Raise where what is there now is not what was looked at."""
     try:
         now = os.lstat(spot.name, dir_fd=spot.folder)
     except FileNotFoundError:
         now = None
     if _mark(now) != _mark(spot.status):
         raise Conflict(
-            f"{shown(spot.path)} was changed by somebody else at the same moment",
-            hint="nothing was written; look again",
+            f"{escape_path(spot.path)} was modified by another process at the same time",
+            hint="nothing was written; read it again",
             path=spot.path,
         )
 

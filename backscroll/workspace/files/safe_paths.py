@@ -1,8 +1,8 @@
-"""Reaching files inside a folder without ever being led out of it.
+"""Opening paths inside a folder without following links.
 
 Owns opening and looking at a path component by component, following no symbolic link. Refuses: deciding what to do with a file
-(`workspace/snapshots/looking`, `workspace/snapshots/restoring`). A path checked first and opened afterwards can be swapped in between; a
-folder that is already open cannot. Before: nothing. After: `workspace/snapshots/looking`, `workspace/snapshots/restoring`.
+(`workspace/snapshots/scan`, `workspace/snapshots/restore`). A path checked first and opened afterwards can be swapped in between; a
+folder that is already open cannot.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW, 
 
 _FOLDER = os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC
 _FILE = os.O_RDONLY | NOFOLLOW | NONBLOCK | CLOEXEC
-#: What a path that is gone, or leads through something that is no folder, is answered with.
+#: What a path that is gone, or leads through something that is not a folder, is answered with.
 ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
-def checked(path: str) -> str:
-    """The path, where it is one inside a folder: relative, normal, no `..`, nothing of git's own."""
+def check_path(path: str) -> str:
+    """Return the path, where it is one inside a folder: relative, normal, no `..`, nothing of git's own."""
     parts = path.split("/")
     if (
         not path
@@ -48,8 +48,8 @@ def opened_root(root: Path) -> Generator[int]:
 
 @contextlib.contextmanager
 def parent_of(root_fd: int, path: str) -> Generator[tuple[int, str]]:
-    """The open folder that a path is in, and the last part of the path. Raises `OSError` where there is none."""
-    *folders, name = checked(path).split("/")
+    """The open folder that a path is in, and the last part of the path. Raise `OSError` if there is none."""
+    *folders, name = check_path(path).split("/")
     fd = os.dup(root_fd)
     try:
         for part in folders:
@@ -62,7 +62,7 @@ def parent_of(root_fd: int, path: str) -> Generator[tuple[int, str]]:
 
 
 def status(root_fd: int, path: str) -> os.stat_result | None:
-    """What is at a path, links not followed; None where nothing is."""
+    """Return what is at a path, links not followed; None if nothing is."""
     try:
         with parent_of(root_fd, path) as (fd, name):
             return os.stat(name, dir_fd=fd, follow_symlinks=False)
@@ -73,7 +73,7 @@ def status(root_fd: int, path: str) -> os.stat_result | None:
 
 
 def open_file(root_fd: int, path: str) -> int:
-    """A plain file, open for reading. Raises `OSError` for anything else; a pipe is not waited for."""
+    """Return a plain file, open for reading. Raises `OSError` for anything else; a pipe is not waited for."""
     with parent_of(root_fd, path) as (fd, name):
         opened = os.open(name, _FILE, dir_fd=fd)
     if not stat.S_ISREG(os.fstat(opened).st_mode):
@@ -83,6 +83,6 @@ def open_file(root_fd: int, path: str) -> int:
 
 
 def link_target(root_fd: int, path: str) -> bytes:
-    """Where a symbolic link points."""
+    """Return where a symbolic link points."""
     with parent_of(root_fd, path) as (fd, name):
         return os.fsencode(os.readlink(name, dir_fd=fd))

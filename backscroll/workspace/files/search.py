@@ -1,8 +1,7 @@
-"""Finding text in files.
+"""Text search in files.
 
 Owns searching line by line, for words or for a regular expression, within bounds of time, size and number; an expression that would
-never end is stopped by the clock. Refuses: files that are no text, huge files, ignored files; how many were passed over is said. Before:
-`listing`. After: the tools of `act`.
+never end is stopped by the clock. Refuses: files that are not text, huge files, ignored files; how many were passed over is said.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backscroll.errors import BackscrollError, InvalidInput, NotFound
-from backscroll.workspace.files.encoding import decoded
+from backscroll.workspace.files.encoding import decode_text
 from backscroll.workspace.files.files import Files
-from backscroll.workspace.files.guard import shown
-from backscroll.workspace.files.ignore import Chosen
-from backscroll.workspace.files.listing import Walk
+from backscroll.workspace.files.guard import escape_path
+from backscroll.workspace.files.ignore import PathSelection
+from backscroll.workspace.files.listing import FolderWalk
 
 _WIDEST = 300  # characters of a line that are shown
 _LONGEST_QUERY = 2000
@@ -27,7 +26,7 @@ Span: TypeAlias = "tuple[int, int] | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class LineMatch:
     """One line in which something was found."""
 
     path: str
@@ -39,15 +38,15 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class FileSearchResult:
     """What was found, in the order of the paths and lines."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[LineMatch, ...]
     counts: dict[str, int]  # lines found in each file
     searched: int  # files that were looked through
     cut: bool = False  # there may be more: too many, or no time left
     passed_over: tuple[str, ...] = ()  # files too large to be searched
-    binary: int = 0  # files that are no text
+    binary: int = 0  # files that are not text
     stopped: str = ""  # why it was stopped before the end
     shut: int = 0  # files that may not be shown unless they are named
 
@@ -71,14 +70,14 @@ def search_files(
     largest: int = 5_000_000,
     everything: bool = False,
     closed: Callable[[str], bool] | None = None,
-) -> Search:
+) -> FileSearchResult:
     """Search a file, or all files below a folder. `pattern`: in which files (`*.py`); `everything`: in ignored ones too; `closed`: tells files
     that are passed over unless they are named."""
     if limit < 1 or context < 0:
         raise InvalidInput("a search needs room for one line at least", hint="give 1 or more")
     find = _finder(query, literal=literal, ignore_case=ignore_case)
-    clock = _Clock(seconds)
-    hits: list[Hit] = []
+    clock = _SearchDeadline(seconds)
+    hits: list[LineMatch] = []
     counts: dict[str, int] = {}
     searched = binary = shut = 0
     passed_over: list[str] = []
@@ -106,14 +105,14 @@ def search_files(
                 break
     except TimeoutError:
         stopped, cut = f"stopped after {seconds:g} seconds", True
-    return Search(tuple(hits), counts, searched, cut, tuple(passed_over), binary, stopped, shut)
+    return FileSearchResult(tuple(hits), counts, searched, cut, tuple(passed_over), binary, stopped, shut)
 
 
-class _Clock:
+class _SearchDeadline:
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
 
-    def left(self) -> float:
+    def get_seconds_left(self) -> float:
         """Seconds that are left; raises where none are."""
         left = self._end - time.monotonic()
         if left <= 0:
@@ -122,23 +121,23 @@ class _Clock:
 
     def check(self) -> None:
         """Raise where no time is left."""
-        self.left()
+        self.get_seconds_left()
 
 
 def _candidates(
-    files: Files, path: str, pattern: str, clock: _Clock, *, everything: bool
+    files: Files, path: str, pattern: str, clock: _SearchDeadline, *, everything: bool
 ) -> Iterator[tuple[str, int]]:
     real = files.resolve(path)
     kind = files.kind(real)
     if not kind:
-        raise NotFound(f"no such file or folder: {shown(path)}", hint="look with list_files", path=path)
+        raise NotFound(f"no such file or folder: {escape_path(path)}", hint="look with list_files", path=path)
     if kind != "folder":
         files.read_text(real, last=1)  # says why, where it cannot be read
         yield real, -1  # named, whatever its size
         return
-    chosen = Chosen(pattern)
+    chosen = PathSelection(pattern)
     found = list[tuple[str, int]]()
-    for entry in Walk(files, real, everything=everything):
+    for entry in FolderWalk(files, real, everything=everything):
         clock.check()
         if entry.kind == "file" and not entry.protected and chosen.takes(entry.path):
             found.append((entry.path, entry.size))
@@ -146,9 +145,9 @@ def _candidates(
 
 
 def _lines(files: Files, path: str) -> list[str] | None:
-    """The lines of a file; None where it is no text, or cannot be read."""
+    """Return the lines of a file; None if it is not text, or cannot be read."""
     try:
-        text = decoded(files.read_bytes(path))
+        text = decode_text(files.read_bytes(path))
     except BackscrollError:
         return None
     if text is None:
@@ -158,17 +157,17 @@ def _lines(files: Files, path: str) -> list[str] | None:
 
 
 def _in_file(
-    path: str, lines: list[str], find: Callable[[str, float], Span], clock: _Clock, context: int
-) -> Iterator[Hit]:
-    left = clock.left()
+    path: str, lines: list[str], find: Callable[[str, float], Span], clock: _SearchDeadline, context: int
+) -> Iterator[LineMatch]:
+    left = clock.get_seconds_left()
     for n, line in enumerate(lines):
         if n % 1000 == 0:
-            left = clock.left()
+            left = clock.get_seconds_left()
         span = find(line, left)
         if span is None:
             continue
         before, after = lines[max(n - context, 0) : n], lines[n + 1 : n + 1 + context]
-        yield Hit(
+        yield LineMatch(
             path,
             n + 1,
             span[0] + 1,
@@ -179,7 +178,7 @@ def _in_file(
 
 
 def _finder(query: str, *, literal: bool, ignore_case: bool) -> Callable[[str, float], Span]:
-    """What tells where in a line something stands."""
+    """Return what tells where in a line something is."""
     if not query or len(query) > _LONGEST_QUERY:
         raise InvalidInput(
             f"a search needs 1 to {_LONGEST_QUERY} characters, not {len(query)}", hint="say what to look for"
@@ -197,11 +196,11 @@ def _finder(query: str, *, literal: bool, ignore_case: bool) -> Callable[[str, f
     except regex.error as error:
         at = "" if error.pos is None else f" at character {error.pos + 1}"
         raise InvalidInput(
-            f"not a regular expression: {error.msg}{at}", hint="mend it, or search for the words literally"
+            f"not a regular expression: {error.msg}{at}", hint="fix it, or search for the text literally"
         ) from error
 
     def find(line: str, left: float) -> Span:
-        # Whoever wants to stop a search that never ends must be heard meanwhile.
+        # A long search must still notice a stop.
         found = compiled.search(line, timeout=left, concurrent=True)
         return (found.start(), found.end()) if found else None
 
@@ -209,7 +208,7 @@ def _finder(query: str, *, literal: bool, ignore_case: bool) -> Callable[[str, f
 
 
 def _cut(line: str, at: int = 0) -> str:
-    """A line that can be shown: not too long, and with the place in it."""
+    """Return a line that can be shown: not too long, and with the place in it."""
     if len(line) <= _WIDEST:
         return line
     start = max(0, min(at - _WIDEST // 3, len(line) - _WIDEST))
@@ -217,8 +216,8 @@ def _cut(line: str, at: int = 0) -> str:
     return ("… " if start else "") + line[start:end] + (" …" if end < len(line) else "")
 
 
-def _shown_hit(hit: Hit) -> Iterator[str]:
-    name = shown(hit.path)
+def _shown_hit(hit: LineMatch) -> Iterator[str]:
+    name = escape_path(hit.path)
     first = hit.line - len(hit.before)
     yield from (f"{name}-{first + n}- {text}" for n, text in enumerate(hit.before))
     yield f"{name}:{hit.line}: {hit.text}"

@@ -1,8 +1,8 @@
-"""The way to a file, one folder at a time, so that it cannot lead out of the folder it began in.
+"""Resolving a path one folder at a time, so that it cannot leave its root.
 
-Owns opening every folder on the way by itself, relative to the one before, never following a link (links are read and
-followed here, within the same bounds): a link that is swapped in between looking and using changes nothing. Refuses: reading
-and writing (`files`). Before: `guard`. After: `files`, `listing`.
+Owns opening every folder on the way by itself, relative to the one before, never following a link (links are read and followed
+here, within the same bounds): a link that is swapped in between looking and using changes nothing. Refuses: reading and writing
+(`files`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, NotFound
-from backscroll.workspace.files.guard import Guard, shown
+from backscroll.workspace.files.guard import Guard, escape_path
 from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
 
 _FOLDER = os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC
@@ -29,7 +29,7 @@ _STAY = "only files inside the workspace can be touched; give a path relative to
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class OpenPath:
     """Where a path leads: a name in an open folder. Good as long as the block runs that gave it."""
 
     folder: int  # descriptor of the folder
@@ -40,12 +40,12 @@ class Spot:
 
     @property
     def kind(self) -> str:
-        """`file`, `folder`, `link`, `special`, or empty where there is nothing."""
+        """`file`, `folder`, `link`, `special`, or empty if there is nothing."""
         return kind_of(self.status)
 
 
 def kind_of(status: os.stat_result | None) -> str:
-    """What a status says there is."""
+    """Return what a status says there is."""
     if status is None:
         return ""
     if stat.S_ISREG(status.st_mode):
@@ -68,13 +68,13 @@ class Walker:
         self.root = root.resolve()
 
     @contextmanager
-    def at(self, path: str | Path, *, follow: bool = True, make: bool = False) -> Generator[Spot]:
+    def at(self, path: str | Path, *, follow: bool = True, make: bool = False) -> Generator[OpenPath]:
         """The place a path leads to. `follow`: also where its last part is a link. `make`: make missing folders."""
         asked = os.fspath(path)
         _check_text(asked)
         self.guard.check(self.relative(asked))
-        with ExitStack() as opened, said(asked):
-            walk = _Walk(self, asked, opened, follow=follow, make=make)
+        with ExitStack() as opened, translate_errors(asked):
+            walk = _PathWalk(self, asked, opened, follow=follow, make=make)
             try:
                 yield walk.go()
             except BaseException:
@@ -82,7 +82,7 @@ class Walker:
                 raise
 
     def relative(self, path: str) -> str:
-        """A whole path that lies in the root, as seen from there; others as they are."""
+        """Return a whole path that lies in the root, as seen from there; others as they are."""
         if not path.startswith("/"):
             return path
         for named, real in self._roots.items():
@@ -91,7 +91,7 @@ class Walker:
         return path
 
     def start(self, path: str) -> tuple[Path, list[str]]:
-        """The root a path begins in, and the names from there on."""
+        """Return the root a path begins in, and the names from there on."""
         if not path.startswith("/"):
             return self.root, path.split("/")
         best = max(
@@ -100,11 +100,11 @@ class Walker:
             default=None,
         )
         if best is None:
-            raise InvalidInput(f"{shown(path)} lies outside the workspace", hint=_STAY, path=path)
+            raise InvalidInput(f"{escape_path(path)} lies outside the workspace", hint=_STAY, path=path)
         return self._roots[best], list(Path(path).relative_to(best).parts)
 
 
-class _Walk:
+class _PathWalk:
     """One walk: a pile of open folders, and the names that are still to come."""
 
     def __init__(self, walker: Walker, asked: str, opened: ExitStack, *, follow: bool, make: bool) -> None:
@@ -124,7 +124,7 @@ class _Walk:
         self.opened.callback(os.close, opened)
         return opened
 
-    def go(self) -> Spot:
+    def go(self) -> OpenPath:
         """Take every name in turn."""
         while self.names:
             name = self.names.pop(0)
@@ -142,20 +142,22 @@ class _Walk:
     def unmake(self) -> None:
         """Take away the folders that were made for something that then failed."""
         for folder, name, _ in reversed(self.made):
-            with suppress(OSError):  # somebody put something into it: then it stays
+            with suppress(OSError):  # the user put something into it: then it stays
                 os.rmdir(name, dir_fd=folder)
 
     def _up(self) -> None:
         if len(self.pile) == 1:
-            raise InvalidInput(f"{shown(self.asked)} leads out of the workspace", hint=_STAY, path=self.asked)
+            raise InvalidInput(
+                f"{escape_path(self.asked)} leads out of the workspace", hint=_STAY, path=self.asked
+            )
         self.pile.pop()
 
-    def _take(self, name: str) -> Spot | None:
+    def _take(self, name: str) -> OpenPath | None:
         """One name: a folder is entered, a link replaced by what it says; the last name is what was looked for."""
         if len(self.pile) > _DEEPEST:
             raise InvalidInput(f"the path is more than {_DEEPEST} folders deep", hint="give a shorter one")
         folder = self.pile[-1][0]
-        name, status = _seen(folder, name)
+        name, status = _find_entry(folder, name)
         last = not any(part not in ("", ".") for part in self.names)
         if status is None:
             if last:
@@ -169,14 +171,16 @@ class _Walk:
             return None
         if not last or (self.names and self.asked.endswith("/")):
             here = self._path(name)
-            raise InvalidInput(f"{shown(here)} is no folder", hint="look with list_files", path=self.asked)
+            raise InvalidInput(
+                f"{escape_path(here)} is not a folder", hint="look with list_files", path=self.asked
+            )
         return self._spot(folder, name, status)
 
     def _link(self, folder: int, name: str) -> None:
         self.links += 1
         if self.links > _LINKS:
             raise InvalidInput(
-                f"{shown(self.asked)} is a link that leads in a circle", hint="name the file itself"
+                f"{escape_path(self.asked)} is a link that leads in a circle", hint="name the file itself"
             )
         target = os.readlink(name, dir_fd=folder)
         if target.startswith("/"):
@@ -197,26 +201,26 @@ class _Walk:
 
     def _leads_out(self, name: str, target: str) -> NoReturn:
         raise InvalidInput(
-            f"{shown(self._path(name))} is a link that leads out of the workspace, to {shown(target)}",
+            f"{escape_path(self._path(name))} is a link that leads out of the workspace, to {escape_path(target)}",
             hint=_STAY,
             path=self.asked,
         )
 
-    def _missing(self, folder: int, name: str) -> Spot:
+    def _missing(self, folder: int, name: str) -> OpenPath:
         return self._spot(folder, unicodedata.normalize("NFC", name), None)
 
-    def _enter_new(self, folder: int, name: str) -> Spot | None:
+    def _enter_new(self, folder: int, name: str) -> OpenPath | None:
         name = unicodedata.normalize("NFC", name)
         if ".." in self.names:
             raise InvalidInput(
-                f"{shown(self.asked)} goes through a folder that is not there",
+                f"{escape_path(self.asked)} goes through a folder that is not there",
                 hint="write the path without ..",
             )
         if not self.make:
             rest = "/".join([name, *(part for part in self.names if part not in ("", "."))])
             path = self._path(rest)
             self.walker.guard.check(path)
-            return Spot(folder, "", path, None)
+            return OpenPath(folder, "", path, None)
         if not self.made:  # the first time says it for all that follow
             self.walker.guard.check(self._path("/".join([name, *self.names])))
         check_name(name)
@@ -224,14 +228,14 @@ class _Walk:
             os.mkdir(name, dir_fd=folder)
             self.made.append((folder, name, self._path(name)))
         except FileExistsError:
-            pass  # somebody was faster; opening it says whether it is a folder
+            pass  # another process was faster; opening it says whether it is a folder
         self.pile.append((self._open(name, folder), name))
         return None
 
-    def _spot(self, folder: int, name: str, status: os.stat_result | None) -> Spot:
+    def _spot(self, folder: int, name: str, status: os.stat_result | None) -> OpenPath:
         path = self._path(name) if name else self._path()
         self.walker.guard.check(path)
-        return Spot(folder, name, path, status, tuple(path for _, _, path in self.made))
+        return OpenPath(folder, name, path, status, tuple(path for _, _, path in self.made))
 
     def _path(self, *more: str) -> str:
         inside = "/".join([*(name for _, name in self.pile[1:]), *more])
@@ -240,8 +244,8 @@ class _Walk:
         return f"{self.base.as_posix()}/{inside}".rstrip("/")
 
 
-def _seen(folder: int, name: str) -> tuple[str, os.stat_result | None]:
-    """What stands under a name, which may be written there with its accents in another form."""
+def _find_entry(folder: int, name: str) -> tuple[str, os.stat_result | None]:
+    """Return what is under a name, which may be written there with its accents in another form."""
     try:
         return name, os.lstat(name, dir_fd=folder)
     except FileNotFoundError:
@@ -258,9 +262,9 @@ def _check_text(path: str) -> None:
     if not path or path.isspace():
         raise InvalidInput("the path is empty", hint="give a path relative to the workspace")
     if "\0" in path:
-        raise InvalidInput(f"{shown(path)} holds a NUL character", hint="give the path without it")
+        raise InvalidInput(f"{escape_path(path)} holds a NUL character", hint="give the path without it")
     if path == "~" or path.startswith("~/"):
-        raise InvalidInput(f"{shown(path)} lies outside the workspace", hint=_STAY, path=path)
+        raise InvalidInput(f"{escape_path(path)} lies outside the workspace", hint=_STAY, path=path)
     try:
         if len(os.fsencode(path)) > _LONGEST or path.count("/") > _DEEPEST * 2:
             raise InvalidInput(
@@ -268,7 +272,8 @@ def _check_text(path: str) -> None:
             )
     except UnicodeEncodeError:
         raise InvalidInput(
-            f"{shown(path)} holds half of a character (a lone surrogate)", hint="write the whole character"
+            f"{escape_path(path)} contains a lone surrogate and cannot be encoded",
+            hint="write the whole character",
         ) from None
 
 
@@ -276,11 +281,12 @@ def check_name(name: str) -> None:
     """Names that would trick a terminal or a list of lines are not made; those that are there can be used."""
     if any(ord(c) < 0x20 or ord(c) == 0x7F or "\x80" <= c <= "\x9f" for c in name):
         raise InvalidInput(
-            f"a new file may not have control characters in its name: {shown(name)}", hint="leave them out"
+            f"a new file may not have control characters in its name: {escape_path(name)}",
+            hint="leave them out",
         )
 
 
-def check_new(spot: Spot) -> None:
+def check_new(spot: OpenPath) -> None:
     """Raise where a file that is not there yet may not be called so."""
     if spot.status is None:
         check_name(spot.name)
@@ -302,25 +308,27 @@ _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.EIO}
 
 
 @contextmanager
-def said(path: str) -> Generator[None]:
+def translate_errors(path: str) -> Generator[None]:
     """Errors of the operating system, in words."""
     try:
         yield
     except OSError as error:
         code = error.errno or 0
         if code == errno.ENOENT:
-            raise NotFound(f"no such file: {shown(path)}", hint="look with list_files", path=path) from error
+            raise NotFound(
+                f"no such file: {escape_path(path)}", hint="look with list_files", path=path
+            ) from error
         if code in (errno.ELOOP, errno.ENOTDIR, errno.EEXIST, errno.ESTALE):
             # What was looked at a moment ago is something else now.
             raise Conflict(
-                f"{shown(path)} was changed by somebody else at the same moment",
-                hint="nothing was written; look again",
+                f"{escape_path(path)} was modified by another process at the same time",
+                hint="nothing was written; read it again",
                 path=path,
             ) from error
         why = _REASONS.get(code) or (os.strerror(code) if code else str(error))
         kind = BackscrollError if code in _PASSING else InvalidInput
         raise kind(
-            f"{shown(path)}: {why}",
+            f"{escape_path(path)}: {why}",
             hint="nothing was changed; look at its permissions and the disk",
             path=path,
         ) from error

@@ -1,8 +1,7 @@
-"""Which version of a file wrote each of its lines.
+"""Line blame: the version of a file that wrote each line.
 
 Owns following lines from version to version, also where a block moved inside the file. Pure in spirit: contents are passed in,
-renames are already followed by whoever does so. Refuses: knowing what a version is (`engine/folder/blame`). Before:
-`workspace/git/line_history`. After: `engine/folder/blame`.
+the caller has followed renames. Refuses: knowing what a version is (`engine/folder/blame`).
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from backscroll.workspace.git.line_history import Run, matched, split_lines
+from backscroll.workspace.git.line_history import Run, match_lines, split_lines
 
-_MOVED = 3  # lines that must have moved together to count as moved and not as written anew
+_MOVED = 3  # lines that must have moved together to count as moved and not as rewritten
 _CANDIDATES = 8  # places from which a block may have come, that are compared
 _MOST_MOVED = 20_000  # lines on either side among which moved blocks are looked for
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class FileVersion:
     """One content of the file, and whatever its owner calls it."""
 
     key: str
@@ -35,10 +34,10 @@ class LineOrigin:
     key: str
 
 
-def blame_lines(versions: Sequence[Version], *, ignore_whitespace: bool = False) -> list[LineOrigin]:
-    """The lines of the last version, each with the version that wrote it. The oldest version comes first.
+def blame_lines(versions: Sequence[FileVersion], *, ignore_whitespace: bool = False) -> list[LineOrigin]:
+    """Return the lines of the last version, each with the version that wrote it. The oldest version comes first.
 
-    Line ends do not count as changes: a file that went from CRLF to LF was not written anew. With `ignore_whitespace` neither
+    Line ends do not count as changes: a file that went from CRLF to LF was not rewritten. With `ignore_whitespace` neither
     do spaces and tabs. A block of three lines or more that moved keeps its origin.
     """
     keys: list[str] = []
@@ -61,10 +60,10 @@ def _bare(line: str) -> str:
 
 
 def _follow(before: Sequence[str], keys: Sequence[str], after: Sequence[str], key: str) -> list[str]:
-    """The keys of the lines of the next version."""
+    """Return the keys of the lines of the next version."""
     if before == after:
         return list(keys)
-    runs = matched(before, after)
+    runs = match_lines(before, after)
     strong = [run for run in runs if _telling(before, run)]
     origins: dict[int, int] = {new + n: old + n for old, new, count in strong for n in range(count)}
     used = set(origins.values())
@@ -82,7 +81,7 @@ def _follow(before: Sequence[str], keys: Sequence[str], after: Sequence[str], ke
 
 
 def _telling(lines: Sequence[str], run: Run) -> bool:
-    """True for a run with a line that says something, or that is long enough not to be chance."""
+    """Return True for a run with a line that says something, or that is long enough not to be chance."""
     start, _, count = run
     return count > 2 * _MOVED or any(_says(lines[n]) for n in range(start, start + count))
 
@@ -127,7 +126,7 @@ def _moves(
 def _length(
     before: Sequence[str], after: Sequence[str], old: int, new: int, open_old: set[int], open_new: set[int]
 ) -> int:
-    """How many lines from here are the same and still free on both sides."""
+    """Return how many lines from here are the same and still free on both sides."""
     count = 0
     while (
         old >= 0

@@ -1,9 +1,9 @@
-"""Committing exactly the agent's changes to the user's own git repository.
+"""Committing exactly the agent's changes to the user's repository.
 
 Owns building a commit from HEAD and the agent's changes alone, moving the branch, and bringing the user's index along for these
-paths and no others. The working tree is never written. What the user has staged stays staged; a file that also holds other
-people's uncommitted edits gets only the agent's part, or is refused by name where the two cannot be told apart. Refuses:
-deciding which changes are the agent's (`engine/folder/commits`). Before: `workspace/git/git`. After: `engine/folder/commits`.
+paths and no others. The working tree is never written. What the user has staged stays staged; a file that also holds other people's
+uncommitted edits gets only the agent's part, or is refused by name where the two cannot be distinguished. Refuses: deciding which
+changes are the agent's (`engine/folder/commits`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backscroll.errors import Conflict, InvalidInput, NotFound
-from backscroll.workspace.files.inside import checked
+from backscroll.workspace.files.safe_paths import check_path
 from backscroll.workspace.git.git import GitFailed
-from backscroll.workspace.git.index import Locked, build_index, changed_index
-from backscroll.workspace.git.merge import Blob, Blobs, merged_with_head, merged_with_index
+from backscroll.workspace.git.index import IndexLock, build_index, changed_index
+from backscroll.workspace.git.merge import Blob, RepositoryBlobs, merged_with_head, merged_with_index
 from backscroll.workspace.git.repository import Repository, find_repository
-from backscroll.workspace.git.trust import programs_of, refuse, switched_off, unseen
+from backscroll.workspace.git.trust import find_untrusted, programs_of, refuse, switched_off
 from backscroll.workspace.snapshots.snapshots import Kind
 
 _TRAILER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: \S")
@@ -65,30 +65,30 @@ def commit(
 
     `hooks`: run the repository's own hooks pre-commit, commit-msg and post-commit; otherwise none runs. Filters that the user
     has set up for their files (line ends, large files) do run, as they do in `git add`. `trusted`: keys of the programs in the
-    repository itself that somebody has seen; a commit that would run another is refused. Commits are not signed.
+    repository itself that the user has seen; a commit that would run another is refused. Commits are not signed.
     """
     text = with_trailers(message, trailers or {})
     repository = find_repository(Path(root))
-    strange = unseen(programs_of(repository.top), trusted)
+    strange = find_untrusted(programs_of(repository.top), trusted)
     repository = replace(repository, settings=tuple(switched_off(strange)))
     repository.check_ready()
     by_path: dict[str, list[Delta]] = {}
     for change in changes:
-        by_path.setdefault(repository.inside(checked(change.path)), []).append(change)
+        by_path.setdefault(repository.inside(check_path(change.path)), []).append(change)
     repository.refuse_nested(sorted(by_path))
-    ignored = repository.ignored(sorted(by_path))
+    ignored = repository.find_ignored(sorted(by_path))
     wanted = {path: deltas for path, deltas in by_path.items() if path not in ignored}
     if strange:
         refuse(strange, repository.drivers(sorted(wanted)), hooks=hooks)
-    blobs = Blobs(repository)
+    blobs = RepositoryBlobs(repository)
     files = _files(blobs, wanted)
     if not files:
         raise NotFound(
-            "there is nothing to commit: your repository has these changes already",
+            "nothing to commit: the repository already has these changes",
             hint="`backscroll changes` lists what was changed",
         )
-    skipped = tuple(repository.shown(path) for path in sorted(ignored))
-    made = tuple(repository.shown(path) for path in sorted(files))
+    skipped = tuple(repository.strip_prefix(path) for path in sorted(ignored))
+    made = tuple(repository.strip_prefix(path) for path in sorted(files))
     if dry_run:
         repository.check_identity()
         return Commit("", made, repository.branch, skipped, text)
@@ -96,8 +96,8 @@ def commit(
     return Commit(identity, made, repository.branch, skipped, text)
 
 
-def _files(blobs: Blobs, wanted: Mapping[str, Sequence[Delta]]) -> dict[str, Blob | None]:
-    """What each path shall be in the commit, where that is not what HEAD has. Raises with the names of all that cannot be told."""
+def _files(blobs: RepositoryBlobs, wanted: Mapping[str, Sequence[Delta]]) -> dict[str, Blob | None]:
+    """Return what each path shall be in the commit, where that is not what HEAD has. Raises with the names of all that cannot be determined."""
     blobs.load(sorted(wanted))
     files: dict[str, Blob | None] = {}
     unclear: list[str] = []
@@ -118,9 +118,9 @@ def _files(blobs: Blobs, wanted: Mapping[str, Sequence[Delta]]) -> dict[str, Blo
         if now != blobs.head.get(path):
             files[path] = now
     if unclear:
-        names = ", ".join(blobs.repository.shown(path) for path in unclear)
+        names = ", ".join(blobs.repository.strip_prefix(path) for path in unclear)
         raise Conflict(
-            f"other uncommitted edits are mixed with the agent's in: {names}",
+            f"uncommitted edits by others are mixed with the agent's in: {names}",
             hint="commit or stash your own edits of these files first",
             paths=unclear,
         )
@@ -128,14 +128,19 @@ def _files(blobs: Blobs, wanted: Mapping[str, Sequence[Delta]]) -> dict[str, Blo
 
 
 def _make(
-    repository: Repository, blobs: Blobs, files: Mapping[str, Blob | None], text: str, *, hooks: bool
+    repository: Repository,
+    blobs: RepositoryBlobs,
+    files: Mapping[str, Blob | None],
+    text: str,
+    *,
+    hooks: bool,
 ) -> str:
-    """The commit itself. The user's index is locked all the while, as git itself does it."""
+    """Return the commit itself. The user's index is locked all the while, as git itself does it."""
     repository.check_identity()
-    with Locked(repository) as lock:
+    with IndexLock(repository) as lock:
         staged = merged_with_index(blobs, files)
         if hooks:
-            text = _hooked(repository, files, text)
+            text = _run_hooks(repository, files, text)
         with build_index(repository, repository.head, files) as index:
             tree = repository.git("write-tree", index=index).text
         identity = repository.commit_tree(tree, text)
@@ -145,7 +150,7 @@ def _make(
             repository.move_head(identity, f"commit (backscroll): {text.splitlines()[0]}")
         except GitFailed as error:
             raise Conflict(
-                "the branch was moved by somebody else in the meantime", hint="try again", said=error.said
+                "conflict: the branch was moved by another process", hint="try again", said=error.said
             ) from error
         lock.publish()
     if hooks:
@@ -153,19 +158,19 @@ def _make(
     return identity
 
 
-def _hooked(repository: Repository, files: Mapping[str, Blob | None], text: str) -> str:
-    """What the hooks say to it. They may change the message, not the contents: those would not be the agent's."""
+def _run_hooks(repository: Repository, files: Mapping[str, Blob | None], text: str) -> str:
+    """Return what the hooks say to it. They may change the message, not the contents: those would not be the agent's."""
     with build_index(repository, repository.head, files) as index:
         tree = repository.git("write-tree", index=index).text
         repository.hook("pre-commit", index=index)
         if repository.git("write-tree", index=index).text != tree:
             raise Conflict(
                 "the hook pre-commit changed what is to be committed",
-                hint="let it change the files first, or commit without hooks",
+                hint="run the hook first, or commit without hooks",
             )
         place = repository.git_dir / f"backscroll-message-{os.getpid()}"
         try:
-            place.write_bytes(_encoded(text))
+            place.write_bytes(_encode_message(text))
             repository.hook("commit-msg", str(place), index=index)
             return place.read_text(encoding="utf-8", errors="replace").strip() or text
         finally:
@@ -173,10 +178,10 @@ def _hooked(repository: Repository, files: Mapping[str, Blob | None], text: str)
 
 
 def with_trailers(message: str, trailers: Mapping[str, str]) -> str:
-    """A message with lines such as `Backscroll-Turn: 3` at its end. Raises `InvalidInput` for an empty message."""
+    """Return a message with lines such as `Backscroll-Turn: 3` at its end. Raises `InvalidInput` for an empty message."""
     text = "\n".join(line.rstrip() for line in message.replace("\0", "").strip().splitlines())
     if not text:
-        raise InvalidInput("a commit needs a message", hint="say in a line what was changed")
+        raise InvalidInput("the commit message is empty", hint="describe the change in one line")
     lines = [f"{name}: {' '.join(value.split())}" for name, value in trailers.items() if value.strip()]
     if not lines:
         return text
@@ -187,5 +192,5 @@ def with_trailers(message: str, trailers: Mapping[str, str]) -> str:
     return text + ("\n" if ends_with_trailers else "\n\n") + "\n".join(lines)
 
 
-def _encoded(text: str) -> bytes:
+def _encode_message(text: str) -> bytes:
     return text.encode("utf-8", "replace") + b"\n"

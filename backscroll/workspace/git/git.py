@@ -1,8 +1,8 @@
-"""Running git so that nothing around it can change what it does.
+"""Running git isolated from settings and hooks around it.
 
 Owns finding git, a clean environment, time limits, and git's failures in our words. Refuses: knowing what it is run for. Two ways:
-`sealed` for our own repository (no settings of anybody), and `users` for the user's repository (their settings, for their
-name; no hooks, no programs of theirs). Before: nothing. After: `workspace/snapshots/shadow`, `workspace/git/commits`.
+`sealed` for our own repository (no settings of anybody), and `users` for the user's repository (their settings, for their name; no
+hooks, no programs of theirs).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class GitFailed(BackscrollError):
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class GitResult:
     """What a run of git gave back."""
 
     code: int
@@ -86,19 +86,19 @@ def _version_of(binary: str) -> tuple[int, int] | None:
 
 
 def git_version() -> tuple[int, int] | None:
-    """The first two numbers of the version of git here; None where there is none that runs."""
+    """Return the first two numbers of the version of git here; None if there is none that runs."""
     binary = _binary_on(os.environ.get("PATH", ""))
     return _version_of(binary) if binary else None
 
 
 def git_found() -> bool:
-    """True where there is a git that is new enough."""
+    """Return True if there is a git that is new enough."""
     version = git_version()
     return version is not None and version >= OLDEST
 
 
 def git_binary() -> str:
-    """The absolute path of git. Raises `MissingExtra` where there is none, or only one that is too old."""
+    """Return the absolute path of git. Raise `MissingExtra` if there is none, or only one that is too old."""
     binary = _binary_on(os.environ.get("PATH", ""))
     version = _version_of(binary) if binary else None
     if binary is None or version is None:
@@ -152,8 +152,8 @@ def run_git(
     environment: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
     check: bool = True,
-) -> Ran:
-    """Run git. Raises `GitFailed` where it fails and `check` is on, or takes longer than `seconds`."""
+) -> GitResult:
+    """Run git. Raise `GitFailed` if it fails and `check` is on, or takes longer than `seconds`."""
     settings = [*_SETTINGS, *(_SEALED if sealed else ()), *settings]
     if hooks:
         settings.remove("core.hooksPath=/dev/null")
@@ -174,26 +174,27 @@ def run_git(
         )
     except subprocess.TimeoutExpired as error:
         raise GitFailed(
-            f"git {_shown(arguments)} took longer than {seconds:.0f} seconds", hint="is the disk busy?"
+            f"git {_name_command(arguments)} took longer than {seconds:.0f} seconds",
+            hint="check whether the disk is busy",
         ) from error
     except OSError as error:
-        raise GitFailed(f"git could not be started: {error.strerror}", hint="check the path") from error
+        raise GitFailed(f"cannot start git: {error.strerror}", hint="check the path") from error
     said = os.fsdecode(ran.stderr).strip()
     if check and ran.returncode:
         raise GitFailed(
-            f"git {_shown(arguments)} failed: {said or ran.returncode}", said=said, code=ran.returncode
+            f"git {_name_command(arguments)} failed: {said or ran.returncode}", said=said, code=ran.returncode
         )
-    return Ran(ran.returncode, ran.stdout, said)
+    return GitResult(ran.returncode, ran.stdout, said)
 
 
-def _shown(arguments: Sequence[str | bytes]) -> str:
+def _name_command(arguments: Sequence[str | bytes]) -> str:
     return os.fsdecode(arguments[0]) if arguments else ""
 
 
 def read_git(
     arguments: Sequence[str | bytes], *, git_dir: Path, most: int, seconds: float = SECONDS
 ) -> tuple[bytes, bool]:
-    """What a command of our own repository prints, at most so many bytes of it; and whether there was more."""
+    """Return what a command of our own repository prints, at most so many bytes of it; and whether there was more."""
     command: list[str | bytes] = [git_binary(), "--no-pager"]
     for setting in (*_SETTINGS, *_SEALED):
         command += ["-c", setting]
@@ -216,5 +217,7 @@ def read_git(
         finally:
             late.cancel()
     if process.returncode and not more:
-        raise GitFailed(f"git {_shown(arguments)} failed: {process.returncode}", code=process.returncode)
+        raise GitFailed(
+            f"git {_name_command(arguments)} failed: {process.returncode}", code=process.returncode
+        )
     return out[:most], more

@@ -1,8 +1,7 @@
-"""The user's index: locked as git locks it, changed at a few paths, and everything else in it kept.
+"""The user's index, locked as git locks it and changed at a few paths only.
 
-Owns temporary indexes and the lock. Git's own way: the new index is written into `index.lock`, which becomes `index` when the commit
-is made; whoever finds the lock waits or gives up, and a kill leaves the old index. Refuses: contents. Before:
-`workspace/git/merge`. After: `workspace/git/commits`.
+Owns temporary indexes and the lock. Git's own way: the new index is written into `index.lock`, which becomes `index` when the
+commit is made; another git that finds the lock waits or gives up, and a kill leaves the old index. Refuses: contents.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _AGAIN = 0.05
 
 
 @dataclass(slots=True)
-class Locked:
+class IndexLock:
     """The user's index, locked. Left without `publish`, it is as it was."""
 
     repository: Repository
@@ -45,8 +44,8 @@ class Locked:
             except FileExistsError as error:
                 if time.monotonic() >= end:
                     raise Conflict(
-                        "another git is at work in your repository",
-                        hint=f"wait for it; if there is none, delete {self._lock}",
+                        "another git process is using the repository",
+                        hint=f"wait for it; if none is running, delete {self._lock}",
                     ) from error
                 time.sleep(_AGAIN)
             except OSError as error:

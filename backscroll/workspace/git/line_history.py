@@ -1,8 +1,8 @@
-"""Which lines of one text are those of another: the matching behind blame, diffs and counts.
+"""Line matching between two texts, for blame, diffs and counts.
 
-Owns matching two lists of lines. Unique lines that both have are anchors (as in patience diff), what lies between is matched
-with the fewest changes, a piece at a time; so the work stays near the number of lines, whatever the texts are. Refuses: files, versions
-(`workspace/git/blame`). Before: nothing. After: `workspace/git/blame`, `workspace/snapshots/comparison`.
+Owns matching two lists of lines. Unique lines that both have are anchors (as in patience diff), what lies between is matched with
+the fewest changes, a piece at a time; so the work stays near the number of lines, whatever the texts are. Refuses: files, versions
+(`workspace/git/blame`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Run = tuple[int, int, int]
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text with their ends. Only line feeds end a line, as everywhere in git: form feeds and their kin do not."""
+    """Return the lines of a text with their ends. Only line feeds end a line, as everywhere in git: form feeds and their kin do not."""
     if not text:
         return []
     lines = text.split("\n")
@@ -29,8 +29,8 @@ def split_lines(text: str) -> list[str]:
     return [*whole, last] if last else whole
 
 
-def matched(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Run]:
-    """The runs of lines that both have, in order, none overlapping another."""
+def match_lines(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Run]:
+    """Return the runs of lines that both have, in order, none overlapping another."""
     runs: list[Run] = []
     work = [(0, len(before), 0, len(after))]
     while work:
@@ -52,13 +52,13 @@ def matched(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Run]:
             work.extend(_between(anchors, low, high, left, right))
         else:
             runs.extend(_between_anchors(before, after, low, high, left, right))
-    return _joined(sorted(runs))
+    return _join_runs(sorted(runs))
 
 
 def _anchors(
     before: Sequence[Hashable], after: Sequence[Hashable], low: int, high: int, left: int, right: int
 ) -> list[tuple[int, int]]:
-    """Lines that stand once on either side, the longest chain of them that keeps its order."""
+    """Return lines that stand once on either side, the longest chain of them that keeps its order."""
     old, new = Counter(before[low:high]), Counter(after[left:right])
     places = {after[n]: n for n in range(left, right) if new[after[n]] == 1}
     pairs = [(n, places[before[n]]) for n in range(low, high) if old[before[n]] == 1 and before[n] in places]
@@ -84,7 +84,7 @@ def _anchors(
 def _between_anchors(
     before: Sequence[Hashable], after: Sequence[Hashable], low: int, high: int, left: int, right: int
 ) -> Iterator[Run]:
-    """Lines that repeat themselves, matched by the fewest changes as far as that is quick, and on from there."""
+    """Yield lines that repeat themselves, matched by the fewest changes as far as that is quick, and on from there."""
     shared = set(before[low:high]) & set(after[left:right])
     olds = [n for n in range(low, high) if before[n] in shared]
     news = [n for n in range(left, right) if after[n] in shared]
@@ -148,7 +148,7 @@ def _way_back(history: list[dict[int, int]], x: int, y: int) -> list[tuple[int, 
 def _between(
     anchors: list[tuple[int, int]], low: int, high: int, left: int, right: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """The parts from one anchor to the next; each begins with its anchor, so that every part gets smaller."""
+    """Yield the parts from one anchor to the next; each begins with its anchor, so that every part gets smaller."""
     starts = [(low, left), *anchors]
     stops = [*anchors, (high, right)]
     for (from_old, from_new), (to_old, to_new) in zip(starts, stops, strict=True):
@@ -156,7 +156,7 @@ def _between(
             yield from_old, to_old, from_new, to_new
 
 
-def _joined(runs: list[Run]) -> list[Run]:
+def _join_runs(runs: list[Run]) -> list[Run]:
     """Neighbouring runs as one."""
     out: list[Run] = []
     for old, new, count in runs:
@@ -167,26 +167,26 @@ def _joined(runs: list[Run]) -> list[Run]:
     return out
 
 
-def counted(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
-    """How many lines came and how many went."""
-    same = sum(count for _, _, count in matched(before, after))
+def count_changes(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
+    """Return how many lines came and how many went."""
+    same = sum(count for _, _, count in match_lines(before, after))
     return len(after) - same, len(before) - same
 
 
 def hunks(before: Sequence[str], after: Sequence[str], context: int = _CONTEXT) -> Iterator[str]:
-    """The lines of a unified diff below the names of the files."""
-    for group in _grouped(matched(before, after), len(before), len(after), context):
+    """Yield the lines of a unified diff below the names of the files."""
+    for group in _group_changes(match_lines(before, after), len(before), len(after), context):
         first, last = group[0], group[-1]
         yield f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@\n"
         for tag, a, b, c, d in group:
             if tag == "=":
-                yield from (_marked(" ", line) for line in before[a:b])
+                yield from (_render_diff_line(" ", line) for line in before[a:b])
             else:
-                yield from (_marked("-", line) for line in before[a:b])
-                yield from (_marked("+", line) for line in after[c:d])
+                yield from (_render_diff_line("-", line) for line in before[a:b])
+                yield from (_render_diff_line("+", line) for line in after[c:d])
 
 
-def _marked(sign: str, line: str) -> str:
+def _render_diff_line(sign: str, line: str) -> str:
     return sign + line if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"
 
 
@@ -199,8 +199,8 @@ def _span(start: int, stop: int) -> str:
 Piece = tuple[str, int, int, int, int]
 
 
-def _grouped(runs: list[Run], olds: int, news: int, context: int) -> Iterator[list[Piece]]:
-    """What changed, with a few equal lines around it; changes that are near each other share a group."""
+def _group_changes(runs: list[Run], olds: int, news: int, context: int) -> Iterator[list[Piece]]:
+    """Yield what changed, with a few equal lines around it; changes that are near each other share a group."""
     pieces: list[Piece] = []
     a = c = 0
     for old, new, count in [*runs, (olds, news, 0)]:

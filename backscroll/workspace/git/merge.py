@@ -1,7 +1,7 @@
-"""Contents for a commit: the agent's part of a file on top of what HEAD has, and of what the user has staged.
+"""File contents for a commit: the agent's part merged onto HEAD and onto the index.
 
 Owns contents as the repository would store them (line ends and filters of the user applied), and merging three of them. Refuses:
-merging what is no text, or what overlaps: that is for a person. Before: `workspace/git/repository`. After: `workspace/git/commits`.
+merging what is not text, or what overlaps: that is for a person.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Blob:
 
 
 @dataclass(slots=True)
-class Blobs:
+class RepositoryBlobs:
     """Contents of one repository: what HEAD and the index have, and new ones."""
 
     repository: Repository
     head: dict[str, Blob] = field(default_factory=dict[str, Blob])
     index: dict[str, Blob] = field(default_factory=dict[str, Blob])
-    #: What the agent had made of a file on the way to its last version, where nobody else had a part in it.
+    #: What the agent had made of a file on the way to its last version, where no other process had a part in it.
     steps: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     def load(self, paths: Sequence[str]) -> None:
@@ -57,11 +57,11 @@ class Blobs:
         for some in _portions(paths):
             if self.repository.head:
                 out = git("ls-tree", "-z", "--full-tree", self.repository.head, "--", *some).out
-                self.head |= _listed(out, name_at=2)
-            self.index |= _listed(git("ls-files", "-s", "-z", "--", *some).out, name_at=1)
+                self.head |= _parse_listing(out, name_at=2)
+            self.index |= _parse_listing(git("ls-files", "-s", "-z", "--", *some).out, name_at=1)
 
     def blob(self, path: str, data: bytes | None, kind: Kind) -> Blob | None:
-        """A content of the working tree as an object of the repository."""
+        """Return a content of the working tree as an object of the repository."""
         if data is None:
             return None
         as_path = ["--no-filters"] if kind == "link" else [f"--path={path}"]
@@ -69,11 +69,11 @@ class Blobs:
         return Blob(name, kind)
 
     def read(self, blob: Blob) -> bytes:
-        """The content of an object."""
+        """Return the content of an object."""
         return self.repository.git("cat-file", "blob", blob.name).out
 
     def merge(self, ours: Blob, origin: Blob, theirs: Blob) -> Blob | None:
-        """What changed from `origin` to `theirs`, applied to `ours`; None where the two overlap, or are no texts."""
+        """Return what changed from `origin` to `theirs`, applied to `ours`; None if the two overlap, or are not text."""
         if "link" in {ours.kind, origin.kind, theirs.kind}:
             return None
         kind = theirs.kind if theirs.kind != origin.kind else ours.kind
@@ -94,7 +94,7 @@ class Blobs:
         return Blob(name, kind)
 
 
-def _listed(out: bytes, *, name_at: int) -> dict[str, Blob]:
+def _parse_listing(out: bytes, *, name_at: int) -> dict[str, Blob]:
     found: dict[str, Blob] = {}
     for record in out.split(b"\0"):
         facts, _, path = record.partition(b"\t")
@@ -110,13 +110,13 @@ def _portions(paths: Sequence[str], size: int = 500) -> list[Sequence[str]]:
 
 
 def merged_with_head(
-    blobs: Blobs, head: Blob | None, before: Blob | None, after: Blob | None
+    blobs: RepositoryBlobs, head: Blob | None, before: Blob | None, after: Blob | None
 ) -> Blob | Literal[False] | None:
-    """What the commit shall have at a path; False where the agent's part cannot be told from other people's."""
+    """Return what the commit shall have at a path; False if the agent's part cannot be told apart from other people's."""
     if head in {before, after}:
         return after
     if head is not None and after is not None and head.name == after.name:
-        # The content is there already; only the right to run it may differ.
+        # The content already exists; only the right to run it may differ.
         return after if before is None or before.kind != after.kind else head
     if head is None or before is None or after is None:
         return False
@@ -124,15 +124,15 @@ def merged_with_head(
     return False if merged is None else merged
 
 
-def _is_old(blobs: Blobs, path: str, head: Blob | None, index: Blob | None) -> bool:
-    """True where what is staged is an earlier version by the agent itself, or only the announcement of a file."""
+def _is_old(blobs: RepositoryBlobs, path: str, head: Blob | None, index: Blob | None) -> bool:
+    """Return True if what is staged is an earlier version by the agent itself, or only the announcement of a file."""
     if index is None:
         return False
     return index.name in blobs.steps.get(path, ()) or (head is None and index.name in _EMPTY)
 
 
-def merged_with_index(blobs: Blobs, files: Mapping[str, Blob | None]) -> dict[str, Blob | None]:
-    """What the user's index shall have at these paths afterwards: their staged edits stay, on top of the commit."""
+def merged_with_index(blobs: RepositoryBlobs, files: Mapping[str, Blob | None]) -> dict[str, Blob | None]:
+    """Return what the user's index shall have at these paths afterwards: their staged edits stay, on top of the commit."""
     staged: dict[str, Blob | None] = {}
     unclear: list[str] = []
     for path, committed in files.items():
@@ -148,7 +148,7 @@ def merged_with_index(blobs: Blobs, files: Mapping[str, Blob | None]) -> dict[st
             else:
                 staged[path] = merged
     if unclear:
-        names = ", ".join(blobs.repository.shown(path) for path in sorted(unclear))
+        names = ", ".join(blobs.repository.strip_prefix(path) for path in sorted(unclear))
         raise Conflict(
             f"you have staged other edits to the same lines of: {names}",
             hint="commit or unstage them first",

@@ -1,7 +1,7 @@
-"""The user's repository: where it is, what state it is in, and the few things done to it.
+"""The user's repository: location, state, identity and hooks.
 
-Owns finding it, refusing states in which nobody should commit, its HEAD, identity and hooks. Refuses: contents
-(`workspace/git/merge`) and the index (`workspace/git/index`). Before: `workspace/git/git`. After: `workspace/git/commits`.
+Owns finding it, refusing states in which a commit is unsafe, its HEAD, identity and hooks. Refuses: contents
+(`workspace/git/merge`) and the index (`workspace/git/index`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backscroll.errors import Conflict, InvalidInput, NotFound
-from backscroll.workspace.git.git import GitFailed, Ran, run_git
+from backscroll.workspace.git.git import GitFailed, GitResult, run_git
 
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
@@ -43,7 +43,7 @@ class Repository:
         stdin: bytes | None = None,
         index: Path | None = None,
         check: bool = True,
-    ) -> Ran:
+    ) -> GitResult:
         """Run git in it, with the user's settings and without hooks."""
         environment = {"GIT_INDEX_FILE": str(index)} if index is not None else {}
         return run_git(
@@ -57,15 +57,15 @@ class Repository:
         )
 
     def inside(self, path: str) -> str:
-        """A path of the folder as a path of the repository."""
+        """Return a path of the folder as a path of the repository."""
         return self.prefix + path
 
-    def shown(self, path: str) -> str:
-        """The other way round."""
+    def strip_prefix(self, path: str) -> str:
+        """Return the other way round."""
         return path.removeprefix(self.prefix)
 
     def check_ready(self) -> None:
-        """Raises `Conflict` where something is half done in it."""
+        """Raise `Conflict` if something is half done in it."""
         for name, what in _UNDER_WAY.items():
             if (self.git_dir / name).exists():
                 raise Conflict(f"{what} is under way in your repository", hint="finish or abort it first")
@@ -73,7 +73,7 @@ class Repository:
             raise Conflict("there are unmerged files in your repository", hint="resolve and stage them first")
 
     def check_identity(self) -> None:
-        """Raises `InvalidInput` where git does not know the user's name; a guessed one is in no one's interest."""
+        """Raise `InvalidInput` if git does not know the user's name; a guessed one is in no one's interest."""
         for role in ("AUTHOR", "COMMITTER"):
             for what, setting in (("NAME", "user.name"), ("EMAIL", "user.email")):
                 given = os.environ.get(f"GIT_{role}_{what}") or (what == "EMAIL" and os.environ.get("EMAIL"))
@@ -82,12 +82,12 @@ class Repository:
                 if self.git("config", "--get", f"{role.lower()}.{what.lower()}", check=False).text.strip():
                     continue
                 raise InvalidInput(
-                    f"git does not know who you are: {setting} is not set",
+                    f"no git identity: {setting} is not set",
                     hint='git config --global user.name "Your Name", and user.email likewise',
                 )
 
-    def ignored(self, paths: Sequence[str]) -> set[str]:
-        """Those of the paths that git ignores and does not track."""
+    def find_ignored(self, paths: Sequence[str]) -> set[str]:
+        """Return those of the paths that git ignores and does not track."""
         # This command takes no literal paths; with a dot in front none is taken for anything else.
         asked = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
         ran = run_git(
@@ -103,13 +103,13 @@ class Repository:
         return {os.fsdecode(path).removeprefix("./") for path in ran.out.split(b"\0") if path}
 
     def drivers(self, paths: Sequence[str]) -> set[str]:
-        """The filters that attributes name for some paths, as `git add` would find them."""
+        """Return the filters that attributes name for some paths, as `git add` would find them."""
         asked = b"".join(os.fsencode(path) + b"\0" for path in paths)
         out = self.git("check-attr", "-z", "--stdin", "filter", stdin=asked).out
         return {os.fsdecode(value) for value in out.split(b"\0")[2::3]} - {"unspecified", "set", "unset", ""}
 
     def refuse_nested(self, paths: Sequence[str]) -> None:
-        """Raises `InvalidInput` for files that belong to another repository inside this one."""
+        """Raise `InvalidInput` for files that belong to another repository inside this one."""
         folders = sorted({folder for path in paths for folder in _folders(path)})
         nested = {folder for folder in folders if (self.top / folder / ".git").exists()}
         if self.head and folders:
@@ -126,7 +126,7 @@ class Repository:
             )
 
     def commit_tree(self, tree: str, message: str) -> str:
-        """A commit of a tree on top of HEAD; nothing points to it yet."""
+        """Return a commit of a tree on top of HEAD; nothing points to it yet."""
         parents = ["-p", self.head] if self.head else []
         return self.git(
             "commit-tree", tree, *parents, "-F", "-", stdin=message.encode("utf-8", "replace") + b"\n"
@@ -168,12 +168,12 @@ class Repository:
             said = (ran.stdout + ran.stderr).decode("utf-8", "replace").strip()
             raise Conflict(
                 f"the hook {name} refused the commit: {said[-2000:]}",
-                hint="mend what it names, or commit without hooks",
+                hint="fix what it reports, or commit without hooks",
             )
 
 
 def find_repository(root: Path) -> Repository:
-    """The repository that a folder is in. Raises `NotFound` where it is in none."""
+    """Return the repository that a folder is in. Raise `NotFound` if it is in none."""
     folder = root.resolve()
     if not folder.is_dir():
         raise InvalidInput(f"not a folder: {root}", hint="check the path", path=str(root))
@@ -197,8 +197,8 @@ def find_repository(root: Path) -> Repository:
                 hint=f"git config --global --add safe.directory {folder}",
             )
         raise NotFound(
-            f"{folder} is in no git repository",
-            hint="`git init` makes one; snapshots are kept without it",
+            f"{folder} is not in a git repository",
+            hint="run `git init` to create one; snapshots work without it",
             path=str(folder),
         )
     top = Path(lines[1]).resolve()
@@ -209,7 +209,7 @@ def find_repository(root: Path) -> Repository:
     branch = run_git(["symbolic-ref", "--quiet", "--short", "HEAD"], cwd=folder, sealed=False, check=False)
     if branch.code and head.code:
         raise GitFailed(
-            "the HEAD of your repository cannot be read", hint="does `git status` work there?", said=head.err
+            "cannot read HEAD of the repository", hint="check that `git status` works there", said=head.err
         )
     nothing = "0" * (
         64 if lines[3] == "sha256" else 40

@@ -1,9 +1,9 @@
-"""Programs that a commit would run because the repository says so: filters and hooks, and whether anybody has seen them.
+"""Filters and hooks of a repository that a commit would run, and whether the user has approved them.
 
 Owns reading them without running any, and names for them that can be compared later. A filter that a person set up for all their
-repositories is theirs. One that stands in the repository's own settings, and every hook, may have been put there by an agent with a
-command; whoever asked remembers which there were before an agent was at work. Refuses: remembering (`engine/folder/commits`), running.
-Before: `workspace/git/git`. After: `workspace/git/commits`.
+repositories is theirs. One that is in the repository's own settings, and every hook, may have been put there by an agent with a
+command; the caller remembers which there were before an agent was at work. Refuses: remembering (`engine/folder/commits`),
+running.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SHOWN = 200  # characters of a command that an error shows
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class GitProgram:
     """Something that git would run."""
 
     name: str  # `filter.x.clean`, or the name of a hook
@@ -36,15 +36,15 @@ class Program:
         return self.name.removeprefix("filter.").rpartition(".")[0] if self.name.startswith("filter.") else ""
 
 
-def programs_of(folder: Path) -> list[Program]:
-    """Filters in the settings of the repository itself, and its hooks; none where there is no repository."""
+def programs_of(folder: Path) -> list[GitProgram]:
+    """Filters in the settings of the repository itself, and its hooks; none if there is no repository."""
     try:
         return [*_filters(folder), *_hooks(folder)]
     except GitFailed:
         return []
 
 
-def _filters(folder: Path) -> Iterable[Program]:
+def _filters(folder: Path) -> Iterable[GitProgram]:
     found: dict[str, str] = {}
     # Older versions of git cannot say from where a setting comes, so each place is asked by itself.
     for place in ("--local", "--worktree"):
@@ -59,12 +59,12 @@ def _filters(folder: Path) -> Iterable[Program]:
             if name and text:
                 found[name] = text
     return [
-        Program(name, text, _key(name, text.encode("utf-8", "surrogateescape")))
+        GitProgram(name, text, _key(name, text.encode("utf-8", "surrogateescape")))
         for name, text in sorted(found.items())
     ]
 
 
-def _hooks(folder: Path) -> Iterable[Program]:
+def _hooks(folder: Path) -> Iterable[GitProgram]:
     for name in HOOKS:
         ran = run_git(
             ["rev-parse", "--show-toplevel", "--git-path", f"hooks/{name}"],
@@ -83,19 +83,19 @@ def _hooks(folder: Path) -> Iterable[Program]:
         except OSError:
             continue
         if os.access(script, os.X_OK):
-            yield Program(name, str(script), _key(name, content))
+            yield GitProgram(name, str(script), _key(name, content))
 
 
 def _key(name: str, content: bytes) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogateescape") + b"\0" + content).hexdigest()[:32]
 
 
-def unseen(programs: Iterable[Program], trusted: Collection[str] | None) -> list[Program]:
-    """Those that nobody is known to have seen; without a list all of them are trusted."""
+def find_untrusted(programs: Iterable[GitProgram], trusted: Collection[str] | None) -> list[GitProgram]:
+    """Return the programs that the user has not seen; without a list all of them are trusted."""
     return [] if trusted is None else [program for program in programs if program.key not in trusted]
 
 
-def switched_off(programs: Sequence[Program]) -> list[str]:
+def switched_off(programs: Sequence[GitProgram]) -> list[str]:
     """Settings under which git runs none of these filters."""
     drivers = sorted({program.driver for program in programs if program.driver})
     return [
@@ -105,7 +105,7 @@ def switched_off(programs: Sequence[Program]) -> list[str]:
     ]
 
 
-def refuse(programs: Sequence[Program], used: Collection[str], *, hooks: bool) -> None:
+def refuse(programs: Sequence[GitProgram], used: Collection[str], *, hooks: bool) -> None:
     """Raise where a commit would run one of these: a filter of one of the drivers that are used, or a hook."""
     would = [p for p in programs if (p.driver in used if p.driver else hooks)]
     if would:
@@ -113,7 +113,7 @@ def refuse(programs: Sequence[Program], used: Collection[str], *, hooks: bool) -
             f"{p.name} = {p.text[:_SHOWN]}" if p.driver else f"{p.name} ({p.text})" for p in would
         )
         raise Conflict(
-            f"the commit would run programs that were set up in this repository meanwhile: {named}",
+            f"the commit would run programs that were set up in this repository since: {named}",
             hint="look at them; `backscroll commit --trust` runs them from now on",
             programs=[program.name for program in would],
         )

@@ -1,1 +1,1 @@
-"""Snapshots of a folder beside the user's repository, and bringing files back to one."""
+"""Snapshots of a folder beside the user's repository, and restoring files from them."""

@@ -1,8 +1,7 @@
-"""Comparing the files of two snapshots without git, and what both keepers have in common there.
+"""Comparison of two snapshots without git: renames, line counts, unified diffs.
 
-Owns renames by equal content and by likeness, counted lines, unified diffs, and what is said of files whose content was not
-kept. Refuses: reading contents by itself (they are passed in). Before: `workspace/git/line_history`. After: `workspace/snapshots/shadow`,
-`workspace/snapshots/hashed`.
+Owns renames by equal content and by likeness, counted lines, unified diffs, and what is said of files whose content was not kept.
+Refuses: reading contents by itself (they are passed in).
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from backscroll.vocab.change import FileChange
-from backscroll.workspace.git.line_history import counted, hunks, split_lines
-from backscroll.workspace.snapshots.snapshots import ERASED, Entry
+from backscroll.workspace.git.line_history import count_changes, hunks, split_lines
+from backscroll.workspace.snapshots.snapshots import ERASED, SnapshotFile
 
-_LOOKED_AT = 8000  # bytes in which a zero byte means that it is no text, as in git
+_LOOKED_AT = 8000  # bytes in which a zero byte means that it is not text, as in git
 _ALIKE = 0.5
 _MOST_PAIRS = 40_000
 _PIECE = 64
@@ -26,19 +25,22 @@ Reader = Callable[[str], bytes | None]
 
 
 def is_binary(data: bytes) -> bool:
-    """True for what is no text."""
+    """Return True for what is not text."""
     return b"\0" in data[:_LOOKED_AT]
 
 
 def text_lines(data: bytes) -> list[str]:
-    """The lines of a content; bytes that are no UTF-8 survive as marks of their own, so that nothing looks equal that is not."""
+    """Return the lines of a content; bytes that are not UTF-8 survive as marks of their own, so that nothing looks equal that is not."""
     return split_lines(data.decode("utf-8", "surrogateescape"))
 
 
 def compare_entries(
-    before: Mapping[str, Entry], after: Mapping[str, Entry], read_before: Reader, read_after: Reader
+    before: Mapping[str, SnapshotFile],
+    after: Mapping[str, SnapshotFile],
+    read_before: Reader,
+    read_after: Reader,
 ) -> list[FileChange]:
-    """What changed between two lists of files, renames found, in the order of the paths."""
+    """Return what changed between two lists of files, renames found, in the order of the paths."""
     gone = {path: entry for path, entry in before.items() if path not in after}
     new = {path: entry for path, entry in after.items() if path not in before}
     renames = _same_content(gone, new)
@@ -57,7 +59,12 @@ def compare_entries(
 
 
 def _change(
-    path: str, old_path: str, old: Entry | None, now: Entry | None, read_before: Reader, read_after: Reader
+    path: str,
+    old_path: str,
+    old: SnapshotFile | None,
+    now: SnapshotFile | None,
+    read_before: Reader,
+    read_after: Reader,
 ) -> FileChange:
     change = change_of(path, old, now, old_path=old_path if old_path != path else "")
     if not change.kept or change.before == change.after:
@@ -66,12 +73,14 @@ def _change(
     data_after = read_after(path) or b"" if now else b""
     if is_binary(data_before) or is_binary(data_after):
         return replace(change, binary=True)
-    added, removed = counted(text_lines(data_before), text_lines(data_after))
+    added, removed = count_changes(text_lines(data_before), text_lines(data_after))
     return replace(change, added=added, removed=removed)
 
 
-def change_of(path: str, old: Entry | None, now: Entry | None, *, old_path: str = "") -> FileChange:
-    """The change from one entry to another, without counted lines."""
+def change_of(
+    path: str, old: SnapshotFile | None, now: SnapshotFile | None, *, old_path: str = ""
+) -> FileChange:
+    """Return the change from one entry to another, without counted lines."""
     ran, runs = (old is not None and old.kind == "exec"), (now is not None and now.kind == "exec")
     return FileChange(
         path=path,
@@ -84,11 +93,11 @@ def change_of(path: str, old: Entry | None, now: Entry | None, *, old_path: str 
     )
 
 
-def _same_content(gone: Mapping[str, Entry], new: Mapping[str, Entry]) -> dict[str, str]:
+def _same_content(gone: Mapping[str, SnapshotFile], new: Mapping[str, SnapshotFile]) -> dict[str, str]:
     """New path -> old path, where the content is the same; a file of the same name is preferred."""
     by_hash: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
     for path, entry in sorted(gone.items()):
-        if entry.size:  # empty files are all the same
+        if entry.size:  # empty files are anyway
             by_hash[entry.hash, entry.kind == "link"].append(path)
     found: dict[str, str] = {}
     for path, entry in sorted(new.items()):
@@ -101,7 +110,7 @@ def _same_content(gone: Mapping[str, Entry], new: Mapping[str, Entry]) -> dict[s
 
 
 def _alike(
-    gone: Mapping[str, Entry], new: Mapping[str, Entry], read_before: Reader, read_after: Reader
+    gone: Mapping[str, SnapshotFile], new: Mapping[str, SnapshotFile], read_before: Reader, read_after: Reader
 ) -> dict[str, str]:
     """New path -> old path, where half of the content or more is the same. Of very many files only those of one name are compared."""
     olds = [path for path, entry in gone.items() if entry.kept and entry.kind != "link" and entry.size]
@@ -129,7 +138,7 @@ def _alike(
 
 
 def _bag(data: bytes | None) -> Counter[bytes]:
-    """The pieces of a content as git weighs them: lines, and long lines in pieces of 64 bytes; bytes of each."""
+    """Return the pieces of a content as git weighs them: lines, and long lines in pieces of 64 bytes; bytes of each."""
     bag: Counter[bytes] = Counter()
     if data is None:
         return bag
@@ -143,7 +152,7 @@ def _bag(data: bytes | None) -> Counter[bytes]:
 
 
 def _likeness(old: int, before: Counter[bytes], new: int, after: Counter[bytes]) -> float:
-    """The share of the larger one, in bytes, that both have."""
+    """Return the share of the larger one, in bytes, that both have."""
     larger = max(old, new)
     if min(old, new) < larger * _ALIKE:
         return 0.0
@@ -155,7 +164,7 @@ def _name(path: str) -> str:
 
 
 def merge_unkept(
-    changes: Iterable[FileChange], before: Mapping[str, Entry], after: Mapping[str, Entry]
+    changes: Iterable[FileChange], before: Mapping[str, SnapshotFile], after: Mapping[str, SnapshotFile]
 ) -> list[FileChange]:
     """Changes of the files whose content was kept, and of the others, as one list.
 
@@ -164,7 +173,7 @@ def merge_unkept(
     out: dict[str, FileChange] = {}
     for change in changes:
         if change.action == "renamed" and (change.old_path in after or change.path in before):
-            # Half of it is no rename: the file is still there, only no longer kept, or was there before.
+            # Half of it is not a rename: the file is still there, only no longer kept, or was there before.
             out[change.old_path] = FileChange(change.old_path, "deleted", before=change.before)
             out[change.path] = FileChange(change.path, "added", after=change.after)
         else:
@@ -189,8 +198,8 @@ def merge_unkept(
     return [out[path] for path in sorted(out)]
 
 
-def unified(change: FileChange, before: bytes, after: bytes) -> str:
-    """The unified diff of one change, in git's manner."""
+def render_diff(change: FileChange, before: bytes, after: bytes) -> str:
+    """Return the unified diff of one change, in git's manner."""
     old_path = change.old_path or change.path
     head = [f"diff --git a/{old_path} b/{change.path}\n"]
     if change.action == "renamed":
@@ -203,7 +212,7 @@ def unified(change: FileChange, before: bytes, after: bytes) -> str:
             "".join(head)
             + f"Binary files {_side('a', change.before, old_path)} and {_side('b', change.after, change.path)} differ\n"
         )
-    body = "".join(hunks(_shown(before), _shown(after)))
+    body = "".join(hunks(_decode_lines(before), _decode_lines(after)))
     if not body:
         return "".join(head)
     return (
@@ -225,12 +234,12 @@ def _modes(change: FileChange) -> list[str]:
 
 
 def unkept_line(change: FileChange) -> str:
-    """What stands in a diff for a file whose content was not kept."""
+    """Return what is in a diff for a file whose content was not kept."""
     erased = any(name.startswith(ERASED) for name in (change.before, change.after))
     return f"Content of {change.path} was {'erased' if erased else 'not kept'} ({change.action})\n"
 
 
-def _shown(data: bytes) -> list[str]:
+def _decode_lines(data: bytes) -> list[str]:
     return split_lines(data.decode("utf-8", "replace"))
 
 
@@ -239,7 +248,7 @@ def _side(letter: str, name: str, path: str) -> str:
 
 
 def wanted_paths(changes: Sequence[FileChange], paths: Sequence[str]) -> list[FileChange]:
-    """The changes of the paths, and of whatever is in them where they are folders."""
+    """Return the changes of the paths, and of whatever is in them where they are folders."""
     if not paths:
         return list(changes)
     roots = tuple(path.rstrip("/") + "/" for path in paths)
@@ -251,7 +260,7 @@ def wanted_paths(changes: Sequence[FileChange], paths: Sequence[str]) -> list[Fi
 
 
 def cut_diff(text: str, longest: int, *, more: bool = False) -> str:
-    """A diff that is not longer than that, cut at the end of a line, and saying so. `more`: it was cut before."""
+    """Return a diff that is not longer than that, cut at the end of a line, and saying so. `more`: it was cut before."""
     if len(text) <= longest and not more:
         return text
     kept = text[:longest]

@@ -1,8 +1,8 @@
-"""Erasing contents from all snapshots of a folder, so that nothing of them is left and everything else stays.
+"""Erasing contents from all snapshots of a folder.
 
-Owns what is to go (by hash, wherever it stands; by path, where only a hash was kept), what stands there instead, the files that are
-not kept again as long as nobody changes them, and the journal by which a kill in the middle is finished at the next start. Refuses:
-how snapshots lie on the disk (`workspace/snapshots/shadow_erasure`, `workspace/snapshots/hashed`). Before: `workspace/snapshots/home`. After: `workspace/snapshots/keeper`.
+Owns what is to go (by hash, wherever it is; by path, where only a hash was kept), what is there instead, the files that are
+not kept again as long as the user does not change them, and the journal by which a kill in the middle is finished at the next start. Refuses:
+how snapshots lie on the disk (`workspace/snapshots/shadow_erasure`, `workspace/snapshots/hash_store`).
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from typing import TypeAlias
 
 from backscroll.vocab.part import Json
 from backscroll.workspace.snapshots.shadow_objects import write_whole
-from backscroll.workspace.snapshots.snapshots import ERASED, Entry, Kind
+from backscroll.workspace.snapshots.snapshots import ERASED, Kind, SnapshotFile
 
 #: Called before each operation on the disk, with what it is; tests end the process there.
 Tick: TypeAlias = Callable[[str], None]
-#: Size, time of change and number of a file that is not kept as long as they stay, and what stands for it.
+#: Size, time of change and number of a file that is not kept as long as they stay, and what represents it.
 Spared: TypeAlias = dict[str, tuple[tuple[int, int, int], str]]
 
 
 def silent(_: str) -> None:
-    """Nobody wants to know."""
+    """Ignore a report."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class FileTraces:
     """What snapshots hold of a file."""
 
     names: frozenset[str] = frozenset()  # hashes of its contents
     versions: int = 0  # contents, and marks of contents that were never kept
-    snapshots: int = 0  # in which it stands
+    snapshots: int = 0  # in which it is
     shared: tuple[str, ...] = ()  # other files with the same contents, which go with it
     present: tuple[str, ...] = ()  # files in the folder that have such a content at this moment
 
 
 @dataclass(frozen=True, slots=True)
-class Erasure:
+class SnapshotErasure:
     """What is to go. The salt is drawn for one erasure and thrown away with its journal: no mark can be guessed back."""
 
     names: frozenset[str]
@@ -49,37 +49,37 @@ class Erasure:
     salt: bytes
 
     def mark(self, name: str) -> str:
-        """What stands for a hash from now on: equal for equal contents, and nothing else."""
+        """Return what represents a hash from now on: equal for equal contents, and nothing else."""
         return ERASED + hashlib.sha256(self.salt + name.encode()).hexdigest()[:40]
 
-    def entry(self, kind: Kind, name: str) -> Entry:
-        """A file whose content is erased."""
-        return Entry(self.mark(name), kind, 0, "erased")
+    def entry(self, kind: Kind, name: str) -> SnapshotFile:
+        """Return a file whose content is erased."""
+        return SnapshotFile(self.mark(name), kind, 0, "erased")
 
-    def takes(self, path: str, entry: Entry) -> bool:
-        """True for a file of a snapshot that must not stay as it is."""
+    def takes(self, path: str, entry: SnapshotFile) -> bool:
+        """Return True for a file of a snapshot that must not stay as it is."""
         return entry.hash in self.names if entry.kept else entry.why != "erased" and path in self.paths
 
 
-def begin(journal: Path, names: Iterable[str], paths: Iterable[str]) -> Erasure:
+def begin(journal: Path, names: Iterable[str], paths: Iterable[str]) -> SnapshotErasure:
     """Write down what is going to be erased."""
-    made = Erasure(frozenset(names), frozenset(paths), secrets.token_bytes(32))
+    made = SnapshotErasure(frozenset(names), frozenset(paths), secrets.token_bytes(32))
     document = {"names": sorted(made.names), "paths": sorted(made.paths), "salt": made.salt.hex()}
     write_whole(journal, json.dumps(document).encode("ascii"))
     return made
 
 
-def unfinished(journal: Path) -> Erasure | None:
-    """What a process that was killed had begun; None where there is nothing."""
+def read_unfinished(journal: Path) -> SnapshotErasure | None:
+    """Return what a process that was killed had begun; None if there is nothing."""
     try:
         found: Json = json.loads(journal.read_bytes())
     except FileNotFoundError:
         return None
-    return Erasure(frozenset(found["names"]), frozenset(found["paths"]), bytes.fromhex(found["salt"]))
+    return SnapshotErasure(frozenset(found["names"]), frozenset(found["paths"]), bytes.fromhex(found["salt"]))
 
 
 def read_spared(path: Path) -> Spared:
-    """The files that are not kept as long as nobody changes them; none where the list is gone or damaged."""
+    """Return the files that are not kept as long as the user does not change them; none if the list is gone or damaged."""
     try:
         found: Json = json.loads(path.read_bytes())
         return {name: ((int(a), int(b), int(c)), str(mark)) for name, (a, b, c, mark) in found.items()}

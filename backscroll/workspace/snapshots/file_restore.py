@@ -1,8 +1,8 @@
-"""One file brought from one state to another, such that a kill at any moment leaves it in one of the two.
+"""Crash-safe file operations of a restore.
 
 Owns the file operations of going back: writing beside and renaming, links, modes, folders made and removed. Every operation is
-announced to `tick` before it happens, so that tests can stop the process at each of them. Refuses: deciding (`workspace/snapshots/restoring`),
-remembering (`workspace/snapshots/restoring_journal`). Before: `workspace/files/inside`. After: `workspace/snapshots/restoring`.
+announced to `tick` before it happens, so that tests can stop the process at each of them. Refuses: deciding
+(`workspace/snapshots/restore`), remembering (`workspace/snapshots/restore_journal`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,15 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-from backscroll.workspace.files.inside import ABSENT, checked, link_target, open_file, parent_of, status
 from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
+from backscroll.workspace.files.safe_paths import (
+    ABSENT,
+    check_path,
+    link_target,
+    open_file,
+    parent_of,
+    status,
+)
 from backscroll.workspace.snapshots.snapshots import Kind
 
 Tick = Callable[[str], None]
@@ -26,7 +33,7 @@ _LINKED = 16_000_000  # bytes from which a copy is a second name of the same fil
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class FileState:
     """What is at a path: what kind of file, with which content."""
 
     kind: Kind
@@ -34,30 +41,30 @@ class State:
     mode: int = 0o644
 
 
-def state_at(root_fd: int, path: str) -> State | None:
-    """What is at a path now; None where there is no file. A folder is no file."""
+def state_at(root_fd: int, path: str) -> FileState | None:
+    """Return what is at a path now; None if there is no file. A folder is not a file."""
     found = status(root_fd, path)
     if found is None or stat.S_ISDIR(found.st_mode):
         return None
     if stat.S_ISLNK(found.st_mode):
-        return State("link", hashlib.sha256(link_target(root_fd, path)).hexdigest(), 0)
+        return FileState("link", hashlib.sha256(link_target(root_fd, path)).hexdigest(), 0)
     if not stat.S_ISREG(found.st_mode):
-        return State("file", "special", 0)
+        return FileState("file", "special", 0)
     hashed = hashlib.sha256()
     with os.fdopen(open_file(root_fd, path), "rb") as file:
         while piece := file.read(_PIECE):
             hashed.update(piece)
     mode = stat.S_IMODE(found.st_mode)
-    return State("exec" if mode & stat.S_IXUSR else "file", hashed.hexdigest(), mode)
+    return FileState("exec" if mode & stat.S_IXUSR else "file", hashed.hexdigest(), mode)
 
 
-def same(one: State | None, other: State | None) -> bool:
-    """True where nobody could tell them apart; the finer rights of a file do not count."""
+def same(one: FileState | None, other: FileState | None) -> bool:
+    """Return True if two states are equal; only the executable bit of the mode counts."""
     return (one and (one.kind, one.sha256)) == (other and (other.kind, other.sha256))
 
 
-def copy_out(root_fd: int, path: str, target: Path, tick: Tick) -> State | None:
-    """Copy what is at a path to a file elsewhere; gives what was copied."""
+def copy_out(root_fd: int, path: str, target: Path, tick: Tick) -> FileState | None:
+    """Copy what is at a path to a file elsewhere; return what was copied."""
     found = status(root_fd, path)
     if found is None or not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
         return None
@@ -65,7 +72,7 @@ def copy_out(root_fd: int, path: str, target: Path, tick: Tick) -> State | None:
     if stat.S_ISLNK(found.st_mode):
         data = link_target(root_fd, path)
         write_synced(target, data)
-        return State("link", hashlib.sha256(data).hexdigest(), 0)
+        return FileState("link", hashlib.sha256(data).hexdigest(), 0)
     if found.st_size >= _LINKED:
         with contextlib.suppress(OSError), parent_of(root_fd, path) as (fd, name):
             os.link(name, target, src_dir_fd=fd, follow_symlinks=False)
@@ -78,11 +85,11 @@ def copy_out(root_fd: int, path: str, target: Path, tick: Tick) -> State | None:
         out.flush()
         os.fsync(out.fileno())
     mode = stat.S_IMODE(found.st_mode)
-    return State("exec" if mode & stat.S_IXUSR else "file", hashed.hexdigest(), mode)
+    return FileState("exec" if mode & stat.S_IXUSR else "file", hashed.hexdigest(), mode)
 
 
-def put(root_fd: int, path: str, state: State, source: Path, tick: Tick, temporary: str) -> None:
-    """Make the file at a path what `state` says, with the content of `source`. Raises `OSError` where something is in the way."""
+def put(root_fd: int, path: str, state: FileState, source: Path, tick: Tick, temporary: str) -> None:
+    """Make the file at a path what `state` says, with the content of `source`. Raise `OSError` if something is in the way."""
     make_folders(root_fd, path, tick)
     with parent_of(root_fd, path) as (fd, name):
         with contextlib.suppress(FileNotFoundError):
@@ -100,7 +107,7 @@ def put(root_fd: int, path: str, state: State, source: Path, tick: Tick, tempora
         os.fsync(fd)
 
 
-def _write_beside(fd: int, temporary: str, state: State, source: Path) -> None:
+def _write_beside(fd: int, temporary: str, state: FileState, source: Path) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | CLOEXEC
     mode = state.mode or (0o755 if state.kind == "exec" else 0o644)
     opened = os.open(temporary, flags, 0o600, dir_fd=fd)
@@ -151,7 +158,7 @@ def prune(root_fd: int, path: str, tick: Tick) -> None:
 
 def make_folders(root_fd: int, path: str, tick: Tick) -> None:
     """The folders above a path."""
-    parts = checked(path).split("/")[:-1]
+    parts = check_path(path).split("/")[:-1]
     with _walking(root_fd) as at:
         for part in parts:
             try:
@@ -164,21 +171,21 @@ def make_folders(root_fd: int, path: str, tick: Tick) -> None:
 
 
 @dataclass(slots=True)
-class _At:
+class _OpenFolder:
     """A place in a tree of folders, held open."""
 
     fd: int
 
     def enter(self, part: str) -> None:
-        """One folder down; a link is no folder."""
+        """One folder down; a link is not a folder."""
         inner = os.open(part, os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC, dir_fd=self.fd)
         os.close(self.fd)
         self.fd = inner
 
 
 @contextlib.contextmanager
-def _walking(root_fd: int) -> Generator[_At]:
-    at = _At(os.dup(root_fd))
+def _walking(root_fd: int) -> Generator[_OpenFolder]:
+    at = _OpenFolder(os.dup(root_fd))
     try:
         yield at
     finally:
@@ -203,7 +210,7 @@ def _clear_folder(fd: int, name: str, tick: Tick) -> None:
 
 
 def blocked_by(root_fd: int, path: str, going: set[str]) -> str:
-    """What keeps a file from standing at a path: a file above it, or one below it, that does not go. Empty: nothing."""
+    """Return what keeps a file from standing at a path: a file above it, or one below it, that does not go. Empty: nothing."""
     parts = path.split("/")
     for n in range(1, len(parts)):
         above = "/".join(parts[:n])

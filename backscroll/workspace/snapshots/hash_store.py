@@ -1,8 +1,7 @@
-"""Snapshots without git: contents by their hash, and for each snapshot a list of its files.
+"""Snapshots without git: contents by hash, and a list of files for each snapshot.
 
-Owns the same as `workspace/snapshots/shadow`, for machines that have no git. A content is one compressed file named by its SHA-256; a snapshot
-is a JSON document named by its own. Refuses: packing, and being read by anything else. Before: `workspace/snapshots/keeper`,
-`workspace/snapshots/comparison`. After: `engine/folder/workroom`, `workspace/snapshots/restoring`.
+Owns the same as `workspace/snapshots/shadow`, for machines that have no git. A content is one compressed file named by its SHA-256;
+a snapshot is a JSON document named by its own. Refuses: packing, and being read by anything else.
 """
 
 from __future__ import annotations
@@ -18,15 +17,21 @@ from pathlib import Path
 from backscroll.errors import StoreError
 from backscroll.vocab.change import FileChange
 from backscroll.vocab.part import Json
-from backscroll.workspace.snapshots.comparison import Reader, compare_entries, cut_diff, unified, wanted_paths
-from backscroll.workspace.snapshots.erasure import Erasure, Held, Tick
+from backscroll.workspace.snapshots.comparison import (
+    Reader,
+    compare_entries,
+    cut_diff,
+    render_diff,
+    wanted_paths,
+)
+from backscroll.workspace.snapshots.erasure import FileTraces, SnapshotErasure, Tick
 from backscroll.workspace.snapshots.keeper import Keeper
-from backscroll.workspace.snapshots.looking import Hasher
+from backscroll.workspace.snapshots.scan import Hasher
 from backscroll.workspace.snapshots.shadow_objects import TEMPORARY, clear_stale, write_whole
-from backscroll.workspace.snapshots.snapshots import Entry
+from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
-_INSTEAD = b"instead: "  # what stands before the name of the snapshot that was written anew
-_FOLLOWED = 1000  # times that one snapshot may have been written anew
+_INSTEAD = b"instead: "  # what comes before the name of the snapshot that was rewritten
+_FOLLOWED = 1000  # times that one snapshot may have been rewritten
 
 
 @dataclass(slots=True)
@@ -37,7 +42,7 @@ class HashedContents:
     written: set[str] = field(default_factory=set[str])
 
     def put(self, data: bytes) -> str:
-        """Keep a content; gives its hash."""
+        """Keep a content; return its hash."""
         name = self.name(data)
         if name not in self.written:
             target = self.place(name)
@@ -47,15 +52,15 @@ class HashedContents:
         return name
 
     def name(self, data: bytes) -> str:
-        """The hash of a content."""
+        """Return the hash of a content."""
         return hashlib.sha256(data).hexdigest()
 
     def hasher(self, size: int) -> Hasher:  # noqa: ARG002 - git's hash needs the size, this one does not
-        """The same hash piece by piece."""
+        """Return the same hash piece by piece."""
         return hashlib.sha256()
 
     def read(self, name: str) -> bytes | None:
-        """A content by its hash; None where it is not here, or damaged."""
+        """Return a content by its hash; None if it is not here, or damaged."""
         try:
             data = zlib.decompress(self.place(name).read_bytes())
         except (OSError, zlib.error):
@@ -63,11 +68,11 @@ class HashedContents:
         return data if self.name(data) == name else None
 
     def place(self, name: str) -> Path:
-        """The file of a content."""
+        """Return the file of a content."""
         return self.folder / "objects" / name[:2] / name[2:]
 
 
-class Hashed(Keeper[HashedContents]):
+class HashKeeper(Keeper[HashedContents]):
     """The keeper `hashes`."""
 
     kind = "hashes"
@@ -75,13 +80,13 @@ class Hashed(Keeper[HashedContents]):
 
     def _prepare(self, place: Path) -> None:
         if place.exists() and not place.is_dir():
-            self._kept.put_aside("it is no folder")
+            self._kept.put_aside("it is not a folder")
 
     def _contents_in(self, place: Path) -> HashedContents:
         return HashedContents(place)
 
-    def _write(self, entries: dict[str, Entry]) -> str:
-        listed = _listed(entries)
+    def _write(self, entries: dict[str, SnapshotFile]) -> str:
+        listed = _dump_entries(entries)
         document = _document(listed, self._kept.seal(listed).hex())
         name = hashlib.sha256(document).hexdigest()
         if not self._there(name):
@@ -98,15 +103,15 @@ class Hashed(Keeper[HashedContents]):
         return {name for name in names if not self._contents.place(name).exists()}
 
     def has(self, snapshot: str) -> bool:
-        """True where this keeper still knows the snapshot."""
+        """Return True if this keeper still knows the snapshot."""
         return bool(self.named.fullmatch(snapshot)) and self._there(snapshot)
 
     def compare(self, before: str, after: str) -> list[FileChange]:
-        """What changed between two snapshots, renames found, in the order of the paths."""
+        """Return what changed between two snapshots, renames found, in the order of the paths."""
         old, new = self.entries(before), self.entries(after)
         return compare_entries(old, new, self._reader(old), self._reader(new))
 
-    def _reader(self, entries: Mapping[str, Entry]) -> Reader:
+    def _reader(self, entries: Mapping[str, SnapshotFile]) -> Reader:
         def read(path: str) -> bytes | None:
             entry = entries.get(path)
             return None if entry is None or not entry.kept else self._content(entry, path)
@@ -114,7 +119,7 @@ class Hashed(Keeper[HashedContents]):
         return read
 
     def diff(self, before: str, after: str, paths: Sequence[str] = (), *, longest: int = 200_000) -> str:
-        """The same as a unified diff; binary files are only named, and what is too long is cut and says so."""
+        """Return the same as a unified diff; binary files are only named, and what is too long is cut and says so."""
         old, new = self.entries(before), self.entries(after)
         read_before, read_after = self._reader(old), self._reader(new)
         pieces: list[str] = []
@@ -123,14 +128,14 @@ class Hashed(Keeper[HashedContents]):
             if length > longest:
                 break
             pieces.append(
-                unified(
+                render_diff(
                     change, read_before(change.old_path or change.path) or b"", read_after(change.path) or b""
                 )
             )
             length += len(pieces[-1])
         return cut_diff("".join(pieces), longest)
 
-    def _load(self, snapshot: str) -> dict[str, Entry]:
+    def _load(self, snapshot: str) -> dict[str, SnapshotFile]:
         for _ in range(_FOLLOWED):
             try:
                 document = zlib.decompress(self._manifest(snapshot).read_bytes())
@@ -144,15 +149,15 @@ class Hashed(Keeper[HashedContents]):
         if hashlib.sha256(document).hexdigest() != snapshot:
             raise StoreError(
                 f"a snapshot of {self.root} is damaged",
-                hint="other snapshots may still be sound",
+                hint="other snapshots may still be intact",
                 said=snapshot,
             )
         listed: Json = json.loads(document)
         files: Json = listed if document.startswith(b"[") else listed["files"]  # the first ones had no seal
-        return {path: Entry(*facts) for path, *facts in files}
+        return {path: SnapshotFile(*facts) for path, *facts in files}
 
-    def _everything(self) -> Iterator[tuple[str, dict[str, Entry]]]:
-        """Every snapshot that is written out; those that only lead to another, and damaged ones, are passed over."""
+    def _everything(self) -> Iterator[tuple[str, dict[str, SnapshotFile]]]:
+        """Yield every snapshot that is written out; those that only lead to another, and damaged ones, are passed over."""
         folder = self._contents.folder / "snapshots"
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             try:
@@ -162,7 +167,7 @@ class Hashed(Keeper[HashedContents]):
             if hashlib.sha256(document).hexdigest() == path.name:
                 yield path.name, self._load(path.name)
 
-    def _held(self, paths: frozenset[str], names: frozenset[str]) -> Held:
+    def _find_held(self, paths: frozenset[str], names: frozenset[str]) -> FileTraces:
         everything = list(self._everything())
         found = {
             e.hash for _, files in everything for p, e in files.items() if p in paths and e.kept and e.size
@@ -184,9 +189,9 @@ class Hashed(Keeper[HashedContents]):
             ]
             snapshots += bool(held)
             shared.update(held)
-        return Held(frozenset(found), len(found | marks), snapshots, tuple(sorted(shared - paths)))
+        return FileTraces(frozenset(found), len(found | marks), snapshots, tuple(sorted(shared - paths)))
 
-    def _rewrite(self, erasure: Erasure, tick: Tick) -> int:
+    def _rewrite(self, erasure: SnapshotErasure, tick: Tick) -> int:
         count = 0
         for name, files in self._everything():
             if not any(erasure.takes(path, entry) for path, entry in files.items()):
@@ -195,7 +200,7 @@ class Hashed(Keeper[HashedContents]):
                 path: erasure.entry(entry.kind, entry.hash) if erasure.takes(path, entry) else entry
                 for path, entry in files.items()
             }
-            document = _document(_listed(cleaned), "")
+            document = _document(_dump_entries(cleaned), "")
             made = hashlib.sha256(document).hexdigest()
             tick("snapshot")
             write_whole(self._manifest(made), zlib.compress(document))
@@ -204,7 +209,7 @@ class Hashed(Keeper[HashedContents]):
             count += 1
         return count
 
-    def _sweep(self, erasure: Erasure, tick: Tick) -> None:
+    def _sweep(self, erasure: SnapshotErasure, tick: Tick) -> None:
         for name in sorted(erasure.names):
             tick("content")
             self._contents.place(name).unlink(missing_ok=True)
@@ -221,7 +226,7 @@ class Hashed(Keeper[HashedContents]):
         clear_stale(self._contents.folder)
 
 
-def _listed(entries: Mapping[str, Entry]) -> bytes:
+def _dump_entries(entries: Mapping[str, SnapshotFile]) -> bytes:
     listed = [
         [path, entry.hash, entry.kind, entry.size, entry.why] for path, entry in sorted(entries.items())
     ]

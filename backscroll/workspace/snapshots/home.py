@@ -1,8 +1,8 @@
-"""The folder in which a keeper keeps what it knows of one root.
+"""The folder in which a keeper stores its data for one root.
 
-Owns where that is, its salt, the memory of what was read (`looking`), and noticing that it was damaged or deleted. Refuses: contents
-(the keepers). Nothing here is needed for being right: the memory is believed only where a file's times and size agree, and
-without it everything is read again. Before: `workspace/snapshots/looking`. After: `workspace/snapshots/shadow`, `workspace/snapshots/hashed`.
+Owns where that is, its salt, the memory of what was read (`workspace/snapshots/scan`), and noticing that it was damaged or deleted. Refuses:
+contents (the keepers). Nothing here is needed for being right: the memory is believed only where a file's times and size agree, and
+without it everything is read again.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from pathlib import Path
 
 from backscroll.errors import StoreError
 from backscroll.vocab.part import Json
-from backscroll.workspace.holding import held
-from backscroll.workspace.snapshots.looking import Looker, Seen
+from backscroll.workspace.folder_lock import hold_lock
+from backscroll.workspace.snapshots.scan import FolderScanner, Seen
 from backscroll.workspace.snapshots.shadow_objects import write_whole
-from backscroll.workspace.snapshots.snapshots import Entry
+from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
 _VERSION = 1
-_PATIENCE = 60.0  # seconds that one waits for somebody who erases something
+_PATIENCE = 60.0  # seconds to wait for a running erasure
 
 
 def home_of(root: Path, home: Path) -> Path:
-    """The folder for one root, below the folder for all of them."""
+    """Return the folder for one root, below the folder for all of them."""
     name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     return home / name
 
 
 @dataclass(slots=True)
-class KeptHome:
+class KeeperHome:
     """One keeper's folder."""
 
     folder: Path
@@ -53,12 +53,12 @@ class KeptHome:
 
     @property
     def begun(self) -> bool:
-        """True where what was opened is still there."""
+        """True if what was opened is still there."""
         return (self.place / "identity").exists()
 
     @property
     def current(self) -> bool:
-        """True where nobody has erased anything since it was opened: what is remembered of contents still holds."""
+        """True if nothing was erased since it was opened, so remembered contents are still valid."""
         try:
             return (self.place / "identity").read_bytes().hex() == self.identity
         except OSError:
@@ -71,15 +71,15 @@ class KeptHome:
 
     @property
     def spared(self) -> Path:
-        """The list of files that are not kept until somebody changes them."""
+        """The list of files that are not kept until the user changes them."""
         return self.folder / f"{self.kind}.spared.json"
 
-    def held(self, *, shared: bool = False) -> AbstractContextManager[None]:
+    def hold_lock(self, *, shared: bool = False) -> AbstractContextManager[None]:
         """Hold these snapshots: together with others who add to them, or alone to take something out."""
-        return held(self.folder.parent / "locks" / f"{self.folder.name}.kept", _PATIENCE, shared=shared)
+        return hold_lock(self.folder.parent / "locks" / f"{self.folder.name}.kept", _PATIENCE, shared=shared)
 
     def seal(self, content: bytes) -> bytes:
-        """What makes the name of a snapshot impossible to guess back once the identity has changed."""
+        """Return what makes the name of a snapshot impossible to guess back once the identity has changed."""
         return hmac.digest(bytes.fromhex(self.identity), content, "sha256")
 
     def renew(self) -> None:
@@ -88,26 +88,26 @@ class KeptHome:
         self._memory.unlink(missing_ok=True)
 
     def drop_damaged(self) -> None:
-        """What was put aside as damaged goes for good: nobody can read it, and anything may be in it."""
+        """Delete what was set aside as damaged: it is unreadable and may contain anything."""
         for aside in sorted(self.folder.glob("*.damaged-*")):
             shutil.rmtree(aside) if aside.is_dir() else aside.unlink(missing_ok=True)
 
     def open(self) -> None:
-        """Make what is missing; a folder that was there and is damaged is put aside and begun anew, and a note says so."""
+        """Make what is missing; a folder that was there and is damaged is put aside and started over, and a note says so."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not (self.folder / "root").exists():
                 write_whole(self.folder / "root", os.fsencode(self.root) + b"\n")
-            self.salt = self._drawn("salt")
-            self.identity = self._drawn("identity", inside=True).hex()
+            self.salt = self._draw_random("salt")
+            self.identity = self._draw_random("identity", inside=True).hex()
         except OSError as error:
             raise StoreError(
                 f"snapshots cannot be kept in {self.folder}: {error.strerror}",
-                hint="is the disk full, or the folder read-only?",
+                hint="check that the disk is not full and the folder is writable",
                 path=str(self.folder),
             ) from error
 
-    def _drawn(self, name: str, *, inside: bool = False) -> bytes:
+    def _draw_random(self, name: str, *, inside: bool = False) -> bytes:
         """Random bytes, drawn once. Two processes that begin at once agree: the first to link its file wins."""
         path = (self.place if inside else self.folder) / name
         for _ in range(3):
@@ -131,7 +131,7 @@ class KeptHome:
         return path.read_bytes()
 
     def put_aside(self, why: str) -> None:
-        """What is there cannot be used: keep it under another name, and begin anew."""
+        """What is there cannot be used: keep it under another name, and start over."""
         aside = self.folder / f"{self.kind}.damaged-{time.time_ns()}"
         try:
             if self.place.exists():
@@ -143,14 +143,14 @@ class KeptHome:
                 hint=f"delete {self.place} yourself",
             ) from error
         self.notes.append(
-            f"the snapshots of this folder were damaged ({why}) and are begun anew; earlier ones are lost"
+            f"the snapshots of this folder were damaged ({why}); starting over without the earlier ones"
         )
 
     def forget(self) -> None:
         """Delete everything, the damaged and the sound."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def remember(self, looker: Looker) -> None:
+    def remember(self, looker: FolderScanner) -> None:
         """Write down what was read, where enough of it is new to be worth the writing."""
         if looker.fresh <= max(20, len(looker.memory) // 50):
             return
@@ -171,14 +171,14 @@ class KeptHome:
             )
         looker.fresh = 0
 
-    def recall(self, looker: Looker) -> None:
+    def recall(self, looker: FolderScanner) -> None:
         """Fill a looker with what is written down, where it belongs to these contents and settings."""
         try:
             document: Json = json.loads(self._memory.read_bytes())
             if document["identity"] != self.identity or document["settings"] != _settings(looker):
                 return
             looker.memory = {
-                path: (_as_seen(facts[:5]), Entry(*facts[5:])) for path, *facts in document["files"]
+                path: (_as_seen(facts[:5]), SnapshotFile(*facts[5:])) for path, *facts in document["files"]
             }
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             looker.memory = {}  # not there, or half of it: everything is read again
@@ -193,6 +193,6 @@ def _as_seen(values: Json) -> Seen:
     return size, changed, noted, number, mode
 
 
-def _settings(looker: Looker) -> list[Json]:
-    """What an entry depends on besides the file."""
+def _settings(looker: FolderScanner) -> list[Json]:
+    """Return what an entry depends on besides the file."""
     return [_VERSION, looker.largest, looker.counting.secret_version]

@@ -1,8 +1,8 @@
-"""What both keepers of snapshots do alike: opening, looking, remembering, reading back, and noticing that others were here.
+"""The keeper of snapshots: what the git and the hash keeper share.
 
-Owns the life of a keeper around its contents: when it begins anew, when it looks again, which lists of files stay in memory, mending
-what is damaged. Refuses: how contents and snapshots lie on the disk (`workspace/snapshots/shadow`, `workspace/snapshots/hashed`). Before:
-`workspace/snapshots/home`, `workspace/snapshots/looking`. After: the two keepers.
+Owns the life of a keeper around its contents: when it starts over, when it looks again, which lists of files stay in memory,
+repairing what is damaged. Refuses: how contents and snapshots lie on the disk (`workspace/snapshots/shadow`,
+`workspace/snapshots/hash_store`).
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from backscroll.errors import NotFound, StoreError
 from backscroll.logs import logger_of
 from backscroll.vocab.change import FileChange
-from backscroll.workspace.files.inside import opened_root, status
+from backscroll.workspace.files.safe_paths import opened_root, status
 from backscroll.workspace.snapshots.erasure import (
-    Erasure,
-    Held,
+    FileTraces,
+    SnapshotErasure,
     Spared,
     Tick,
     begin,
     read_spared,
+    read_unfinished,
     silent,
-    unfinished,
     write_spared,
 )
-from backscroll.workspace.snapshots.home import KeptHome
-from backscroll.workspace.snapshots.looking import Contents, Looker, unchanged
-from backscroll.workspace.snapshots.snapshots import Entry
+from backscroll.workspace.snapshots.home import KeeperHome
+from backscroll.workspace.snapshots.scan import Contents, FolderScanner, stamp_content
+from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
 _LOG = logger_of("workspace")
 
 _REMEMBERED = 8  # snapshots whose lists of files stay in memory
 
 
-class KeptContents(Contents, Protocol):
+class ReadableContents(Contents, Protocol):
     """Contents that can be read back."""
 
     written: set[str]  # what need not be written again
 
     def read(self, name: str) -> bytes | None:
-        """A content by its hash; None where it is not here, or damaged."""
+        """Return a content by its hash; None if it is not here, or damaged."""
         ...
 
 
-C = TypeVar("C", bound=KeptContents)
+C = TypeVar("C", bound=ReadableContents)
 
 
 class Keeper(ABC, Generic[C]):
@@ -58,7 +58,7 @@ class Keeper(ABC, Generic[C]):
     kind: ClassVar[str]  # `git` or `hashes`
     named: ClassVar[re.Pattern[str]]  # the form of its hashes
 
-    def __init__(self, kept: KeptHome, make_looker: Callable[[C, bytes], Looker]) -> None:
+    def __init__(self, kept: KeeperHome, make_looker: Callable[[C, bytes], FolderScanner]) -> None:
         self._kept = kept
         self._make_looker = make_looker
         self._open()
@@ -72,9 +72,9 @@ class Keeper(ABC, Generic[C]):
         self._looker = self._make_looker(self._contents, self._kept.salt)
         self._kept.recall(self._looker)
         self._looker.spared = read_spared(self._kept.spared)
-        self._last: tuple[dict[str, Entry], str] | None = None
-        self._checked = False
-        self._lists: dict[str, dict[str, Entry]] = {}
+        self._last: tuple[dict[str, SnapshotFile], str] | None = None
+        self._check_reply = False
+        self._lists: dict[str, dict[str, SnapshotFile]] = {}
 
     # -- each keeper in its own way --------------------------------------------------------------------------
 
@@ -84,51 +84,51 @@ class Keeper(ABC, Generic[C]):
 
     @abstractmethod
     def _contents_in(self, place: Path) -> C:
-        """The contents in a folder."""
+        """Return the contents in a folder."""
 
     @abstractmethod
-    def _write(self, entries: dict[str, Entry]) -> str:
-        """Keep a snapshot of these files, whose contents are kept already; gives its name."""
+    def _write(self, entries: dict[str, SnapshotFile]) -> str:
+        """Keep a snapshot of these files, whose contents are kept already; return its name."""
 
     @abstractmethod
     def _there(self, snapshot: str) -> bool:
-        """True where a snapshot is seen to be kept, at a glance."""
+        """Return True if a snapshot is seen to be kept, at a glance."""
 
     @abstractmethod
     def _missing(self, names: set[str]) -> set[str]:
-        """Those of the contents that are not kept."""
+        """Return those of the contents that are not kept."""
 
     @abstractmethod
-    def _load(self, snapshot: str) -> dict[str, Entry]:
-        """The files of a snapshot."""
+    def _load(self, snapshot: str) -> dict[str, SnapshotFile]:
+        """Return the files of a snapshot."""
 
     @abstractmethod
     def _drop_damaged(self, name: str) -> None:
         """Remove what cannot be read: this content, and whatever else is found damaged on the way."""
 
     @abstractmethod
-    def _held(self, paths: frozenset[str], names: frozenset[str]) -> Held:
-        """What all snapshots hold of some files, and of contents named by their hashes."""
+    def _find_held(self, paths: frozenset[str], names: frozenset[str]) -> FileTraces:
+        """Return what all snapshots hold of some files, and of contents named by their hashes."""
 
     @abstractmethod
-    def _rewrite(self, erasure: Erasure, tick: Tick) -> int:
-        """Write every snapshot anew that names what is erased; gives how many there were."""
+    def _rewrite(self, erasure: SnapshotErasure, tick: Tick) -> int:
+        """Write every snapshot again that names what is erased; return how many there were."""
 
     @abstractmethod
-    def _sweep(self, erasure: Erasure, tick: Tick) -> None:
+    def _sweep(self, erasure: SnapshotErasure, tick: Tick) -> None:
         """Drop the contents themselves, wherever they lie."""
 
     @abstractmethod
     def has(self, snapshot: str) -> bool:
-        """True where this keeper still knows the snapshot."""
+        """Return True if this keeper still knows the snapshot."""
 
     @abstractmethod
     def compare(self, before: str, after: str) -> list[FileChange]:
-        """What changed between two snapshots, renames found, in the order of the paths."""
+        """Return what changed between two snapshots, renames found, in the order of the paths."""
 
     @abstractmethod
     def diff(self, before: str, after: str, paths: Sequence[str] = (), *, longest: int = 200_000) -> str:
-        """The same as a unified diff; binary files are only named, and what is too long is cut and says so."""
+        """Return the same as a unified diff; binary files are only named, and what is too long is cut and says so."""
 
     @abstractmethod
     def tidy(self) -> None:
@@ -152,23 +152,23 @@ class Keeper(ABC, Generic[C]):
         return tuple(self._kept.notes)
 
     def take(self) -> str:
-        """A snapshot of the folder as it is now; gives its name. The same content has the same name."""
+        """Take a snapshot of the folder as it is now; return its name. The same content has the same name."""
         while True:
             self._finish_erasing()
-            with self._kept.held(shared=True):
+            with self._kept.hold_lock(shared=True):
                 if not self._kept.journal.exists():
                     return self._take()
 
     def _take(self) -> str:
         if not self._kept.begun:
             self._kept.notes.append(
-                "the snapshots of this folder were deleted and are begun anew; earlier ones are lost"
+                "the snapshots of this folder were deleted; starting over without the earlier ones"
             )
             self._open()
-        elif not self._kept.current:  # somebody erased something
+        elif not self._kept.current:  # another process erased something
             self._open()
-        with self._said():
-            if not self._checked:
+        with self._translate_errors():
+            if not self._check_reply:
                 self._forget_missing()
             entries = self._looker.look()
             self._kept.remember(self._looker)
@@ -176,38 +176,38 @@ class Keeper(ABC, Generic[C]):
                 return self._last[1]
             name = self._write(entries)
         self._last = (entries, name)
-        self._listed(name, entries)
+        self._cache_entries(name, entries)
         _LOG.debug("took snapshot %s of %d files", name, len(entries))
         return name
 
     @contextmanager
-    def _said(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         """What the disk refuses, in words."""
         try:
             yield
         except OSError as error:
             raise StoreError(
                 f"snapshots cannot be kept in {self._kept.folder}: {error.strerror}",
-                hint="is the disk full, or the folder read-only?",
+                hint="check that the disk is not full and the folder is writable",
                 path=str(self._kept.folder),
             ) from error
 
     def keep(self, data: bytes) -> str:
-        """Keep a content that may be in no file any more; gives its hash."""
-        with self._said():
+        """Keep a content that may be in no file any more; return its hash."""
+        with self._translate_errors():
             return self._contents.put(data)
 
-    def composed(self, entries: Mapping[str, Entry]) -> str:
-        """A snapshot of files as they never were together; their contents must be kept. Gives its name."""
+    def compose_snapshot(self, entries: Mapping[str, SnapshotFile]) -> str:
+        """Compose a snapshot of files that never existed together; their contents must be kept. Return its name."""
         made = dict(sorted(entries.items()))
-        with self._kept.held(shared=True), self._said():
+        with self._kept.hold_lock(shared=True), self._translate_errors():
             name = self._write(made)
-        self._listed(name, made)
+        self._cache_entries(name, made)
         return name
 
     def _forget_missing(self) -> None:
         """What was read in an earlier run counts as read only if it is still kept."""
-        self._checked = True
+        self._check_reply = True
         known = self._looker.memory
         gone = self._missing({entry.hash for _, entry in known.values() if entry.kept})
         if gone:
@@ -217,48 +217,48 @@ class Keeper(ABC, Generic[C]):
                 if not entry.kept or entry.hash not in gone
             }
 
-    def _listed(self, name: str, entries: dict[str, Entry]) -> dict[str, Entry]:
+    def _cache_entries(self, name: str, entries: dict[str, SnapshotFile]) -> dict[str, SnapshotFile]:
         while len(self._lists) >= _REMEMBERED:
             self._lists.pop(next(iter(self._lists)))
         self._lists[name] = entries
         return entries
 
-    def now(self) -> dict[str, Entry]:
-        """Every file of the folder as it is at this moment; nothing is kept."""
+    def now(self) -> dict[str, SnapshotFile]:
+        """Return every file of the folder as it is now; nothing is kept."""
         return self._looker.look(keep=False)
 
     def ignores(self, path: str) -> bool:
-        """True for a path that snapshots leave alone."""
+        """Return True for a path that snapshots leave alone."""
         return self._looker.ignores(path)
 
     # -- reading back ----------------------------------------------------------------------------------------
 
     def holds(self, name: str) -> bool:
-        """True where the content with this hash is kept by some snapshot."""
+        """Return True if the content with this hash is kept by some snapshot."""
         return self.content(name) is not None
 
     def content(self, name: str) -> bytes | None:
-        """A content by its hash; None where it is not kept."""
+        """Return a content by its hash; None if it is not kept."""
         return self._contents.read(name) if self.named.fullmatch(name) else None
 
     def name(self, data: bytes) -> str:
-        """The hash that this keeper gives to a content."""
+        """Return the hash that this keeper gives to a content."""
         return self._contents.name(data)
 
     def files(self, snapshot: str) -> dict[str, str]:
-        """Every path of a snapshot with the hash of its content."""
+        """Return every path of a snapshot with the hash of its content."""
         return {path: entry.hash for path, entry in self.entries(snapshot).items()}
 
-    def entries(self, snapshot: str) -> dict[str, Entry]:
-        """Every path of a snapshot, with what is known of it."""
-        self._known(snapshot)
+    def entries(self, snapshot: str) -> dict[str, SnapshotFile]:
+        """Return every path of a snapshot, with what is known of it."""
+        self._check_known(snapshot)
         found = self._lists.get(snapshot)
         if found is None:
-            found = self._listed(snapshot, self._load(snapshot))
+            found = self._cache_entries(snapshot, self._load(snapshot))
         return dict(found)
 
     def read(self, snapshot: str, path: str) -> bytes | None:
-        """The content of a file in a snapshot; None where there is no such file, or its content was not kept."""
+        """Return the content of a file in a snapshot; None if there is no such file, or its content was not kept."""
         entry = self.entries(snapshot).get(path)
         if entry is None or not entry.kept:
             return None
@@ -269,7 +269,7 @@ class Keeper(ABC, Generic[C]):
         entry = self.entries(snapshot).get(path)
         return None if entry is None or not entry.kept else self._content(entry, path)
 
-    def _content(self, entry: Entry, path: str) -> bytes:
+    def _content(self, entry: SnapshotFile, path: str) -> bytes:
         data = self._contents.read(entry.hash)
         if data is None:
             self._mend(entry.hash)
@@ -277,11 +277,11 @@ class Keeper(ABC, Generic[C]):
         if data is None:
             raise StoreError(
                 f"the content of {path} in this snapshot is damaged",
-                hint="other snapshots may still be sound",
+                hint="other snapshots may still be intact",
             )
         return data
 
-    def _known(self, *names: str) -> None:
+    def _check_known(self, *names: str) -> None:
         for name in names:
             if not self.has(name):
                 raise NotFound(
@@ -290,7 +290,7 @@ class Keeper(ABC, Generic[C]):
                 )
 
     def _mend(self, name: str = "") -> None:
-        """Remove what is damaged, and write it anew where the folder still has it."""
+        """Remove what is damaged, and write it again where the folder still has it."""
         self._drop_damaged(name)
         self._contents.written.clear()
         self._looker.memory = {}
@@ -300,35 +300,35 @@ class Keeper(ABC, Generic[C]):
 
     # -- letting go ------------------------------------------------------------------------------------------
 
-    def held(self, paths: Collection[str], names: Collection[str] = ()) -> Held:
-        """What all snapshots hold of some files, and of contents named by their hashes."""
+    def find_held(self, paths: Collection[str], names: Collection[str] = ()) -> FileTraces:
+        """Return what all snapshots hold of some files, and of contents named by their hashes."""
         nothing = self.name(b"")  # tells nothing, and many files have it
         wanted = frozenset(n for n in names if self.named.fullmatch(n) and n != nothing)
-        found = self._held(frozenset(paths), wanted)
+        found = self._find_held(frozenset(paths), wanted)
         now = {
             p for p, entry in self.now().items() if p in paths or (entry.kept and entry.hash in found.names)
         }
         return replace(found, present=tuple(sorted(now)))
 
     def erase(self, names: Collection[str], paths: Collection[str] = (), tick: Tick = silent) -> int:
-        """Erase contents by their hashes from all snapshots, and the marks of files that were never kept; gives how many changed.
+        """Erase contents by their hashes from all snapshots, and the marks of files that were never kept; return how many changed.
 
-        A file of the folder that has such a content now is not kept until somebody changes it. Everything else stays.
+        A file of the folder that has such a content now is not kept until the user changes it. Everything else stays.
         """
-        with self._kept.held(), self._said():
+        with self._kept.hold_lock(), self._translate_errors():
             tick("journal")
             erasure = begin(self._kept.journal, names, paths)
             return self._erase(erasure, tick)
 
     def _finish_erasing(self) -> None:
         if self._kept.journal.exists():
-            with self._kept.held(), self._said():
-                erasure = unfinished(self._kept.journal)
+            with self._kept.hold_lock(), self._translate_errors():
+                erasure = read_unfinished(self._kept.journal)
                 if erasure is not None:
                     self._erase(erasure, silent)
 
-    def _erase(self, erasure: Erasure, tick: Tick) -> int:
-        spared = self._spared(erasure)
+    def _erase(self, erasure: SnapshotErasure, tick: Tick) -> int:
+        spared = self._collect_spared(erasure)
         tick("spared")
         write_spared(self._kept.spared, spared)
         tick("identity")
@@ -342,8 +342,8 @@ class Keeper(ABC, Generic[C]):
         self._open()
         return count
 
-    def _spared(self, erasure: Erasure) -> Spared:
-        """What of the folder is not kept from now on, with what was spared before."""
+    def _collect_spared(self, erasure: SnapshotErasure) -> Spared:
+        """Return what of the folder is not kept from now on, with what was spared before."""
         with opened_root(self.root) as root_fd:
             out: Spared = {}
             for path, entry in self.now().items():
@@ -351,12 +351,12 @@ class Keeper(ABC, Generic[C]):
                 if found is None:
                     continue
                 if entry.why == "erased":
-                    out[path] = (unchanged(found), entry.hash)
+                    out[path] = (stamp_content(found), entry.hash)
                 elif erasure.takes(path, entry):
-                    out[path] = (unchanged(found), erasure.mark(entry.hash))
+                    out[path] = (stamp_content(found), erasure.mark(entry.hash))
         return out
 
     def forget(self) -> None:
-        """Drop every snapshot of this folder; the next one begins anew."""
+        """Drop every snapshot of this folder; the next one starts over."""
         self._kept.forget()
         self._open()

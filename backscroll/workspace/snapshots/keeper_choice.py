@@ -1,8 +1,7 @@
-"""Choosing a keeper of snapshots for a folder, and which files count in it.
+"""Choosing a keeper of snapshots for a folder, and the files that count.
 
 Owns `snapshots_for`: git where there is a git, hashes where there is none; the patterns of `keeping.toml`; what the user's own
-repository says about ignored and tracked files, which is only read. Refuses: taking a snapshot. Before: `workspace/snapshots/shadow`,
-`workspace/snapshots/hashed`. After: `engine/folder/workroom`.
+repository says about ignored and tracked files, which is only read. Refuses: taking a snapshot.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ from pathlib import Path
 
 from backscroll.errors import InvalidInput
 from backscroll.workspace.files.guard import Guard
-from backscroll.workspace.files.patterns import Rules, rules_of
+from backscroll.workspace.files.patterns import IgnoreRules, rules_of
 from backscroll.workspace.git.git import GitFailed, git_found, git_version, run_git
-from backscroll.workspace.snapshots.hashed import Hashed
-from backscroll.workspace.snapshots.home import KeptHome, home_of
-from backscroll.workspace.snapshots.looking import (
+from backscroll.workspace.snapshots.hash_store import HashKeeper
+from backscroll.workspace.snapshots.home import KeeperHome, home_of
+from backscroll.workspace.snapshots.scan import (
     Contents,
-    Counting,
-    Looker,
+    FileSelection,
+    FolderScanner,
     ignore_files_above,
     no_paths,
     rules_in,
 )
-from backscroll.workspace.snapshots.shadow import Shadow
+from backscroll.workspace.snapshots.shadow import GitKeeper
 from backscroll.workspace.snapshots.snapshots import Snapshots
 
 
@@ -43,7 +42,7 @@ def snapshots_for(
     left_out: Sequence[str | Path] = (),
     git: bool | None = None,
 ) -> Snapshots:
-    """The keeper of snapshots of a folder, in a folder of its own below `home`.
+    """Return the keeper of snapshots of a folder, in a folder of its own below `home`.
 
     `key_files`: patterns of the files that count, with spaces between; empty: all that git would keep. `largest`: bytes of a
     file of which the content is kept. `left_out`: files and folders that are Backscroll's own and never counted (the
@@ -60,7 +59,7 @@ def snapshots_for(
     place = home_of(folder, Path(home).resolve())
     use_git = git_found() if git is None else git
     repository = _repository(folder) if use_git else None
-    counting = Counting(
+    counting = FileSelection(
         ignored=rules_of(_table()["ignored"]["patterns"]),
         secret=_secret(Guard(folder)),
         key_files=rules_of(key_files.split()),
@@ -68,14 +67,14 @@ def snapshots_for(
         above=_above(folder, repository),
         left_out=_inside(folder, [place.parent, *left_out]),
     )
-    forced: Callable[[], Iterable[str]] = _Tracked(folder, repository).paths if repository else no_paths
+    forced: Callable[[], Iterable[str]] = _TrackedFiles(folder, repository).paths if repository else no_paths
 
-    def make_looker(contents: Contents, salt: bytes) -> Looker:
-        return Looker(folder, counting, contents, salt, largest, forced)
+    def make_looker(contents: Contents, salt: bytes) -> FolderScanner:
+        return FolderScanner(folder, counting, contents, salt, largest, forced)
 
     if use_git:
-        return Shadow(KeptHome(place, folder, "git"), make_looker)
-    kept = KeptHome(place, folder, "hashes")
+        return GitKeeper(KeeperHome(place, folder, "git"), make_looker)
+    kept = KeeperHome(place, folder, "hashes")
     version = git_version()
     if git is None:
         kept.notes.append(
@@ -83,7 +82,7 @@ def snapshots_for(
             if version is None
             else f"git {version[0]}.{version[1]} is too old; files are watched by their hashes"
         )
-    return Hashed(kept, make_looker)
+    return HashKeeper(kept, make_looker)
 
 
 @functools.cache
@@ -93,7 +92,7 @@ def _table() -> dict[str, dict[str, list[str]]]:
 
 
 def _secret(guard: Guard) -> Callable[[str], bool]:
-    """What no tool may read is kept nowhere else either."""
+    """Return True for files that tools may not read: their content is not kept either."""
     return lambda path: bool(guard.why(path))
 
 
@@ -103,7 +102,7 @@ def _secret_version() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Repository:
+class _UserRepository:
     """The user's repository around a folder, as far as ignoring is concerned."""
 
     top: Path
@@ -112,7 +111,7 @@ class _Repository:
     everywhere: Path | None  # the ignore file for all repositories of this user
 
 
-def _repository(root: Path) -> _Repository | None:
+def _repository(root: Path) -> _UserRepository | None:
     try:
         ran = run_git(
             ["rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "info/exclude"],
@@ -129,18 +128,20 @@ def _repository(root: Path) -> _Repository | None:
     except GitFailed:
         return None
     top, index, exclude = (root / line for line in lines)
-    return _Repository(top, index, exclude, Path(named.text) if named.code == 0 and named.text else _usual())
+    return _UserRepository(
+        top, index, exclude, Path(named.text) if named.code == 0 and named.text else _usual()
+    )
 
 
 def _usual() -> Path | None:
-    """Where git looks for the ignore file of a user who has named none."""
+    """Return where git looks for the ignore file of a user who has named none."""
     home = os.environ.get("XDG_CONFIG_HOME") or (
         str(Path(os.environ["HOME"]) / ".config") if os.environ.get("HOME") else ""
     )
     return Path(home) / "git" / "ignore" if home else None
 
 
-def _above(root: Path, repository: _Repository | None) -> tuple[tuple[str, Rules], ...]:
+def _above(root: Path, repository: _UserRepository | None) -> tuple[tuple[str, IgnoreRules], ...]:
     """Rules that hold in the folder and stand elsewhere, the weakest first."""
     if repository is None:
         exclude = rules_in(root / ".git" / "info" / "exclude")
@@ -154,12 +155,12 @@ def _above(root: Path, repository: _Repository | None) -> tuple[tuple[str, Rules
 
 
 def _top_without_git(root: Path) -> Path | None:
-    """The top of a repository, seen from its `.git` alone."""
+    """Return the top of a repository, seen from its `.git` alone."""
     return next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
 
 
 def _inside(root: Path, paths: Iterable[str | Path]) -> frozenset[str]:
-    """Those of the paths that lie inside the folder, as paths in it."""
+    """Return those of the paths that lie inside the folder, as paths in it."""
     found: set[str] = set()
     for path in paths:
         whole = Path(path).resolve()
@@ -169,11 +170,11 @@ def _inside(root: Path, paths: Iterable[str | Path]) -> frozenset[str]:
 
 
 @dataclass(slots=True)
-class _Tracked:
+class _TrackedFiles:
     """Files that the user's git tracks although a rule ignores them: they count. Asked again when the index changed."""
 
     root: Path
-    repository: _Repository
+    repository: _UserRepository
     known: tuple[tuple[int, int] | None, frozenset[str]] = field(default=(None, frozenset()))
 
     def paths(self) -> frozenset[str]:

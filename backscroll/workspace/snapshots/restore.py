@@ -1,8 +1,8 @@
-"""Bringing the files of a folder back to a snapshot.
+"""Restoring the files of a folder from a snapshot.
 
 Owns the plan (what will be written and deleted, what would be lost, what cannot be done), carrying it out so that a kill at any
 moment can be finished or undone, and doing so after the next start. Files that snapshots leave alone are never touched. Refuses:
-deciding whether to (`engine/folder/rewind`). Before: `workspace/snapshots/snapshots`, `workspace/snapshots/restoring_journal`. After: `engine/folder/rewind`.
+deciding whether to (`engine/folder/rewind`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Literal, TypeAlias
 
 from backscroll.errors import BackscrollError, Conflict, NotFound, StoreError
 from backscroll.vocab.part import Json
-from backscroll.workspace.files.inside import link_target, open_file, opened_root, status
-from backscroll.workspace.snapshots.restoring_files import State, Tick, blocked_by, copy_out, write_synced
-from backscroll.workspace.snapshots.restoring_journal import (
-    Journal,
-    Left,
-    Move,
+from backscroll.workspace.files.safe_paths import link_target, open_file, opened_root, status
+from backscroll.workspace.snapshots.file_restore import FileState, Tick, blocked_by, copy_out, write_synced
+from backscroll.workspace.snapshots.restore_journal import (
+    FileTransition,
+    RestoreJournal,
+    SkippedFile,
     carry_out,
     close_journal,
     contents_of,
@@ -32,7 +32,7 @@ from backscroll.workspace.snapshots.restoring_journal import (
     silent,
     write_journal,
 )
-from backscroll.workspace.snapshots.snapshots import Entry, Snapshots
+from backscroll.workspace.snapshots.snapshots import SnapshotFile, Snapshots
 
 RestoreAction: TypeAlias = Literal["write", "create", "delete", "mode"]
 Outcome: TypeAlias = Literal["nothing", "finished", "rolled back"]
@@ -44,8 +44,8 @@ class RestoreStep:
 
     path: str
     action: RestoreAction  # `create`: nothing is there now; `write`: something else is
-    before: Entry | None  # what is there now; None: nothing that snapshots know
-    after: Entry | None  # what will be there
+    before: SnapshotFile | None  # what is there now; None: nothing that snapshots know
+    after: SnapshotFile | None  # what will be there
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class RestorePlan:
     unsaved: tuple[str, ...] = ()
     #: Files that the caller named as changed by others, among those that would be touched.
     foreign: tuple[str, ...] = ()
-    #: Files that cannot be brought back, and why; they stay as they are.
-    impossible: tuple[Left, ...] = ()
+    #: Files that cannot be restored, and why; they stay as they are.
+    impossible: tuple[SkippedFile, ...] = ()
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -79,37 +79,37 @@ class RestorePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreReport:
     """What was done."""
 
     done: tuple[str, ...]
-    left: tuple[Left, ...] = ()  # files somebody changed in the meantime, or that could not be written
+    left: tuple[SkippedFile, ...] = ()  # files the user changed in the meantime, or that could not be written
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
+class RestoreRecovery:
     """What became of a restore that was cut off."""
 
     outcome: Outcome
     done: tuple[str, ...] = ()
-    left: tuple[Left, ...] = ()
+    left: tuple[SkippedFile, ...] = ()
     facts: Mapping[str, Json] | None = None  # what the caller had written into the journal
 
 
 def plan_restore(
     keeper: Snapshots, target: str, *, paths: Sequence[str] = (), foreign: Collection[str] = ()
 ) -> RestorePlan:
-    """What bringing the folder back to a snapshot would do; nothing is done. `paths`: only these files and folders."""
+    """Return what bringing the folder back to a snapshot would do; nothing is done. `paths`: only these files and folders."""
     wanted, present = keeper.entries(target), keeper.now()
     steps: list[RestoreStep] = []
-    impossible: list[Left] = []
+    impossible: list[SkippedFile] = []
     with opened_root(keeper.root) as root_fd:
         for path in sorted({*wanted, *present}):
             if not _among(path, paths):
                 continue
             step, problem = _step(path, present.get(path), wanted.get(path))
             if problem:
-                impossible.append(Left(path, problem))
+                impossible.append(SkippedFile(path, problem))
             elif step is not None and not _there_already(keeper, target, root_fd, step):
                 steps.append(step)
         going = {step.path for step in steps if step.after is None}
@@ -117,10 +117,10 @@ def plan_restore(
         for step in steps:
             blocker = blocked_by(root_fd, step.path, going) if step.after is not None else ""
             if blocker:
-                impossible.append(Left(step.path, f"in the way, and not in any snapshot: {blocker}"))
+                impossible.append(SkippedFile(step.path, f"in the way, and not in any snapshot: {blocker}"))
             else:
                 sound.append(step)
-        unsaved = [step.path for step in sound if _unsaved(keeper, root_fd, step)]
+        unsaved = [step.path for step in sound if _is_unsaved(keeper, root_fd, step)]
     touched = {step.path for step in sound}
     return RestorePlan(
         keeper,
@@ -136,8 +136,8 @@ def _among(path: str, paths: Sequence[str]) -> bool:
     return not paths or any(f"{path}/".startswith(one.rstrip("/") + "/") for one in paths)
 
 
-def _step(path: str, now: Entry | None, then: Entry | None) -> tuple[RestoreStep | None, str]:
-    """The step that a file needs, if any; or why there can be none."""
+def _step(path: str, now: SnapshotFile | None, then: SnapshotFile | None) -> tuple[RestoreStep | None, str]:
+    """Return the step that a file needs, if any; or why there can be none."""
     if now is not None and then is not None and (now.hash, now.kind) == (then.hash, then.kind):
         return None, ""
     if then is None:
@@ -158,7 +158,7 @@ _WHY = {
 
 
 def _there_already(keeper: Snapshots, target: str, root_fd: int, step: RestoreStep) -> bool:
-    """True where a file that is ignored by now has the wanted content all the same."""
+    """Return True if a file that is ignored by now has the wanted content anyway."""
     if step.before is not None or step.after is None:
         return False
     found = status(root_fd, step.path)
@@ -180,10 +180,10 @@ def _present(root_fd: int, path: str, found: os.stat_result) -> bytes | None:
         return file.read()
 
 
-def _unsaved(keeper: Snapshots, root_fd: int, step: RestoreStep) -> bool:
+def _is_unsaved(keeper: Snapshots, root_fd: int, step: RestoreStep) -> bool:
     if step.action == "mode":
         return False
-    if step.before is None:  # an ignored file may be there all the same
+    if step.before is None:  # an ignored file may be there anyway
         found = status(root_fd, step.path)
         return found is not None and not stat.S_ISDIR(found.st_mode)
     return not step.before.kept or not keeper.holds(step.before.hash)
@@ -196,7 +196,7 @@ def execute(
     facts: Mapping[str, Json] | None = None,
     keep_journal: bool = False,
     step: Tick = silent,
-) -> Restored:
+) -> RestoreReport:
     """Do what a plan says. `journal` is a file outside the folder, and must not exist yet.
 
     First all contents, old and new, are put beside the journal; then the journal is written; then the files are changed one by
@@ -205,22 +205,23 @@ def execute(
     the journal for the caller's own recovery.
     """
     if journal.exists():
-        raise Conflict(f"an earlier rewind was not finished: {journal}", hint="finish or undo that one first")
+        raise Conflict(f"an earlier rewind was not finished: {journal}", hint="finish or undo it first")
     folder = contents_of(journal)
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.mkdir(parents=True, mode=0o700)
         with opened_root(plan.keeper.root) as root_fd:
             moves = [
-                _prepared(plan, root_fd, number, one, folder, step) for number, one in enumerate(plan.steps)
+                _prepare_move(plan, root_fd, number, one, folder, step)
+                for number, one in enumerate(plan.steps)
             ]
-        written = Journal(new_id(), str(plan.keeper.root), tuple(moves), dict(facts or {}))
+        written = RestoreJournal(new_id(), str(plan.keeper.root), tuple(moves), dict(facts or {}))
         write_journal(journal, written, step)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise StoreError(
             f"nothing was changed: {error.strerror}: {error.filename or journal}",
-            hint="is the disk full, or the folder read-only?",
+            hint="check that the disk is not full and the folder is writable",
         ) from error
     except BackscrollError:
         shutil.rmtree(folder, ignore_errors=True)
@@ -228,33 +229,33 @@ def execute(
     done, left = carry_out(journal, written, step)
     if not keep_journal:
         close_journal(journal, step)
-    return Restored(tuple(done), tuple(left))
+    return RestoreReport(tuple(done), tuple(left))
 
 
-def _prepared(
+def _prepare_move(
     plan: RestorePlan, root_fd: int, number: int, step: RestoreStep, folder: Path, tick: Tick
-) -> Move:
-    """The two states of a file, their contents put aside."""
+) -> FileTransition:
+    """Return the two states of a file, their contents put aside."""
     old = copy_out(root_fd, step.path, folder / f"old-{number}", tick)
     if not _as_planned(plan, step, old, folder / f"old-{number}"):
         raise Conflict(
-            f"{step.path} was changed in the meantime", hint="look at the plan again", path=step.path
+            f"{step.path} was modified since the plan was made", hint="make a new plan", path=step.path
         )
     if step.after is None:
-        return Move(step.path, old, None)
+        return FileTransition(step.path, old, None)
     if step.action == "mode" and old is not None:
-        return Move(step.path, old, State(step.after.kind, old.sha256, 0))
+        return FileTransition(step.path, old, FileState(step.after.kind, old.sha256, 0))
     data = plan.keeper.read(plan.snapshot, step.path)
     if data is None:
         raise NotFound(
-            f"the content of {step.path} in this snapshot is gone", hint="other snapshots may still be sound"
+            f"the content of {step.path} in this snapshot is gone", hint="other snapshots may still be intact"
         )
     tick(f"stage {step.path}")
     write_synced(folder / f"new-{number}", data)
-    return Move(step.path, old, State(step.after.kind, sha256(data).hexdigest(), 0))
+    return FileTransition(step.path, old, FileState(step.after.kind, sha256(data).hexdigest(), 0))
 
 
-def _as_planned(plan: RestorePlan, step: RestoreStep, old: State | None, copied: Path) -> bool:
+def _as_planned(plan: RestorePlan, step: RestoreStep, old: FileState | None, copied: Path) -> bool:
     if step.before is None:  # nothing, or an ignored file that the plan named as unsaved
         return old is None or step.path in plan.unsaved
     if old is None or old.kind != step.before.kind:
@@ -262,21 +263,21 @@ def _as_planned(plan: RestorePlan, step: RestoreStep, old: State | None, copied:
     return not step.before.kept or plan.keeper.name(copied.read_bytes()) == step.before.hash
 
 
-def recover(journal: Path, *, back: bool = False, close: bool = True, step: Tick = silent) -> Recovered:
-    """Finish a restore that was cut off, or undo it with `back`. Does nothing where there is none.
+def recover(journal: Path, *, back: bool = False, close: bool = True, step: Tick = silent) -> RestoreRecovery:
+    """Finish a restore that was cut off, or undo it with `back`. Does nothing if there is none.
 
-    Files that somebody changed since then are in neither of the two states: they are left alone and named.
+    Files that the user changed since then are in neither of the two states: they are left alone and named.
     """
     found = read_journal(journal)
     if found is None:
         shutil.rmtree(contents_of(journal), ignore_errors=True)
-        return Recovered("nothing")
+        return RestoreRecovery("nothing")
     if not Path(found.root).is_dir():
         raise NotFound(
             f"the folder of an unfinished rewind is gone: {found.root}",
-            hint=f"bring it back, or delete {journal}",
+            hint=f"restore it, or delete {journal}",
         )
     done, left = carry_out(journal, found, step, back=back)
     if close:
         close_journal(journal, step)
-    return Recovered("rolled back" if back else "finished", tuple(done), tuple(left), found.facts)
+    return RestoreRecovery("rolled back" if back else "finished", tuple(done), tuple(left), found.facts)

@@ -1,9 +1,8 @@
-"""The journal of going back: what was about to be done, with all that is needed to finish or to undo it.
+"""The journal of a restore, with everything needed to finish or undo it.
 
 Owns the journal file and the folder of contents beside it (`<journal>.d`: each file as it was and as it shall be), and carrying out
-its steps in either direction. The journal file appears only when the folder is complete, and goes before the folder does: so
-where there is a journal, everything it needs is there. Refuses: planning (`workspace/snapshots/restoring`). Before:
-`workspace/snapshots/restoring_files`. After: `workspace/snapshots/restoring`.
+its steps in either direction. The journal file appears only when the folder is complete, and goes before the folder does: so where
+there is a journal, everything it needs is there. Refuses: planning (`workspace/snapshots/restore`).
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from pathlib import Path
 
 from backscroll.errors import FormatError
 from backscroll.vocab.part import Json
-from backscroll.workspace.files.inside import opened_root, parent_of
-from backscroll.workspace.snapshots.restoring_files import (
-    State,
+from backscroll.workspace.files.safe_paths import opened_root, parent_of
+from backscroll.workspace.snapshots.file_restore import (
+    FileState,
     Tick,
     prune,
     put,
@@ -36,16 +35,16 @@ _VERSION = 1
 
 
 def silent(what: str) -> None:
-    """Nobody listens."""
+    """Ignore a report."""
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class FileTransition:
     """One file and its two states. None: there is no file."""
 
     path: str
-    old: State | None
-    new: State | None
+    old: FileState | None
+    new: FileState | None
 
 
 def _nothing() -> Mapping[str, Json]:
@@ -53,17 +52,17 @@ def _nothing() -> Mapping[str, Json]:
 
 
 @dataclass(frozen=True, slots=True)
-class Journal:
+class RestoreJournal:
     """What is written down before any file of the folder is touched."""
 
     id: str
     root: str
-    moves: tuple[Move, ...]
-    facts: Mapping[str, Json] = field(default_factory=_nothing)  # of whoever goes back; not looked at here
+    moves: tuple[FileTransition, ...]
+    facts: Mapping[str, Json] = field(default_factory=_nothing)  # for the caller; not read here
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class SkippedFile:
     """A file that was left as it is, and why."""
 
     path: str
@@ -71,16 +70,16 @@ class Left:
 
 
 def contents_of(journal: Path) -> Path:
-    """The folder of contents that belongs to a journal file."""
+    """Return the folder of contents that belongs to a journal file."""
     return journal.with_name(journal.name + ".d")
 
 
 def new_id() -> str:
-    """A name for a journal."""
+    """Return a name for a journal."""
     return secrets.token_hex(8)
 
 
-def write_journal(path: Path, journal: Journal, tick: Tick) -> None:
+def write_journal(path: Path, journal: RestoreJournal, tick: Tick) -> None:
     """From here on, going back will be finished or undone, whatever happens."""
     sync_folder(contents_of(path))
     document = {
@@ -89,26 +88,27 @@ def write_journal(path: Path, journal: Journal, tick: Tick) -> None:
         "root": os.fsencode(journal.root).hex(),
         "facts": dict(journal.facts),
         "moves": [
-            [os.fsencode(move.path).hex(), _listed(move.old), _listed(move.new)] for move in journal.moves
+            [os.fsencode(move.path).hex(), _dump_state(move.old), _dump_state(move.new)]
+            for move in journal.moves
         ],
     }
     tick("journal")
     write_durably(path, json.dumps(document, ensure_ascii=True).encode("ascii"))
 
 
-def read_journal(path: Path) -> Journal | None:
-    """The journal in a file; None where there is none."""
+def read_journal(path: Path) -> RestoreJournal | None:
+    """Return the journal in a file; None if there is none."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         return None
     try:
         document: Json = json.loads(data)
-        return Journal(
+        return RestoreJournal(
             document["id"],
             os.fsdecode(bytes.fromhex(document["root"])),
             tuple(
-                Move(os.fsdecode(bytes.fromhex(name)), _state(old), _state(new))
+                FileTransition(os.fsdecode(bytes.fromhex(name)), _state(old), _state(new))
                 for name, old, new in document["moves"]
             ),
             document["facts"],
@@ -120,24 +120,24 @@ def read_journal(path: Path) -> Journal | None:
         ) from error
 
 
-def _listed(state: State | None) -> Json:
+def _dump_state(state: FileState | None) -> Json:
     return None if state is None else [state.kind, state.sha256, state.mode]
 
 
-def _state(listed: Json) -> State | None:
-    return None if listed is None else State(listed[0], listed[1], listed[2])
+def _state(listed: Json) -> FileState | None:
+    return None if listed is None else FileState(listed[0], listed[1], listed[2])
 
 
 def carry_out(
-    path: Path, journal: Journal, tick: Tick, *, back: bool = False
-) -> tuple[list[str], list[Left]]:
-    """Bring every file to its new state, or with `back` to its old one. Gives the paths that were brought there, and what was left.
+    path: Path, journal: RestoreJournal, tick: Tick, *, back: bool = False
+) -> tuple[list[str], list[SkippedFile]]:
+    """Bring every file to its new state, or with `back` to its old one. Return the paths that were brought there, and what was left.
 
-    Every file is first looked at: one that is there already is done, one that is in neither state was changed by somebody
+    Every file is first looked at: one that already exists is done, one that is in neither state was changed by the user
     since and is left alone. So it may be done again and again.
     """
     done: list[str] = []
-    left: list[Left] = []
+    left: list[SkippedFile] = []
     folder = contents_of(path)
     with opened_root(Path(journal.root)) as root_fd:
         # Deleting comes first: a file may stand where a folder is needed, and in other letters on some disks.
@@ -149,18 +149,18 @@ def carry_out(
             except OSError as error:
                 problem = error.strerror or str(error)
             if problem:
-                left.append(Left(move.path, problem))
+                left.append(SkippedFile(move.path, problem))
             else:
                 done.append(move.path)
     return done, left
 
 
-def _goal(move: Move, back: bool) -> State | None:
+def _goal(move: FileTransition, back: bool) -> FileState | None:
     return move.old if back else move.new
 
 
 def _bring(
-    root_fd: int, move: Move, number: int, folder: Path, identity: str, tick: Tick, *, back: bool
+    root_fd: int, move: FileTransition, number: int, folder: Path, identity: str, tick: Tick, *, back: bool
 ) -> str:
     goal, origin = (move.old, move.new) if back else (move.new, move.old)
     now = state_at(root_fd, move.path)
@@ -177,13 +177,13 @@ def _bring(
         set_mode(root_fd, move.path, _mode(goal, now), tick)
         return ""
     source = folder / f"{'old' if back else 'new'}-{number}"
-    wanted = State(goal.kind, goal.sha256, _mode(goal, now if goal.kind != "link" else None))
+    wanted = FileState(goal.kind, goal.sha256, _mode(goal, now if goal.kind != "link" else None))
     put(root_fd, move.path, wanted, source, tick, _temporary(identity, number))
     return ""
 
 
-def _mode(goal: State, now: State | None) -> int:
-    """The rights of a file: as recorded, or as those of the file it replaces, with the right to run it set or taken."""
+def _mode(goal: FileState, now: FileState | None) -> int:
+    """Return the rights of a file: as recorded, or as those of the file it replaces, with the right to run it set or taken."""
     mode = goal.mode or (now.mode if now is not None and now.mode else 0o644)
     if goal.kind == "exec":
         return mode | ((mode & 0o444) >> 2)

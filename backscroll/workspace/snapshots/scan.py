@@ -1,9 +1,8 @@
-"""Looking at a folder: every file that counts, with the hash of its content.
+"""Scanning a folder: every file that counts, with the hash of its content.
 
-Owns the walk, the ignore files on the way, what is read and what only hashed, and the memory of what was read before, so that
-an unchanged folder is not read again. Refuses: keeping contents (a keeper does, through `Contents`). Links are not followed,
-`.git` is never entered, the files of repositories inside the folder count as plain files. Before: `workspace/files/patterns`,
-`workspace/files/inside`. After: `workspace/snapshots/shadow`, `workspace/snapshots/hashed`.
+Owns the walk, the ignore files on the way, what is read and what only hashed, and the memory of what was read before, so that an
+unchanged folder is not read again. Refuses: keeping contents (a keeper does, through `Contents`). Links are not followed, `.git` is
+never entered, the files of repositories inside the folder count as plain files.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from pathlib import Path
 from typing import Protocol
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.workspace.files.inside import ABSENT, link_target, open_file, opened_root, status
 from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
-from backscroll.workspace.files.patterns import Rules, matches, parse_rules, rules_of
-from backscroll.workspace.snapshots.snapshots import Entry, Kind, Why
+from backscroll.workspace.files.patterns import IgnoreRules, matches, parse_rules, rules_of
+from backscroll.workspace.files.safe_paths import ABSENT, link_target, open_file, opened_root, status
+from backscroll.workspace.snapshots.snapshots import Kind, SnapshotFile, Why
 
 MOST_FILES = 100_000
-MOST_BYTES = 8_000_000_000  # that are read in one look; of a whole home folder nobody would wait for the end
+MOST_BYTES = 8_000_000_000  # read in one scan; a whole home folder would take too long
 _LARGEST_IGNORE_FILE = 1_000_000
 _WHOLE_HASH = 64_000_000  # bytes; larger files are hashed in samples, with their time of change
 _PIECE = 1 << 20
@@ -42,7 +41,7 @@ class Contents(Protocol):
     """Where contents go; a keeper's own way of naming and storing them."""
 
     def put(self, data: bytes) -> str:
-        """Keep a content; gives its hash."""
+        """Keep a content; return its hash."""
         ...
 
     def name(self, data: bytes) -> str:
@@ -62,20 +61,20 @@ class Hasher(Protocol):
         ...
 
     def hexdigest(self) -> str:
-        """The hash of all pieces."""
+        """Return the hash of all pieces."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Counting:
+class FileSelection:
     """Which files count."""
 
-    ignored: Rules  # weakest: what is ignored unless an ignore file says otherwise
+    ignored: IgnoreRules  # weakest: what is ignored unless an ignore file says otherwise
     secret: Callable[[str], bool]  # paths of which only a salted hash is kept
-    key_files: Rules
+    key_files: IgnoreRules
     secret_version: str = ""  # changes with what is secret: what was read before then no longer counts
     above: tuple[
-        tuple[str, Rules], ...
+        tuple[str, IgnoreRules], ...
     ] = ()  # ignore files of folders above, with the way from there to here
     left_out: frozenset[str] = frozenset()  # paths of folders and files that are ours, not the user's
 
@@ -86,34 +85,34 @@ def no_paths() -> Iterable[str]:
 
 
 @dataclass(slots=True)
-class Looker:
+class FolderScanner:
     """Looks at one folder again and again."""
 
     root: Path
-    counting: Counting
+    counting: FileSelection
     contents: Contents
     salt: bytes
     largest: int
     forced: Callable[[], Iterable[str]] = no_paths  # what git tracks although it is ignored
-    memory: dict[str, tuple[Seen, Entry]] = field(default_factory=dict[str, tuple[Seen, Entry]])
-    #: Files whose content was erased and is not kept again until somebody changes them: what is compared, and the mark.
+    memory: dict[str, tuple[Seen, SnapshotFile]] = field(default_factory=dict[str, tuple[Seen, SnapshotFile]])
+    #: Files whose content was erased and is not kept again until the user changes them: what is compared, and the mark.
     spared: dict[str, tuple[tuple[int, int, int], str]] = field(
         default_factory=dict[str, tuple[tuple[int, int, int], str]]
     )
-    fresh: int = 0  # entries of the memory that are new since somebody looked at this number
+    fresh: int = 0  # entries of the memory that are new since the user looked at this number
     _keep: bool = True
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
-    def look(self, *, keep: bool = True) -> dict[str, Entry]:
-        """Every file that counts, in the order of the paths. With `keep` their contents are handed to the keeper."""
+    def look(self, *, keep: bool = True) -> dict[str, SnapshotFile]:
+        """Return every file that counts, in the order of the paths. With `keep` their contents are handed to the keeper."""
         with self._one_at_a_time:
             return self._look(keep)
 
-    def _look(self, keep: bool) -> dict[str, Entry]:
+    def _look(self, keep: bool) -> dict[str, SnapshotFile]:
         started = time.time_ns()
         self._keep = keep
-        found: dict[str, Entry] = {}
-        memory: dict[str, tuple[Seen, Entry]] = {}
+        found: dict[str, SnapshotFile] = {}
+        memory: dict[str, tuple[Seen, SnapshotFile]] = {}
         try:
             with opened_root(self.root) as root_fd:
                 listed = list(self._walk_all(root_fd))  # counted before anything is read
@@ -125,7 +124,7 @@ class Looker:
         except OSError as error:
             raise NotFound(
                 f"the folder cannot be read: {self.root}: {error.strerror}",
-                hint="does it still exist?",
+                hint="check that it still exists",
                 path=str(self.root),
             ) from error
         if keep:
@@ -139,7 +138,7 @@ class Looker:
         new = sum(
             min(seen.st_size, _WHOLE_HASH)
             for path, seen in listed
-            if path not in known or known[path][0] != _seen(seen)
+            if path not in known or known[path][0] != _pack_stat(seen)
         )
         if new > MOST_BYTES:
             raise InvalidInput(
@@ -148,7 +147,7 @@ class Looker:
             )
 
     def ignores(self, path: str) -> bool:
-        """True for a path that a look would not show even if a file were there."""
+        """Return True for a path that a look would not show even if a file were there."""
         parts = path.split("/")
         if any(part in {"", ".", "..", ".git"} for part in parts):
             return True
@@ -160,7 +159,7 @@ class Looker:
                 prefix = "/".join(parts[:n]) + ("/" if n else "")
                 levels = _with_ignore_file(root_fd, prefix, levels)
                 last = n == len(parts) - 1
-                if self._ignored(prefix, part, folder=not last, levels=levels):
+                if self._is_ignored(prefix, part, folder=not last, levels=levels):
                     return True
         return not self._counts(path)
 
@@ -181,7 +180,7 @@ class Looker:
                 yield path, seen
 
     def _walk(
-        self, folder_fd: int, prefix: str, levels: list[tuple[str, Rules]]
+        self, folder_fd: int, prefix: str, levels: list[tuple[str, IgnoreRules]]
     ) -> Iterator[tuple[str, os.stat_result]]:
         try:
             with os.scandir(folder_fd) as entries:
@@ -201,7 +200,7 @@ class Looker:
             folder = stat.S_ISDIR(seen.st_mode)
             if not folder and not stat.S_ISREG(seen.st_mode) and not stat.S_ISLNK(seen.st_mode):
                 continue
-            if self._ignored(prefix, name, folder=folder, levels=levels):
+            if self._is_ignored(prefix, name, folder=folder, levels=levels):
                 continue
             path = prefix + name
             if not folder:
@@ -219,7 +218,9 @@ class Looker:
             finally:
                 os.close(inner)
 
-    def _ignored(self, prefix: str, name: str, *, folder: bool, levels: list[tuple[str, Rules]]) -> bool:
+    def _is_ignored(
+        self, prefix: str, name: str, *, folder: bool, levels: list[tuple[str, IgnoreRules]]
+    ) -> bool:
         path = prefix + name
         if path in self.counting.left_out:
             return True
@@ -227,7 +228,7 @@ class Looker:
             name += "/"
             path += "/"
         for base, rules in reversed(levels):
-            # A level of our own folder is named by where it stands; one above by the way from there to here, after `^`.
+            # A level of our own folder is named by where it is; one above by the way from there to here, after `^`.
             inner = base[1:] + path if base.startswith("^") else path[len(base) :]
             said = rules.verdict(inner, name)
             if said is not None:
@@ -243,12 +244,14 @@ class Looker:
         path: str,
         found: os.stat_result,
         started: int,
-        memory: dict[str, tuple[Seen, Entry]],
-    ) -> Entry | None:
-        seen = _seen(found)
+        memory: dict[str, tuple[Seen, SnapshotFile]],
+    ) -> SnapshotFile | None:
+        seen = _pack_stat(found)
         spared = self.spared.get(path)
-        if spared is not None and spared[0] == unchanged(found):
-            return Entry(spared[1], "link" if stat.S_ISLNK(found.st_mode) else _kind(found), 0, "erased")
+        if spared is not None and spared[0] == stamp_content(found):
+            return SnapshotFile(
+                spared[1], "link" if stat.S_ISLNK(found.st_mode) else _kind(found), 0, "erased"
+            )
         known = self.memory.get(path)
         if known is not None and known[0] == seen:
             memory[path] = known
@@ -258,7 +261,7 @@ class Looker:
         except OSError as error:
             if error.errno in ABSENT:
                 return None  # gone meanwhile
-            return Entry(
+            return SnapshotFile(
                 _digest(b"unreadable", self.salt, repr(seen).encode()),
                 _kind(found),
                 found.st_size,
@@ -269,10 +272,10 @@ class Looker:
             memory[path] = (seen, entry)
         return entry
 
-    def _read(self, root_fd: int, path: str, found: os.stat_result) -> tuple[Entry, Seen]:
+    def _read(self, root_fd: int, path: str, found: os.stat_result) -> tuple[SnapshotFile, Seen]:
         if stat.S_ISLNK(found.st_mode):
             target = link_target(root_fd, path)
-            return Entry(self._store(target), "link", len(target)), _seen(found)
+            return SnapshotFile(self._store(target), "link", len(target)), _pack_stat(found)
         secret = self.counting.secret(path)
         for attempt in range(_TRIES):
             fd = open_file(root_fd, path)
@@ -281,18 +284,24 @@ class Looker:
                 if secret:
                     hashed = hashlib.sha256(b"secret" + self.salt)
                     self._feed(file.read, before.st_size, hashed)
-                    entry = Entry(hashed.hexdigest(), _kind(before), before.st_size, "secret")
+                    entry = SnapshotFile(hashed.hexdigest(), _kind(before), before.st_size, "secret")
                 elif before.st_size > self.largest:
                     entry = self._large(fd, before)
                 else:
                     data = file.read(self.largest + 1)
                     if len(data) > self.largest:
                         continue  # grew while it was read
-                    entry = Entry(self._store(data), _kind(before), len(data))
+                    entry = SnapshotFile(self._store(data), _kind(before), len(data))
                 after = os.fstat(fd)
-            if _seen(after) == _seen(before) or attempt == _TRIES - 1:
-                return entry, _seen(after) if _seen(after) == _seen(before) else (-1, 0, 0, 0, 0)
-        return Entry(
+            if _pack_stat(after) == _pack_stat(before) or attempt == _TRIES - 1:
+                return entry, _pack_stat(after) if _pack_stat(after) == _pack_stat(before) else (
+                    -1,
+                    0,
+                    0,
+                    0,
+                    0,
+                )
+        return SnapshotFile(
             _digest(b"moving", self.salt, path.encode("utf-8", "surrogateescape")),
             "file",
             found.st_size,
@@ -302,17 +311,17 @@ class Looker:
     def _store(self, data: bytes) -> str:
         return self.contents.put(data) if self._keep else self.contents.name(data)
 
-    def _large(self, fd: int, found: os.stat_result) -> Entry:
+    def _large(self, fd: int, found: os.stat_result) -> SnapshotFile:
         why: Why = "large"
         if found.st_size <= _WHOLE_HASH:
             hashed = self.contents.hasher(found.st_size)
             os.lseek(fd, 0, os.SEEK_SET)
             self._feed(lambda n: os.read(fd, n), found.st_size, hashed)
-            return Entry(hashed.hexdigest(), _kind(found), found.st_size, why)
+            return SnapshotFile(hashed.hexdigest(), _kind(found), found.st_size, why)
         sampled = hashlib.sha256(f"sampled {found.st_size} {found.st_mtime_ns}".encode())
         for n in range(_SAMPLES):
             sampled.update(os.pread(fd, 1 << 16, (found.st_size - (1 << 16)) * n // (_SAMPLES - 1)))
-        return Entry(sampled.hexdigest(), _kind(found), found.st_size, why)
+        return SnapshotFile(sampled.hexdigest(), _kind(found), found.st_size, why)
 
     @staticmethod
     def _feed(read: Callable[[int], bytes], size: int, hashed: Hasher) -> None:
@@ -324,9 +333,9 @@ class Looker:
 
 
 def _with_ignore_file(
-    fd: int, prefix: str, levels: list[tuple[str, Rules]], relative: str | None = None
-) -> list[tuple[str, Rules]]:
-    """The levels with the ignore file of one more folder, where it has one. `fd` is that folder, or the root."""
+    fd: int, prefix: str, levels: list[tuple[str, IgnoreRules]], relative: str | None = None
+) -> list[tuple[str, IgnoreRules]]:
+    """Return the levels with the ignore file of one more folder, where it has one. `fd` is that folder, or the root."""
     name = (prefix if relative is None else relative) + ".gitignore"
     text = _ignore_text(fd, name)
     rules = parse_rules(text) if text else None
@@ -342,9 +351,9 @@ def _ignore_text(fd: int, path: str) -> str:
         return file.read(_LARGEST_IGNORE_FILE).decode("utf-8", "surrogateescape")
 
 
-def ignore_files_above(root: Path, top: Path) -> list[tuple[str, Rules]]:
-    """The ignore files of the folders from the top of the user's repository down to, not including, the root."""
-    levels: list[tuple[str, Rules]] = []
+def ignore_files_above(root: Path, top: Path) -> list[tuple[str, IgnoreRules]]:
+    """Return the ignore files of the folders from the top of the user's repository down to, not including, the root."""
+    levels: list[tuple[str, IgnoreRules]] = []
     for folder in [*reversed(root.parents)]:
         if folder != top and top not in folder.parents:
             continue
@@ -354,8 +363,8 @@ def ignore_files_above(root: Path, top: Path) -> list[tuple[str, Rules]]:
     return levels
 
 
-def rules_in(path: Path) -> Rules:
-    """The rules of an ignore file somewhere; none where it cannot be read."""
+def rules_in(path: Path) -> IgnoreRules:
+    """Return the rules of an ignore file somewhere; none if it cannot be read."""
     try:
         data = path.read_bytes()[:_LARGEST_IGNORE_FILE]
     except OSError:
@@ -367,12 +376,12 @@ def _kind(found: os.stat_result) -> Kind:
     return "exec" if found.st_mode & stat.S_IXUSR else "file"
 
 
-def _seen(found: os.stat_result) -> Seen:
+def _pack_stat(found: os.stat_result) -> Seen:
     return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_mode)
 
 
-def unchanged(found: os.stat_result) -> tuple[int, int, int]:
-    """What stays the same as long as nobody writes a file, whatever becomes of its rights."""
+def stamp_content(found: os.stat_result) -> tuple[int, int, int]:
+    """Return what stays the same until a file is written, whatever its mode."""
     return found.st_size, found.st_mtime_ns, found.st_ino
 
 

@@ -1,9 +1,8 @@
-"""Snapshots in a git repository of our own, beside the user's and without touching it.
+"""Snapshots in a git repository of our own, beside the user's.
 
 Owns taking, comparing and reading snapshots with git. A snapshot is a tree with two folders: `files` (contents) and `unkept` (for
-files that are too large, secret or unreadable: a few lines with hash and size). It is named by its hash and kept alive
-by a reference of the same name, so that git's tidying never drops it. Refuses: the user's `.git`, index, hooks, settings,
-filters. Before: `workspace/snapshots/keeper`, `workspace/snapshots/shadow_objects`. After: `engine/folder/workroom`, `workspace/snapshots/restoring`.
+files that are too large, secret or unreadable: a few lines with hash and size). It is named by its hash and kept alive by a
+reference of the same name, so that git's tidying never drops it. Refuses: the user's `.git`, index, hooks, settings, filters.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from backscroll.errors import StoreError
 from backscroll.vocab.change import FileChange
 from backscroll.workspace.git.git import GitFailed, git_version, read_git, run_git
 from backscroll.workspace.snapshots.comparison import cut_diff, merge_unkept, unkept_line, wanted_paths
-from backscroll.workspace.snapshots.erasure import Erasure, Held, Tick
+from backscroll.workspace.snapshots.erasure import FileTraces, SnapshotErasure, Tick
 from backscroll.workspace.snapshots.keeper import Keeper
+from backscroll.workspace.snapshots.shadow_diff import parse_changes, parse_pointer, parse_tree, pointer
 from backscroll.workspace.snapshots.shadow_erasure import Trees, rewrite, sweep
 from backscroll.workspace.snapshots.shadow_objects import Objects, clear_stale, mode_of, write_whole
-from backscroll.workspace.snapshots.shadow_reading import parse_changes, parse_pointer, parse_tree, pointer
-from backscroll.workspace.snapshots.snapshots import Entry
+from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
 _DIFF = ("diff-tree", "-r", "-M", "-l1000", "--no-color", "--no-ext-diff", "--no-textconv")
 _EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # the content of nothing: it tells nothing, and many files have it
 T = TypeVar("T")
 
 
-class Shadow(Keeper[Objects]):
+class GitKeeper(Keeper[Objects]):
     """The keeper `git`."""
 
     kind = "git"
@@ -50,7 +49,7 @@ class Shadow(Keeper[Objects]):
     def _contents_in(self, place: Path) -> Objects:
         return Objects(place)
 
-    def _write(self, entries: dict[str, Entry]) -> str:
+    def _write(self, entries: dict[str, SnapshotFile]) -> str:
         put = self._contents
         kept = {path: (mode_of(entry), entry.hash) for path, entry in entries.items() if entry.kept}
         unkept = {
@@ -90,8 +89,8 @@ class Shadow(Keeper[Objects]):
         return {line.split()[0].decode() for line in ran.out.splitlines() if line.endswith(b"missing")}
 
     def compare(self, before: str, after: str) -> list[FileChange]:
-        """What changed between two snapshots, renames found, in the order of the paths."""
-        self._known(before, after)
+        """Return what changed between two snapshots, renames found, in the order of the paths."""
+        self._check_known(before, after)
         if before == after:
             return []
         return self._mending(lambda: self._compare(before, after))
@@ -103,7 +102,7 @@ class Shadow(Keeper[Objects]):
         return merge_unkept(parse_changes(out), self._unkept(before), self._unkept(after))
 
     def diff(self, before: str, after: str, paths: Sequence[str] = (), *, longest: int = 200_000) -> str:
-        """The same as a unified diff; binary files are only named, and what is too long is cut and says so."""
+        """Return the same as a unified diff; binary files are only named, and what is too long is cut and says so."""
         changes = wanted_paths(self.compare(before, after), paths)
         wanted = [
             path for change in changes if change.kept for path in (change.path, change.old_path) if path
@@ -130,16 +129,16 @@ class Shadow(Keeper[Objects]):
         )
         return cut_diff(out.decode("utf-8", "replace") + unkept, longest, more=more)
 
-    def _load(self, snapshot: str) -> dict[str, Entry]:
+    def _load(self, snapshot: str) -> dict[str, SnapshotFile]:
         return self._mending(lambda: self._entries(snapshot))
 
-    def _entries(self, snapshot: str) -> dict[str, Entry]:
+    def _entries(self, snapshot: str) -> dict[str, SnapshotFile]:
         kept = parse_tree(self._git("ls-tree", "-r", "-z", "-l", f"{_ref(snapshot)}:files"))
         return dict(sorted((kept | self._unkept(snapshot)).items()))
 
-    def _unkept(self, snapshot: str) -> dict[str, Entry]:
+    def _unkept(self, snapshot: str) -> dict[str, SnapshotFile]:
         listed = parse_tree(self._git("ls-tree", "-r", "-z", f"{_ref(snapshot)}:unkept"))
-        found: dict[str, Entry] = {}
+        found: dict[str, SnapshotFile] = {}
         for path, entry in listed.items():
             data = self._contents.read(entry.hash)
             if data is None:
@@ -148,7 +147,7 @@ class Shadow(Keeper[Objects]):
         return found
 
     def has(self, snapshot: str) -> bool:
-        """True where this keeper still knows the snapshot."""
+        """Return True if this keeper still knows the snapshot."""
         if not self.named.fullmatch(snapshot) or not self._contents.folder.exists():
             return False
         if self._reference(snapshot).exists():
@@ -168,7 +167,7 @@ class Shadow(Keeper[Objects]):
         self._git("repack", "-a", "-d", "-q", "--keep-unreachable")
         self._contents.written.clear()
 
-    def _held(self, paths: frozenset[str], names: frozenset[str]) -> Held:
+    def _find_held(self, paths: frozenset[str], names: frozenset[str]) -> FileTraces:
         trees = Trees(self._contents)
         trees.load()
         parts = {name: trees.parts(tree) for name, tree in trees.snapshots().items()}
@@ -184,17 +183,17 @@ class Shadow(Keeper[Objects]):
             held = trees.holding(files, found)
             snapshots += bool(held or marked[name] & marks)
             shared.update(os.fsdecode(path) for _, path, _ in held)
-        return Held(frozenset(found), len(found | marks), snapshots, tuple(sorted(shared - paths)))
+        return FileTraces(frozenset(found), len(found | marks), snapshots, tuple(sorted(shared - paths)))
 
     def _is_erased(self, mark: str) -> bool:
         return (self._contents.read(mark) or b"").startswith(b"content not kept: erased\n")
 
-    def _rewrite(self, erasure: Erasure, tick: Tick) -> int:
+    def _rewrite(self, erasure: SnapshotErasure, tick: Tick) -> int:
         trees = Trees(self._contents)
         trees.load()
         return rewrite(trees, erasure, tick)
 
-    def _sweep(self, erasure: Erasure, tick: Tick) -> None:
+    def _sweep(self, erasure: SnapshotErasure, tick: Tick) -> None:
         sweep(self._contents, erasure, tick)
 
     def _git(self, *arguments: str) -> bytes:
@@ -211,7 +210,7 @@ class Shadow(Keeper[Objects]):
         except GitFailed as error:
             raise StoreError(
                 f"a snapshot of {self.root} is damaged",
-                hint="other snapshots may still be sound",
+                hint="other snapshots may still be intact",
                 said=error.said,
             ) from error
 
@@ -223,7 +222,7 @@ class Shadow(Keeper[Objects]):
 
 
 def _ref(snapshot: str) -> str:
-    """The reference of a snapshot: it leads to its tree, also where that had to be written anew."""
+    """Return the reference of a snapshot: it leads to its tree, also where that had to be rewritten."""
     return f"refs/snapshots/{snapshot}"
 
 
@@ -236,7 +235,7 @@ def _sound(file: Path) -> bool:
 
 
 def _unsound(place: Path) -> str:
-    """Why a repository of ours cannot be used; empty where it can."""
+    """Return why a repository of ours cannot be used; empty if it can."""
     for needed in ("HEAD", "config", "objects", "refs", "identity"):
         if not (place / needed).exists():
             return f"{needed} is missing"
@@ -255,7 +254,7 @@ def _create(place: Path) -> None:
     except OSError as error:
         raise StoreError(
             f"snapshots cannot be kept in {place.parent}: {error.strerror}",
-            hint="is the disk full, or the folder read-only?",
+            hint="check that the disk is not full and the folder is writable",
             path=str(place.parent),
         ) from error
     try:
@@ -271,7 +270,7 @@ def _create(place: Path) -> None:
 
 
 def _formats() -> list[str]:
-    """The formats that we write, named where git knows the word: newer ones prefer others."""
+    """Return the formats that we write, named where git knows the word: newer ones prefer others."""
     version = git_version()
     if version is None:
         return []

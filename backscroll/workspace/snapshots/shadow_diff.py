@@ -1,7 +1,6 @@
-"""What git prints about two trees, read; and the few lines that stand for a file whose content was not kept.
+"""Parsing `git diff-tree` and `ls-tree` output, and the pointers for files whose content was not kept.
 
-Owns the parsing of `diff-tree` and `ls-tree` with their zero-separated output. Refuses: running git. Before: `workspace/snapshots/snapshots`.
-After: `workspace/snapshots/shadow`.
+Owns the parsing of `diff-tree` and `ls-tree` with their zero-separated output. Refuses: running git.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import replace
 
 from backscroll.vocab.change import FileChange
 from backscroll.workspace.snapshots.shadow_objects import KINDS
-from backscroll.workspace.snapshots.snapshots import Entry, Why
+from backscroll.workspace.snapshots.snapshots import SnapshotFile, Why
 
 _WHYS: dict[str, Why] = {
     "large": "large",
@@ -21,20 +20,20 @@ _WHYS: dict[str, Why] = {
 }
 
 
-def pointer(entry: Entry) -> bytes:
-    """The lines that are kept instead of a content."""
+def pointer(entry: SnapshotFile) -> bytes:
+    """Return the lines that are kept instead of a content."""
     return f"content not kept: {entry.why}\nhash {entry.hash}\nsize {entry.size}\n".encode()
 
 
-def parse_pointer(data: bytes, entry: Entry) -> Entry:
-    """The entry behind such lines; `entry` is that of the lines themselves."""
+def parse_pointer(data: bytes, entry: SnapshotFile) -> SnapshotFile:
+    """Return the entry behind such lines; `entry` is that of the lines themselves."""
     why, hashed, size = (line.rpartition(" ")[2] for line in data.decode("ascii").splitlines())
-    return Entry(hashed, entry.kind, int(size), _WHYS[why])
+    return SnapshotFile(hashed, entry.kind, int(size), _WHYS[why])
 
 
-def parse_tree(out: bytes) -> dict[str, Entry]:
+def parse_tree(out: bytes) -> dict[str, SnapshotFile]:
     """`ls-tree -r -z`, with or without sizes."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, SnapshotFile] = {}
     for record in out.split(b"\0"):
         if not record:
             continue
@@ -42,7 +41,9 @@ def parse_tree(out: bytes) -> dict[str, Entry]:
         mode, _, name, *size = facts.decode("ascii").split()
         kind = KINDS.get(mode)
         if kind is not None:
-            entries[os.fsdecode(path)] = Entry(name, kind, int(size[0]) if size and size[0].isdigit() else 0)
+            entries[os.fsdecode(path)] = SnapshotFile(
+                name, kind, int(size[0]) if size and size[0].isdigit() else 0
+            )
     return entries
 
 

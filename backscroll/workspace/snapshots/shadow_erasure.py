@@ -1,8 +1,8 @@
-"""Erasing contents from our own git repository: every tree that names them is written anew, and then they go for good.
+"""Erasing contents from our own git repository.
 
-Owns walking through all trees at once (each is read once, however many snapshots share it), the references that lead from a snapshot's
-name to its new tree, and git's sweeping. Refuses: the journal and the order of things (`workspace/snapshots/keeper`, `workspace/snapshots/erasure`).
-Before: `workspace/snapshots/shadow_objects`. After: `workspace/snapshots/shadow`.
+Owns walking through all trees at once (each is read once, however many snapshots share it), the references that lead from a
+snapshot's name to its new tree, and git's sweeping. Refuses: the journal and the order of things (`workspace/snapshots/keeper`,
+`workspace/snapshots/erasure`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 
 from backscroll.errors import StoreError
 from backscroll.workspace.git.git import GitFailed, run_git
-from backscroll.workspace.snapshots.erasure import Erasure, Tick
+from backscroll.workspace.snapshots.erasure import SnapshotErasure, Tick
+from backscroll.workspace.snapshots.shadow_diff import parse_pointer, pointer
 from backscroll.workspace.snapshots.shadow_objects import KINDS, TEMPORARY, Objects, write_whole
-from backscroll.workspace.snapshots.shadow_reading import parse_pointer, pointer
-from backscroll.workspace.snapshots.snapshots import Entry
+from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
 _FOLDER = b"40000"
 _PORTION = 2000  # trees that are asked for at once
@@ -47,12 +47,12 @@ class Trees:
         return run_git(arguments, cwd=self.objects.folder, git_dir=self.objects.folder, stdin=stdin).out
 
     def snapshots(self) -> dict[str, str]:
-        """The name of every snapshot, and the tree that it is now."""
+        """Return the name of every snapshot, and the tree that it is now."""
         out = self._git("for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/snapshots")
         return dict(line.split() for line in out.decode("ascii").splitlines())
 
     def parts(self, tree: str) -> tuple[str, str]:
-        """The trees of the files that are kept, and of those that are not."""
+        """Return the trees of the files that are kept, and of those that are not."""
         inside = {name: hashed for _, name, hashed in self._items(tree)}
         return inside[b"files"], inside[b"unkept"]
 
@@ -63,7 +63,7 @@ class Trees:
         return found
 
     def at(self, tree: str, path: str) -> str:
-        """The hash of the file at a path; empty where there is none."""
+        """Return the hash of the file at a path; empty if there is none."""
         *folders, last = os.fsencode(path).split(b"/")
         for part in folders:
             inner = [hashed for mode, name, hashed in self._items(tree) if name == part and mode == _FOLDER]
@@ -73,7 +73,7 @@ class Trees:
         return next((h for mode, name, h in self._items(tree) if name == last and mode != _FOLDER), "")
 
     def flat(self, tree: str) -> Iterator[Item]:
-        """Every file below a tree, with its path for a name."""
+        """Yield every file below a tree, with its path for a name."""
         for mode, name, hashed in self._items(tree):
             if mode != _FOLDER:
                 yield mode, name, hashed
@@ -81,7 +81,7 @@ class Trees:
                 yield from ((m, name + b"/" + path, h) for m, path, h in self.flat(hashed))
 
     def holding(self, tree: str, names: Collection[str]) -> tuple[Item, ...]:
-        """The files below a tree that have one of these contents."""
+        """Return the files below a tree that have one of these contents."""
         if tree not in self._found:
             found: list[Item] = []
             for mode, name, hashed in self._items(tree):
@@ -92,14 +92,14 @@ class Trees:
             self._found[tree] = tuple(found)
         return self._found[tree]
 
-    def cleaned(self, tree: str, names: Collection[str]) -> str | None:
-        """The tree without these contents; None where nothing else is in it."""
+    def remove_contents(self, tree: str, names: Collection[str]) -> str | None:
+        """Return the tree without these contents; None if nothing else is in it."""
         if not self.holding(tree, names):
             return tree
         if tree not in self._cleaned:
             left: dict[bytes, tuple[bytes, str]] = {}
             for mode, name, hashed in self._items(tree):
-                kept = self.cleaned(hashed, names) if mode == _FOLDER else hashed
+                kept = self.remove_contents(hashed, names) if mode == _FOLDER else hashed
                 if kept is not None and (mode == _FOLDER or hashed not in names):
                     left[name] = (mode, kept)
             self._cleaned[tree] = self.objects.put_folder(left) if left else None
@@ -113,11 +113,11 @@ def _batch(out: bytes) -> Iterator[tuple[str, tuple[Item, ...]]]:
         name, _, size = out[at:end].split()
         start = end + 1
         at = start + int(size)
-        yield name.decode("ascii"), tuple(_parsed(out[start:at]))
+        yield name.decode("ascii"), tuple(_parse_tree(out[start:at]))
         at += 1  # the line end after it
 
 
-def _parsed(data: bytes) -> Iterator[Item]:
+def _parse_tree(data: bytes) -> Iterator[Item]:
     at = 0
     while at < len(data):
         end = data.index(b"\0", at)
@@ -126,15 +126,15 @@ def _parsed(data: bytes) -> Iterator[Item]:
         at = end + 21
 
 
-def rewrite(trees: Trees, erasure: Erasure, tick: Tick) -> int:
-    """Give every snapshot that names an erased content a tree that does not; gives how many there were."""
+def rewrite(trees: Trees, erasure: SnapshotErasure, tick: Tick) -> int:
+    """Give every snapshot that names an erased content a tree that does not; return how many there were."""
     objects = trees.objects
     count = 0
     for name, tree in sorted(trees.snapshots().items()):
         files, unkept = trees.parts(tree)
         gone = trees.holding(files, erasure.names)
         marks = {path: (mode, hashed) for mode, path, hashed in trees.flat(unkept)}
-        pointed = {path: _pointed(objects, erasure, path, *facts) for path, facts in marks.items()}
+        pointed = {path: _replace_pointer(objects, erasure, path, *facts) for path, facts in marks.items()}
         changed = {path: entry for path, entry in pointed.items() if entry is not None}
         if not gone and not changed:
             continue
@@ -142,7 +142,7 @@ def rewrite(trees: Trees, erasure: Erasure, tick: Tick) -> int:
             marks[path] = (marks[path][0], objects.put(pointer(entry)))
         for mode, path, hashed in gone:
             marks[path] = (mode, objects.put(pointer(erasure.entry(KINDS[mode.decode()], hashed))))
-        left = trees.cleaned(files, erasure.names) or objects.put_folder({})
+        left = trees.remove_contents(files, erasure.names) or objects.put_folder({})
         beside = objects.put_tree({os.fsdecode(path): facts for path, facts in marks.items()})
         made = objects.put_tree({"files": (_FOLDER, left), "unkept": (_FOLDER, beside)})
         tick("reference")
@@ -151,18 +151,20 @@ def rewrite(trees: Trees, erasure: Erasure, tick: Tick) -> int:
     return count
 
 
-def _pointed(objects: Objects, erasure: Erasure, path: bytes, mode: bytes, name: str) -> Entry | None:
-    """What stands instead of a file of which only a hash was kept; None where it stays."""
+def _replace_pointer(
+    objects: Objects, erasure: SnapshotErasure, path: bytes, mode: bytes, name: str
+) -> SnapshotFile | None:
+    """Return what stands instead of a file of which only a hash was kept; None if it stays."""
     if os.fsdecode(path) not in erasure.paths:
         return None
     data = objects.read(name)
     if data is None:
         raise GitFailed(f"a content is missing: {os.fsdecode(path)}")
-    entry = parse_pointer(data, Entry(name, KINDS[mode.decode()]))
+    entry = parse_pointer(data, SnapshotFile(name, KINDS[mode.decode()]))
     return erasure.entry(entry.kind, entry.hash) if erasure.takes(os.fsdecode(path), entry) else None
 
 
-def sweep(objects: Objects, erasure: Erasure, tick: Tick) -> None:
+def sweep(objects: Objects, erasure: SnapshotErasure, tick: Tick) -> None:
     """Drop every object that no snapshot names any more, out of packs too, and look whether they are gone."""
     folder = objects.folder
     for left in _half_written(folder):
@@ -185,7 +187,7 @@ def sweep(objects: Objects, erasure: Erasure, tick: Tick) -> None:
 
 
 def _half_written(folder: Path) -> list[Path]:
-    """What killed processes left; nobody else is at work now."""
+    """Return what killed processes left; no other process is at work now."""
     objects = folder / "objects"
     return sorted(
         {

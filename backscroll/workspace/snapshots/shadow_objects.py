@@ -1,9 +1,8 @@
-"""The objects of our own git repository, written and read without starting git.
+"""Git objects of our own repository, read and written without starting git.
 
 Owns contents and trees as git stores them: one compressed file for each, named by its hash. Refuses: comparing (git does that,
-`workspace/snapshots/shadow`). Writing them here means that a file is read once, by us, following no link and through no filter or line end
-conversion, and that two processes never wait for each other: an object is a file that appears whole under its own name.
-Before: `workspace/git/git`. After: `workspace/snapshots/shadow`.
+`workspace/snapshots/shadow`). Writing them here means that a file is read once, by us, following no link and through no filter or
+line end conversion, and that two processes never wait for each other: an object is a file that appears whole under its own name.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backscroll.workspace.git.git import GitFailed, run_git
-from backscroll.workspace.snapshots.looking import Hasher
-from backscroll.workspace.snapshots.snapshots import Entry, Kind
+from backscroll.workspace.snapshots.scan import Hasher
+from backscroll.workspace.snapshots.snapshots import Kind, SnapshotFile
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 TEMPORARY = "tmp_obj_"  # git's own name for what a killed process leaves behind
@@ -38,19 +37,19 @@ class Objects:
     written: set[str] = field(default_factory=set[str])
 
     def put(self, data: bytes) -> str:
-        """Keep a content; gives its hash."""
+        """Keep a content; return its hash."""
         return self._put(b"blob", data)
 
     def name(self, data: bytes) -> str:
-        """The hash of a content."""
+        """Return the hash of a content."""
         return _sha1(b"blob %d\0" % len(data), data).hexdigest()
 
     def hasher(self, size: int) -> Hasher:
-        """The same hash piece by piece."""
+        """Return the same hash piece by piece."""
         return _sha1(b"blob %d\0" % size)
 
     def put_tree(self, entries: Mapping[str, tuple[bytes, str]]) -> str:
-        """Keep a tree of paths, each with its mode and hash; gives the hash of the whole."""
+        """Keep a tree of paths, each with its mode and hash; return the hash of the whole."""
         folders: dict[str, dict[bytes, tuple[bytes, str]]] = {"": {}}
         for path, (mode, name) in entries.items():
             folder, _, last = path.rpartition("/")
@@ -63,7 +62,7 @@ class Objects:
         return self.put_folder(folders[""])
 
     def put_folder(self, entries: Mapping[bytes, tuple[bytes, str]]) -> str:
-        """Keep one folder; gives its hash."""
+        """Keep one folder; return its hash."""
         # Git sorts a folder as if its name ended with a slash.
         ordered = sorted(entries.items(), key=lambda one: one[0] + (b"/" if one[1][0] == b"40000" else b""))
         return self._put(
@@ -86,17 +85,17 @@ class Objects:
         return self.folder / "objects" / name[:2] / name[2:]
 
     def read(self, name: str) -> bytes | None:
-        """A content by its hash; None where it is not here, or damaged."""
+        """Return a content by its hash; None if it is not here, or damaged."""
         try:
             whole = zlib.decompress(self._place(name).read_bytes())
         except (OSError, zlib.error):
-            return self._packed(name)
+            return self._read_packed(name)
         header, _, data = whole.partition(b"\0")
         if not header.startswith(b"blob ") or _sha1(whole).hexdigest() != name:
-            return self._packed(name)
+            return self._read_packed(name)
         return data
 
-    def _packed(self, name: str) -> bytes | None:
+    def _read_packed(self, name: str) -> bytes | None:
         try:
             ran = run_git(["cat-file", "blob", name], cwd=self.folder, git_dir=self.folder, check=False)
         except GitFailed:
@@ -110,7 +109,7 @@ class Objects:
             self._place(name).unlink()
 
 
-def mode_of(entry: Entry) -> bytes:
+def mode_of(entry: SnapshotFile) -> bytes:
     """Git's mode of a file."""
     return _MODES[entry.kind]
 
@@ -139,7 +138,7 @@ def clear_stale(folder: Path) -> None:
 
 
 def _folder(folders: dict[str, dict[bytes, tuple[bytes, str]]], path: str) -> dict[bytes, tuple[bytes, str]]:
-    """The folder at a path, made with all that are above it."""
+    """Return the folder at a path, made with all that are above it."""
     found = folders.get(path)
     if found is None:
         found = folders[path] = {}

@@ -1,8 +1,7 @@
-"""What every keeper of snapshots can do, whatever it keeps them in.
+"""The protocol of all keepers of snapshots.
 
-Owns the protocol and the choice of a keeper. Two keepers: `shadow` (a git repository beside the user's, which never touches
-theirs) and `hashed` (no git on this machine: contents by their hash). Refuses: the log (`engine/folder/workroom`). Before:
-`vocab/change`. After: `engine/folder/workroom`, `workspace/snapshots/restoring`.
+Owns the protocol and the choice of a keeper. Two keepers: `shadow` (a git repository beside the user's, which never touches theirs)
+and `hash_store` (no git on this machine: contents by their hash). Refuses: the log (`engine/folder/workroom`).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from backscroll.vocab.change import FileChange
 
 if TYPE_CHECKING:
-    from backscroll.workspace.snapshots.erasure import Held
+    from backscroll.workspace.snapshots.erasure import FileTraces
 
 #: What a path is: a plain file, one that may be run, a symbolic link (its content is where it points).
 Kind: TypeAlias = Literal["file", "exec", "link"]
@@ -26,7 +25,7 @@ ERASED = "erased:"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SnapshotFile:
     """One file in a snapshot."""
 
     hash: str  # of the content; salted for secrets
@@ -36,7 +35,7 @@ class Entry:
 
     @property
     def kept(self) -> bool:
-        """True where the content can be read back."""
+        """True if the content can be read back."""
         return not self.why
 
 
@@ -54,56 +53,56 @@ class Snapshots(Protocol):
         ...
 
     def take(self) -> str:
-        """A snapshot of the folder as it is now; gives its name. The same content has the same name."""
+        """Take a snapshot of the folder as it is now; return its name. The same content has the same name."""
         ...
 
     def compare(self, before: str, after: str) -> list[FileChange]:
-        """What changed between two snapshots, renames found, in the order of the paths."""
+        """Return what changed between two snapshots, renames found, in the order of the paths."""
         ...
 
     def diff(self, before: str, after: str, paths: Sequence[str] = (), *, longest: int = 200_000) -> str:
-        """The same as a unified diff; binary files are only named, and what is too long is cut and says so."""
+        """Return the same as a unified diff; binary files are only named, and what is too long is cut and says so."""
         ...
 
     def files(self, snapshot: str) -> dict[str, str]:
-        """Every path of a snapshot with the hash of its content."""
+        """Return every path of a snapshot with the hash of its content."""
         ...
 
-    def entries(self, snapshot: str) -> dict[str, Entry]:
-        """Every path of a snapshot, with what is known of it."""
+    def entries(self, snapshot: str) -> dict[str, SnapshotFile]:
+        """Return every path of a snapshot, with what is known of it."""
         ...
 
-    def now(self) -> dict[str, Entry]:
-        """Every file of the folder as it is at this moment, in the same terms; no snapshot is taken and nothing is kept."""
+    def now(self) -> dict[str, SnapshotFile]:
+        """Return every file of the folder as it is now, in the same terms; no snapshot is taken and nothing is kept."""
         ...
 
     def holds(self, name: str) -> bool:
-        """True where the content with this hash is kept by some snapshot."""
+        """Return True if the content with this hash is kept by some snapshot."""
         ...
 
     def content(self, name: str) -> bytes | None:
-        """A content by its hash, in whichever snapshot it was; None where none is kept. Quicker than `read` for many."""
+        """Return a content by its hash, in whichever snapshot it was; None if none is kept. Quicker than `read` for many."""
         ...
 
     def name(self, data: bytes) -> str:
-        """The hash that this keeper gives to a content."""
+        """Return the hash that this keeper gives to a content."""
         ...
 
     def ignores(self, path: str) -> bool:
-        """True for a path that snapshots leave alone: ignored, not among the key files, or not inside the folder."""
+        """Return True for a path that snapshots leave alone: ignored, not among the key files, or not inside the folder."""
         ...
 
     def read(self, snapshot: str, path: str) -> bytes | None:
-        """The content of a file in a snapshot; None where there is no such file, or its content was too large to keep."""
+        """Return the content of a file in a snapshot; None if there is no such file, or its content was too large to keep."""
         ...
 
     def has(self, snapshot: str) -> bool:
-        """True where this keeper still knows the snapshot."""
+        """Return True if this keeper still knows the snapshot."""
         ...
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What happened to the keeper that a person should know: that it had to begin anew, for one."""
+        """What happened to the keeper that a person should know: that it had to start over, for one."""
         ...
 
     def tidy(self) -> None:
@@ -111,21 +110,21 @@ class Snapshots(Protocol):
         ...
 
     def keep(self, data: bytes) -> str:
-        """Keep a content that may be in no file any more; gives its hash."""
+        """Keep a content that may be in no file any more; return its hash."""
         ...
 
-    def composed(self, entries: Mapping[str, Entry]) -> str:
-        """A snapshot of files as they never were together; their contents must be kept. Gives its name."""
+    def compose_snapshot(self, entries: Mapping[str, SnapshotFile]) -> str:
+        """Compose a snapshot of files that never existed together; their contents must be kept. Return its name."""
         ...
 
-    def held(self, paths: Collection[str], names: Collection[str] = ()) -> Held:
-        """What all snapshots hold of some files, and of contents named by their hashes."""
+    def find_held(self, paths: Collection[str], names: Collection[str] = ()) -> FileTraces:
+        """Return what all snapshots hold of some files, and of contents named by their hashes."""
         ...
 
     def erase(self, names: Collection[str], paths: Collection[str] = ()) -> int:
-        """Erase contents by their hashes from all snapshots, and the marks of files that were never kept; gives how many changed."""
+        """Erase contents by their hashes from all snapshots, and the marks of files that were never kept; return how many changed."""
         ...
 
     def forget(self) -> None:
-        """Drop every snapshot of this folder; the next one begins anew."""
+        """Drop every snapshot of this folder; the next one starts over."""
         ...

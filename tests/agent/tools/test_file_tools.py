@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.loop.calls import prepare, run
+from backscroll.agent.loop.calls import prepare, run
 from backscroll.vocab.part import ToolCall
-from tests.act.workbench import Bench, bench
+from tests.agent.workbench import Bench, bench
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 40
 

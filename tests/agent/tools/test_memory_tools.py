@@ -10,7 +10,7 @@ import pytest
 
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.part import Text, ToolCall, ToolResult
-from tests.act.workbench import Bench, bench
+from tests.agent.workbench import Bench, bench
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.approval.approval import Rules
-from backscroll.act.loop.calls import prepare
+from backscroll.agent.approval.approval import Rules
+from backscroll.agent.loop.calls import prepare
 from backscroll.vocab.part import ToolCall
-from tests.act.sandboxes import needs_landlock
-from tests.act.workbench import Bench, bench
+from tests.agent.sandboxes import needs_landlock
+from tests.agent.workbench import Bench, bench
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_the_folder_is_told_as_it_is(at: Bench) -> None:
 @pytest.fixture
 def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """A bench with a sandbox and no temporary folders: the tests' own folder is one."""
-    monkeypatch.setattr("backscroll.act.commands.sandbox._temporary", list[Path])
+    monkeypatch.setattr("backscroll.agent.commands.sandbox._temporary", list[Path])
     monkeypatch.setenv("BACKSCROLL_AGENT_SANDBOX", "workspace")
     with bench(tmp_path) as made:
         yield made
@@ -161,10 +161,10 @@ def test_without_a_sandbox_nothing_is_outside_of_it(at: Bench) -> None:
 
 def test_a_sandbox_that_cannot_be_held_runs_nothing(held: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Never silently without."""
-    from backscroll.act.commands.sandbox import Holds
+    from backscroll.agent.commands.sandbox import KernelSupport
 
     monkeypatch.setattr(
-        "backscroll.act.commands.sandbox.holds", lambda: Holds(0, namespaces=False, calls=False)
+        "backscroll.agent.commands.sandbox.holds", lambda: KernelSupport(0, namespaces=False, calls=False)
     )
     done = held.call("run_command", command="touch evil")
     assert done.is_error

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.act.person import Judgement
+from backscroll.agent.person import Judgement
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import WIRES
 from backscroll.vocab.task import TaskState
-from tests.act.workbench import Bench, bench
+from tests.agent.workbench import Bench, bench
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 40
 

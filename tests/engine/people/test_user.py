@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_a_correction_stands_over_what_is_said_and_prompts_follow(store: Engine)
     assert "Coimbra" not in sent(other)
     ann.reject("lives_in")
     assert values(store, "lives_in") == []
-    ann.graph.thread.undo()
+    cast("backscroll.Thread", ann.graph.thread).undo()
     assert values(store, "lives_in") == ["Lisbon"]
 
 
@@ -150,8 +151,8 @@ def test_settled_turns_follow_edits_here(store: Engine) -> None:
     for n in range(8):
         one.append("assistant", f"Answer {n}.")
         one.append("user", f"Question {n}?")
-    one.window.flush()
-    assert one.graph.view.history("user", "lives_in")
+    one.graph.flush()
+    assert one.graph.current().history("user", "lives_in")
     assert values(store, "lives_in") == ["Lisbon"]
     first = next(iter(one))
     one.edit(first.id, "I live in Porto.")

@@ -28,14 +28,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from openai import InternalServerError
 
 import backscroll
-from backscroll.engine.calls.overhearing import messages_in
-from backscroll.engine.models.costs import calls
+from backscroll.engine.budget.costs import calls
+from backscroll.engine.calls.capture import messages_in
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called, Fault
 from backscroll.surfaces.adapters.langchain import BackscrollChatMessageHistory, BackscrollMiddleware
-from backscroll.surfaces.adapters.langchain_messages import heard, told
+from backscroll.surfaces.adapters.langchain_messages import parse_message, render_messages
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault, ScriptedCall
 from tests.house import tree
 
 _SPEC = importlib.util.spec_from_file_location(
@@ -74,7 +74,7 @@ def asked(text: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": text}]}
 
 
-LOOK = Line(calls=(Called("look", {"at": "pond"}),), times=1)
+LOOK = Line(calls=(ScriptedCall("look", {"at": "pond"}),), times=1)
 MESSAGES: list[AnyMessage] = [
     SystemMessage("be brief"),
     HumanMessage("你好", name="ann", id="h1"),
@@ -139,7 +139,7 @@ CONTENTS = TEXTS | st.lists(BLOCKS, max_size=3)
 @given(CONTENTS, st.sampled_from([HumanMessage, SystemMessage, AIMessage]), st.dictionaries(TEXTS, JSONS))
 def test_any_message_is_the_same_after_both_ways(content: Any, kind: Any, more: Any) -> None:
     message = kind(content=content, additional_kwargs=more)
-    (back,) = told(heard(message), lambda _: None)
+    (back,) = render_messages(parse_message(message), lambda _: None)
     assert back.model_dump() == message.model_dump()
 
 
@@ -268,7 +268,7 @@ def test_a_fault_of_ours_does_not_break_the_agent(thread: Thread, monkeypatch: p
     def broken(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("backscroll.engine.calls.overhearing.take_in", broken)
+    monkeypatch.setattr("backscroll.engine.calls.capture.take_in", broken)
     with ScriptedServer(Scenario(lines=(Line(text="still here"),))) as server:
         agent = create_agent(
             example.SmallChat(base_url=server.url), tools=[], middleware=[BackscrollMiddleware(thread)]
@@ -290,20 +290,20 @@ def test_only_recording_sends_the_list_as_it_is(thread: Thread) -> None:
 def test_thinking_keeps_its_proof_on_the_wire_of_its_vendor(thread: Thread) -> None:
     """A prompt on Anthropic's wire gives the signed block back, right before the call that it led to; where the block answered another
     prompt than ours, it is left out."""
-    from backscroll.engine.calls.overhearing import append_all
+    from backscroll.engine.calls.capture import append_all
 
     thinking = MESSAGES[11].model_copy(update={"response_metadata": {"model_name": "claude-sonnet-5-5"}})
     said = [HumanMessage("look"), thinking, ToolMessage("bark", tool_call_id="c3")]
     tools = [{"name": "sniff", "input_schema": {"type": "object"}}]
     elsewhere = thread.engine.create("elsewhere")
-    append_all(elsewhere, [heard(m) for m in said])
+    append_all(elsewhere, [parse_message(m) for m in said])
     asked = elsewhere.prompt(8_000, wire="anthropic", model="claude-sonnet-5-5", tools=tools)
     assert "sealed" not in str(asked.request)
-    append_all(thread, [heard(said[0])])
+    append_all(thread, [parse_message(said[0])])
     thread.prompt(8_000, wire="anthropic", model="claude-sonnet-5-5", tools=tools)
-    append_all(thread, [heard(m) for m in said[1:]])
+    append_all(thread, [parse_message(m) for m in said[1:]])
     body = thread.prompt(8_000, wire="anthropic", model="claude-sonnet-5-5", tools=tools).request
-    out: list[Any] = [t for m in messages_in("anthropic", body) for t in told(m, lambda _: None)]
+    out: list[Any] = [t for m in messages_in("anthropic", body) for t in render_messages(m, lambda _: None)]
     answer = next(m for m in out if m.type == "ai")
     assert answer.content[0] == {"type": "thinking", "thinking": "hm", "signature": "sealed"}
     assert answer.tool_calls[0]["id"] == "c3"

@@ -22,12 +22,12 @@ from agents import (
 from openai import AsyncOpenAI
 
 import backscroll
-from backscroll.engine.models.costs import calls
+from backscroll.engine.budget.costs import calls
 from backscroll.engine.thread import Thread
 from backscroll.errors import BudgetTooSmall, InvalidInput
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called
 from backscroll.surfaces.adapters.openai_agents import BackscrollSession
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import ScriptedCall
 from tests.house import tree
 
 set_tracing_disabled(True)
@@ -68,7 +68,7 @@ def told(thread: Thread) -> list[tuple[str, str]]:
     return [(m.role, m.text) for m in thread.messages()]
 
 
-CALL = Line(calls=(Called("look", {"at": "x"}),), times=1)
+CALL = Line(calls=(ScriptedCall("look", {"at": "x"}),), times=1)
 
 
 def test_a_runner_keeps_its_conversation_in_a_thread(thread: Thread) -> None:
@@ -172,7 +172,7 @@ def test_items_come_back_as_they_went_in(thread: Thread) -> None:
 def test_a_bad_item_is_refused_and_nothing_is_written(thread: Thread) -> None:
     async def work() -> None:
         bad: Any = [ITEMS[0], "words"]
-        with pytest.raises(InvalidInput, match="no item"):
+        with pytest.raises(InvalidInput, match="not an item"):
             await BackscrollSession(thread).add_items(bad)
 
     asyncio.run(work())

@@ -35,16 +35,16 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import RequestUsage
 
 import backscroll
-from backscroll.engine.models.costs import calls
+from backscroll.engine.budget.costs import calls
 from backscroll.engine.thread import Thread
-from backscroll.llm.scripted import Line, Scenario, ScriptedServer
-from backscroll.llm.scripted.scenario import Called, Fault
 from backscroll.surfaces.adapters.pydantic_ai import (
     BackscrollMemory,
     history_processor,
     load_history,
     store_history,
 )
+from backscroll.testing import Line, Scenario, ScriptedServer
+from backscroll.testing.scenario import Fault, ScriptedCall
 from tests.house import tree
 
 _SPEC = importlib.util.spec_from_file_location(
@@ -89,7 +89,7 @@ def dumped(messages: list[ModelMessage]) -> Any:
     return ModelMessagesTypeAdapter.dump_python(messages, mode="json")
 
 
-LOOK = Line(calls=(Called("look", {"at": "pond"}),), times=1)
+LOOK = Line(calls=(ScriptedCall("look", {"at": "pond"}),), times=1)
 PIXEL = b"\x89PNG\xfb\xff\x00picture"
 MESSAGES: list[ModelMessage] = [
     ModelRequest(
@@ -212,8 +212,8 @@ class Tree(BaseModel):
 def test_what_the_framework_asks_again_reaches_the_model(thread: Thread) -> None:
     """Structured output that does not fit is sent back with the reason, through our prompt as well."""
     lines = (
-        Line(calls=(Called("final_result", {"kind": "oak", "age": "old"}),), times=1),
-        Line(calls=(Called("final_result", {"kind": "oak", "age": 300}),), times=1),
+        Line(calls=(ScriptedCall("final_result", {"kind": "oak", "age": "old"}),), times=1),
+        Line(calls=(ScriptedCall("final_result", {"kind": "oak", "age": 300}),), times=1),
     )
 
     async def work(agent: Any) -> None:
@@ -250,7 +250,7 @@ def test_a_fault_of_ours_does_not_break_the_agent(thread: Thread, monkeypatch: p
     def broken(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("backscroll.engine.calls.overhearing.take_in", broken)
+    monkeypatch.setattr("backscroll.engine.calls.capture.take_in", broken)
 
     async def work(agent: Any) -> None:
         with pytest.warns(RuntimeWarning, match="the disk is full"):

@@ -7,13 +7,13 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from backscroll.surfaces.chat.input import questions as asking
-from backscroll.surfaces.chat.input.ahead import Ahead
+from backscroll.surfaces.chat.input.typeahead import TypeaheadGuard
 
 
 def test_after_a_stop_nothing_is_asked() -> None:
     """Until the next run begins: then a key is an answer again."""
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        ahead = Ahead(lambda text: None)
+        ahead = TypeaheadGuard(lambda text: None)
         ahead.stop()
         assert asking.press("sure?", ["y"], ahead) == ""
         assert asking.ask("why?", ahead=ahead) is None

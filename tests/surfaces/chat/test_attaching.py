@@ -53,12 +53,12 @@ def test_what_cannot_go_along_is_refused_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("KEY=1", encoding="utf-8")
     os.mkfifo(tmp_path / "pipe")
     for name, error, words in (
-        ("b.bin", InvalidInput, "neither text nor a picture"),
+        ("b.bin", InvalidInput, "neither text nor an image"),
         ("gone", NotFound, "no such file"),
         ("big.png", InvalidInput, "too large"),
         (".env", InvalidInput, "protected"),
-        ("pipe", InvalidInput, "not a file"),
-        (".", InvalidInput, "not a file"),
+        ("pipe", InvalidInput, "not a regular file"),
+        (".", InvalidInput, "not a regular file"),
     ):
         with pytest.raises(error, match=words):
             attach("", [tmp_path / name])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from backscroll.surfaces.chat.screen.drawing import Region, wraps_again
+from backscroll.surfaces.chat.screen.live_area import LiveArea, wraps_again
 from tests.surfaces.chat.drawn import Glass, printed, recorder
 
 
 def test_what_is_printed_stands_above_what_moves() -> None:
     """Live lines stay at the lower end, whatever is printed meanwhile."""
     glass = Glass()
-    region = Region(glass.console)
+    region = LiveArea(glass.console)
     with region.drawing(lambda: [Text("moving"), Text("status")]):
         region.print("first")
         region.touch()
@@ -24,7 +24,7 @@ def test_what_is_printed_stands_above_what_moves() -> None:
 def test_live_lines_are_cut_not_wrapped() -> None:
     """A line that is too long, in wide characters too, takes one row."""
     glass = Glass(columns=20)
-    region = Region(glass.console)
+    region = LiveArea(glass.console)
     with region.drawing(lambda: [Text("很长" * 20), Text("x" * 50)]):
         region._draw()
         assert len(glass.rows()) == 2
@@ -34,7 +34,7 @@ def test_live_lines_are_cut_not_wrapped() -> None:
 def test_no_more_lines_than_the_screen_has() -> None:
     """A block that is taller than the screen shows its end, and is still taken away whole."""
     glass = Glass(lines=10)
-    region = Region(glass.console)
+    region = LiveArea(glass.console)
     region.print("before")
     with region.drawing(lambda: [Text(f"line {n}") for n in range(50)]):
         region._draw()
@@ -46,7 +46,7 @@ def test_no_more_lines_than_the_screen_has() -> None:
 def test_a_narrower_window_leaves_no_rests() -> None:
     """What a terminal wrapped when it was made narrower is taken away too."""
     glass = Glass(columns=60)
-    region = Region(glass.console)
+    region = LiveArea(glass.console)
     with region.drawing(lambda: [Text("a" * 50)]):
         region._draw()
         drawn = region._drawn
@@ -66,10 +66,10 @@ def test_terminals_that_cut_lines_off_are_known() -> None:
 
 def test_during_a_question_nothing_is_drawn() -> None:
     glass = Glass()
-    region = Region(glass.console)
+    region = LiveArea(glass.console)
     with region.drawing(lambda: [Text("moving")]):
         region._draw()
-        with region.paused():
+        with region.pause_drawing():
             region.touch()
             region.print("asked")
             assert glass.rows() == ["asked"]
@@ -78,10 +78,10 @@ def test_during_a_question_nothing_is_drawn() -> None:
 
 def test_the_cursor_is_there_again_afterwards() -> None:
     glass = Glass()
-    region = Region(glass.console)
+    region = LiveArea(glass.console)
     with region.drawing(lambda: [Text("moving")]):
         assert glass.screen.cursor.hidden
-        with region.paused():
+        with region.pause_drawing():
             assert not glass.screen.cursor.hidden
     assert not glass.screen.cursor.hidden
 
@@ -89,7 +89,7 @@ def test_the_cursor_is_there_again_afterwards() -> None:
 def test_without_a_terminal_there_are_no_live_lines() -> None:
     """In a pipe only what is printed for good arrives, without any control sequence."""
     console = recorder()
-    region = Region(console)
+    region = LiveArea(console)
     with region.drawing(lambda: [Text("moving")]):
         region.print("said")
         region.touch()

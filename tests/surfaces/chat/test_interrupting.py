@@ -76,9 +76,9 @@ def test_what_is_typed_ahead_is_kept_as_text(keyboard: int) -> None:
     interrupts = Interrupts()
     with interrupts.watching(lambda: None, lambda: None), quiet_terminal():
         os.write(keyboard, "你好\x1b[A a\x01b\r".encode())
-        until(lambda: b"b" in interrupts._typed)
-    assert interrupts.typed() == "你好 ab"
-    assert interrupts.typed() == ""
+        until(lambda: b"b" in interrupts._check_type)
+    assert interrupts.take_typed_text() == "你好 ab"
+    assert interrupts.take_typed_text() == ""
 
 
 def test_ctrl_o_unfolds_while_the_agent_works(keyboard: int) -> None:
@@ -87,7 +87,7 @@ def test_ctrl_o_unfolds_while_the_agent_works(keyboard: int) -> None:
     with quiet_terminal(), interrupts.watching(lambda: None, lambda: None):
         os.write(keyboard, b"a\x0fb")
         until(lambda: bool(pressed))
-    assert interrupts.typed() == "ab"
+    assert interrupts.take_typed_text() == "ab"
 
 
 def test_during_a_question_the_keys_are_not_ours(keyboard: int) -> None:
@@ -95,11 +95,11 @@ def test_during_a_question_the_keys_are_not_ours(keyboard: int) -> None:
     interrupts = Interrupts()
     with quiet_terminal(), interrupts.watching(lambda: None, lambda: None):
         os.write(keyboard, b"before")
-        until(lambda: interrupts._typed == b"before")
-        with interrupts.paused():
+        until(lambda: interrupts._check_type == b"before")
+        with interrupts.pause_listening():
             os.write(keyboard, b"y")
             assert os.read(sys.stdin.fileno(), 10) == b"y"
-    assert interrupts.typed() == "before"
+    assert interrupts.take_typed_text() == "before"
 
 
 def test_echo_is_off_and_on_again(keyboard: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.surfaces.chat.screen.markdown_stream import Block, MarkdownStream
+from backscroll.surfaces.chat.screen.markdown_stream import MarkdownBlock, MarkdownStream
 
 TEXT = """# Title 标题
 
@@ -36,9 +36,9 @@ The end.
 """
 
 
-def blocks(text: str, sizes: list[int]) -> list[Block]:
+def blocks(text: str, sizes: list[int]) -> list[MarkdownBlock]:
     stream = MarkdownStream()
-    out: list[Block] = []
+    out: list[MarkdownBlock] = []
     place = turn = 0
     while place < len(text):
         size = sizes[turn % len(sizes)]
@@ -71,10 +71,10 @@ def test_a_block_is_given_when_the_next_one_begins() -> None:
     assert stream.feed("First words") == []
     assert stream.feed("\n\n") == []
     assert stream.feed("- ") == []  # a list, or a line
-    assert stream.feed("an item\n") == [Block("First words\n\n")]
+    assert stream.feed("an item\n") == [MarkdownBlock("First words\n\n")]
     assert stream.feed("\n") == []
-    assert stream.feed("L") == [Block("- an item\n\n")]  # a letter after an empty line is a paragraph
-    assert stream.open == Block("L")
+    assert stream.feed("L") == [MarkdownBlock("- an item\n\n")]  # a letter after an empty line is a paragraph
+    assert stream.open == MarkdownBlock("L")
 
 
 def test_a_line_that_has_not_ended_decides_nothing() -> None:

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backscroll.surfaces.chat.screen import markdown_stream
-from backscroll.surfaces.chat.screen.markdown_stream import Block, MarkdownStream
+from backscroll.surfaces.chat.screen.markdown_stream import MarkdownBlock, MarkdownStream
 
 _LINES = st.lists(
     st.sampled_from(
@@ -31,9 +31,9 @@ _LINES = st.lists(
 )
 
 
-def _fed(text: str, step: int) -> list[tuple[int, Block]]:
+def _fed(text: str, step: int) -> list[tuple[int, MarkdownBlock]]:
     stream = MarkdownStream()
-    out: list[tuple[int, Block]] = []
+    out: list[tuple[int, MarkdownBlock]] = []
     for at in range(0, len(text), step):
         out += [(at, block) for block in stream.feed(text[at : at + step])]
     return out + [(len(text), block) for block in stream.finish()]

@@ -118,7 +118,7 @@ def test_what_is_refused_is_said_and_the_message_goes_on(root: Path) -> None:
     assert found.attached == ()
     assert len(found.notes) == 5
     assert "protected" in found.notes[0]
-    assert "neither text nor a picture" in found.notes[1]
+    assert "neither text nor an image" in found.notes[1]
     assert "gone.py" in found.notes[4]
     assert "hunter2" not in str(found)
     assert "outside'" not in str(found.content)

@@ -76,8 +76,8 @@ def test_pieces_and_lines_are_the_same(pieces: list[str]) -> None:
     """Folding loses nothing, whatever was typed and pasted."""
     pieces = pieces if len(pieces) % 2 else pieces[:-1]
     pastes = Pastes()
-    assert pastes.pieces(pastes.folded(pieces)) == pieces
-    assert pastes.whole(pastes.folded(pieces)) == "".join(pieces)
+    assert pastes.pieces(pastes.fold_pieces(pieces)) == pieces
+    assert pastes.whole(pastes.fold_pieces(pieces)) == "".join(pieces)
 
 
 def test_history_brings_pastes_back_whole(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
-from backscroll.act.approval.offers import wider
-from backscroll.act.person import Decision, Judgement, Preview, Proposal
+from backscroll.agent.approval.offers import wider
+from backscroll.agent.person import Decision, Judgement, Preview, Proposal
 from backscroll.surfaces import i18n
 from backscroll.surfaces.chat.input import questions as asking
-from backscroll.surfaces.chat.input.ahead import Ahead
-from backscroll.surfaces.chat.input.questions import Chooser, plain_key
+from backscroll.surfaces.chat.input.questions import ChoiceList, plain_key
+from backscroll.surfaces.chat.input.typeahead import TypeaheadGuard
 from backscroll.surfaces.chat.person import TerminalPerson, proposal_lines
 from tests.surfaces.chat.drawn import printed, recorder
 
@@ -46,7 +46,7 @@ def _typing(pipe: PipeInput) -> Keyboard:
 class Wall:
     """Where questions are shown."""
 
-    ahead: Ahead | None = None
+    ahead: TypeaheadGuard | None = None
 
     def __init__(self) -> None:
         self.console: Console = recorder()
@@ -130,7 +130,7 @@ def test_the_pattern_can_be_edited(keyboard: Keyboard) -> None:
     own = str(len(wider(proposal())) + 1)
     decisions, shown = decided(f"w{own}\x15git *\r3", keyboard)
     assert decisions == [Decision(True, span="project", pattern="git *")]
-    assert "“git *” would let through" in shown
+    assert "“git *” would allow" in shown
 
 
 def test_the_whole_of_a_long_diff(keyboard: Keyboard) -> None:
@@ -147,7 +147,7 @@ def test_several_calls_each_on_its_own(keyboard: Keyboard) -> None:
     first, second = proposal("echo 1"), proposal("echo 2", call_id="c2")
     decisions, shown = decided("nwhy\ry", keyboard, first, second)
     assert decisions == [Decision(False, "why"), Decision(True)]
-    assert "2 calls want to be allowed" in shown
+    assert "2 calls need approval" in shown
     assert "(2/2)" in shown
 
 
@@ -178,7 +178,7 @@ def test_what_a_lasting_yes_covers_is_told_before_it_is_given(monkeypatch: pytes
     """`s` allows more than the call at hand: the pattern stands in the question."""
     asked: list[str] = []
 
-    def press(words: str, keys: Sequence[str], _ahead: Ahead | None = None) -> str:
+    def press(words: str, keys: Sequence[str], _ahead: TypeaheadGuard | None = None) -> str:
         asked.append(words)
         return "s"
 
@@ -194,7 +194,7 @@ def test_a_wider_rule_is_shown_with_what_it_lets_through(keyboard: Keyboard) -> 
     decisions, shown = decided("w12", keyboard, line)
     assert decisions == [Decision(True, span="session", pattern="terraform apply *")]
     assert "terraform apply -auto-approve" in shown
-    assert "Still asked: protected files" in shown
+    assert "Approval is still required for protected files" in shown
     decisions, shown = decided("w2\x03y", keyboard, line)
     assert decisions == [Decision(True)]
     assert "cd any/folder && terraform apply" in shown
@@ -304,7 +304,7 @@ def test_a_line_and_its_beginning(keyboard: Keyboard) -> None:
 
 def test_a_list_narrows() -> None:
     """Every word counts, in any order; the mark stays inside what is shown."""
-    chooser = Chooser("Threads", ["red fish", "blue fish", "red bird"], filtering=True)
+    chooser = ChoiceList("Threads", ["red fish", "blue fish", "red bird"], filtering=True)
     chooser.type("fish")
     assert chooser.shown == [0, 1]
     chooser.move(-1)

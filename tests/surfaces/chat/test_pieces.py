@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from backscroll.act.loop.events import Called, Calling, Counted
+from backscroll.agent.loop.events import Called, Calling, RunUsage
 from backscroll.errors import NotFound
 from backscroll.surfaces import i18n
+from backscroll.surfaces.chat.input.clipboard import clipboard_image, interpret_paste, mention
 from backscroll.surfaces.chat.input.history_file import FolderHistory, history_path
 from backscroll.surfaces.chat.input.message import Attachments
-from backscroll.surfaces.chat.input.pasting import clipboard_image, mention, pasted
-from backscroll.surfaces.chat.screen.diffs import counted as counted_lines
+from backscroll.surfaces.chat.screen.diffs import count_changes as counted_lines
 from backscroll.surfaces.chat.screen.diffs import diff_lines
 from backscroll.surfaces.chat.screen.first_minute import HINTS, FirstMinute
-from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines, folded
-from backscroll.surfaces.chat.screen.status import Figures, counted, short, status_line
+from backscroll.surfaces.chat.screen.invisible_characters import reveal_invisible
+from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines, wrap_text
+from backscroll.surfaces.chat.screen.status import StatusFigures, short, status_line, update_totals
 from backscroll.surfaces.chat.screen.taskbar import task_line
-from backscroll.surfaces.chat.screen.tool_lines import Folds, unfolded
-from backscroll.surfaces.chat.screen.unseen import revealed
+from backscroll.surfaces.chat.screen.tool_lines import FoldedLines, render_unfolded
 from backscroll.surfaces.cli.screen.cells import width
 from backscroll.surfaces.cli.screen.plain import safe
 from backscroll.vocab.change import Cause, CodeChange
@@ -47,11 +47,11 @@ def _english() -> Iterator[None]:
 
 def test_a_call_unfolds_to_arguments_result_and_diff() -> None:
     change = CodeChange(EVENT, "", "edited", (), Cause("tool"), diff=DIFF)
-    folds = Folds()
+    folds = FoldedLines()
     begun = Calling("c", "edit_file", "edit: x.py", {"path": "x.py", "text": "two\nlines"})
-    fold = folds.called(Called("c", "edit_file", "changed", "ok\nfine", change=change), begun, 80)
+    fold = folds.fold_call(Called("c", "edit_file", "changed", "ok\nfine", change=change), begun, 80)
     assert fold.line.plain == "● edit_file x.py  ✓ changed  [1]"
-    shown = "\n".join(line.plain for line in unfolded(fold) if isinstance(line, Text))
+    shown = "\n".join(line.plain for line in render_unfolded(fold) if isinstance(line, Text))
     assert "path: x.py" in shown
     assert "text:\n  two\n  lines" in shown
     assert "ok\n  fine" in shown
@@ -62,9 +62,9 @@ def test_a_call_unfolds_to_arguments_result_and_diff() -> None:
 
 
 def test_folds_are_found_by_number_and_old_ones_go() -> None:
-    folds = Folds()
+    folds = FoldedLines()
     for _ in range(600):
-        folds.thought("x", 1)
+        folds.fold_thought("x", 1)
     assert len(folds) == 500
     assert folds.get(1) is None
     assert folds.get(600) is not None
@@ -72,11 +72,11 @@ def test_folds_are_found_by_number_and_old_ones_go() -> None:
 
 def test_folds_do_not_fill_the_memory() -> None:
     """Large results push older ones out; the newest stays whatever its size."""
-    folds = Folds()
+    folds = FoldedLines()
     for _ in range(5):
-        folds.thought("x" * 9_000_000, 1)
+        folds.fold_thought("x" * 9_000_000, 1)
     assert len(folds) == 2
-    folds.thought("x" * 30_000_000, 1)
+    folds.fold_thought("x" * 30_000_000, 1)
     assert len(folds) == 1
 
 
@@ -84,7 +84,7 @@ def test_folds_do_not_fill_the_memory() -> None:
 def test_a_line_of_a_call_fits_its_room(words: str, room: int) -> None:
     """Whatever a tool says about itself, the line takes one row; a tool without words counts its lines."""
     done = Called("c", "run_command", words, words)
-    line = Folds().called(done, Calling("c", "run_command", words, {}), room).line
+    line = FoldedLines().fold_call(done, Calling("c", "run_command", words, {}), room).line
     assert "\n" not in line.plain
     assert width(line.plain) <= max(room, 45)
     assert "\x1b" not in line.plain
@@ -107,8 +107,8 @@ def test_diffs_are_coloured_bounded_and_safe() -> None:
 
 def test_what_cannot_be_seen_is_shown() -> None:
     """A command with a mark of writing direction or a character without width reads as what it is."""
-    assert revealed("rm \u202e\u200bfile\u2066") == "rm <U+202E><U+200B>file<U+2066>"
-    assert revealed("普通 text é") == "普通 text é"
+    assert reveal_invisible("rm \u202e\u200bfile\u2066") == "rm <U+202E><U+200B>file<U+2066>"
+    assert reveal_invisible("普通 text é") == "普通 text é"
 
 
 # -- markdown ----------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_blocks_fit_their_room_and_lose_no_word(text: str, room: int) -> None:
 def test_lines_break_between_chinese_characters_with_their_styles() -> None:
     text = Text("前面的文字，后面的文字。")
     text.stylize("bold", 6, 9)
-    lines = folded(text, 12)
+    lines = wrap_text(text, 12)
     assert [line.plain for line in lines] == ["前面的文字，", "后面的文字。"]
     assert lines[1].spans[0].style == "bold"
 
@@ -141,7 +141,7 @@ def test_addresses_are_written_out() -> None:
 # -- bars --------------------------------------------------------------------------------------------------------
 
 
-FIGURES = Figures(
+FIGURES = StatusFigures(
     41_234, 128_000, 1_234_567, 900_000, 12_345, 123_400_000, 9, "gpt-4o-mini", "openai", works=2
 )
 
@@ -160,13 +160,16 @@ def test_the_status_line_degrades(room: int, language: i18n.Language) -> None:
 def test_the_status_line_says_everything_where_there_is_room() -> None:
     line = status_line(FIGURES, 200)
     assert line == (
-        "gpt-4o-mini · openai · context 41k/128k 32% · ↑1.2M ↓12k · 73% cached · $0.123 · 2 at work in the background"
+        "gpt-4o-mini · openai · context 41k/128k 32% · ↑1.2M ↓12k · 73% cached · $0.123 · 2 background jobs"
     )
 
 
 def test_without_a_model_and_without_a_price() -> None:
-    assert status_line(Figures(offline=True), 80) == "offline"
-    assert status_line(counted(Figures(model="m"), Counted(5, 0, 5, None, 1)), 80) == "m · ↑5 ↓5 · $?"
+    assert status_line(StatusFigures(offline=True), 80) == "offline"
+    assert (
+        status_line(update_totals(StatusFigures(model="m"), RunUsage(5, 0, 5, None, 1)), 80)
+        == "m · ↑5 ↓5 · $?"
+    )
 
 
 @pytest.mark.parametrize(
@@ -186,7 +189,7 @@ def test_the_task_bar_degrades(room: int) -> None:
     """The title is cut only when the keys are gone; nothing is ever wider than the room."""
     for task in (None, a_task("Short"), a_task("很长的标题" * 12)):
         assert width(task_line(task, room)) <= room
-    assert "F3 completed" in task_line(a_task("Short"), 100)
+    assert "F3 complete" in task_line(a_task("Short"), 100)
     assert "Short" in task_line(a_task("Short"), 30)
 
 
@@ -204,15 +207,15 @@ def test_a_dropped_picture_goes_along(tmp_path: Path) -> None:
         f"file://{str(picture).replace(' ', '%20')}",
     ]
     for data in spelt:
-        assert pasted(f"{data}\n", tmp_path).images == (picture,), data
-        assert pasted(data, tmp_path).text == ""
+        assert interpret_paste(f"{data}\n", tmp_path).images == (picture,), data
+        assert interpret_paste(data, tmp_path).text == ""
 
 
 def test_a_dropped_file_is_mentioned(tmp_path: Path) -> None:
     file, spaced = tmp_path / "a.py", tmp_path / "b c.py"
     file.touch()
     spaced.touch()
-    found = pasted(f"'{file}' '{spaced}'", tmp_path)
+    found = interpret_paste(f"'{file}' '{spaced}'", tmp_path)
     assert found.text == '@a.py @"b c.py" '
     assert mention(file, tmp_path / "elsewhere") == f"@{file}"
 
@@ -232,7 +235,7 @@ def test_a_dropped_file_is_mentioned(tmp_path: Path) -> None:
 )
 def test_text_stays_text(text: str, tmp_path: Path) -> None:
     """A text that only looks like a path, or says more than a path, is pasted as it is."""
-    found = pasted(text, tmp_path)
+    found = interpret_paste(text, tmp_path)
     assert found.text == text.replace("\r\n", "\n")
     assert found.images == ()
 
@@ -241,8 +244,8 @@ def test_a_picture_goes_along_as_long_as_its_mark_stands_there() -> None:
     waiting = Attachments()
     first, second = waiting.add(Path("/x/a.png")), waiting.add(Path("/x/b.png"))
     assert first == "[#1 a.png]"
-    assert waiting.taken(f"look at {second}") == [Path("/x/b.png")]
-    assert waiting.taken(f"look at {first}") == []
+    assert waiting.find_pictures(f"look at {second}") == [Path("/x/b.png")]
+    assert waiting.find_pictures(f"look at {first}") == []
 
 
 def test_only_our_own_copies_are_removed(tmp_path: Path) -> None:
@@ -269,7 +272,7 @@ def test_a_clipboard_that_cannot_be_asked(monkeypatch: pytest.MonkeyPatch, tmp_p
     program = tmp_path / "xclip"
     program.write_text("#!/bin/sh\nprintf 'no picture'\n")
     program.chmod(0o755)
-    with pytest.raises(NotFound, match="no picture"):
+    with pytest.raises(NotFound, match="no image"):
         clipboard_image()
     program.write_text("#!/bin/sh\nprintf '\\211PNG...'\n")
     kept = clipboard_image()
@@ -312,7 +315,10 @@ def test_history_is_bounded(tmp_path: Path) -> None:
 
 def test_history_that_cannot_be_written_does_not_end_the_chat(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    FolderHistory(tmp_path / "file" / "typed.jsonl").store_string("text")
+    history = FolderHistory(tmp_path / "file" / "typed.jsonl")
+    history.store_string("text")
+    assert list(history.load_history_strings()) == []
+    assert (tmp_path / "file").read_text() == "in the way"
 
 
 # -- the first minute --------------------------------------------------------------------------------------------

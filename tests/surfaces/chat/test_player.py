@@ -6,27 +6,27 @@ from collections.abc import Iterator
 
 import pytest
 
-from backscroll.act.loop.events import (
+from backscroll.agent.loop.events import (
     Asked,
     Began,
     Called,
     Calling,
-    Counted,
     Finished,
     Forming,
     Happening,
     Noted,
     Output,
+    RunStep,
+    RunUsage,
     Said,
-    Step,
     Thought,
 )
-from backscroll.act.person import Preview, Proposal
+from backscroll.agent.person import Preview, Proposal
 from backscroll.surfaces import i18n
-from backscroll.surfaces.chat.screen.drawing import Region
+from backscroll.surfaces.chat.screen.live_area import LiveArea
 from backscroll.surfaces.chat.screen.player import Player
-from backscroll.surfaces.chat.screen.status import Figures, counted
-from backscroll.surfaces.chat.screen.tool_lines import Folds
+from backscroll.surfaces.chat.screen.status import StatusFigures, update_totals
+from backscroll.surfaces.chat.screen.tool_lines import FoldedLines
 from backscroll.vocab.ids import Ref
 from tests.surfaces.chat.drawn import Glass, printed, recorder
 
@@ -41,7 +41,7 @@ def _english() -> Iterator[None]:
 
 def played(*happenings: Happening, width: int = 80) -> str:
     console = recorder(width)
-    Player(Region(console), Folds(), Figures()).play(happenings)
+    Player(LiveArea(console), FoldedLines(), StatusFigures()).play(happenings)
     return printed(console)
 
 
@@ -55,7 +55,7 @@ def test_thinking_is_folded_and_calls_are_lines() -> None:
     shown = played(
         Thought("Hm.\n"),
         Said("I look.\n"),
-        Step(1, MESSAGE, "I look.", 2),
+        RunStep(1, MESSAGE, "I look.", 2),
         Calling("c1", "run_command", "run: git status", {"command": "git status"}),
         Output("c1", "clean\n"),
         Called("c1", "run_command", "1 line", "clean\n"),
@@ -73,7 +73,7 @@ def test_a_refused_call_says_what_it_was() -> None:
     """It never began, so what the person was asked about stands there."""
     proposal = Proposal("c1", "run_command", "command", {"command": "rm x"}, Preview("run: rm x"))
     console = recorder()
-    player = Player(Region(console), Folds(), Figures(), proposed={"c1": proposal})
+    player = Player(LiveArea(console), FoldedLines(), StatusFigures(), proposed={"c1": proposal})
     player.play([Called("c1", "run_command", "refused", "…", refused="")])
     assert "● run_command rm x  ✗ refused" in printed(console)
 
@@ -90,8 +90,8 @@ def test_an_answer_that_was_not_streamed_is_shown_at_the_end() -> None:
         ("limit", "limit"),
         ("completed", "completed"),
         ("incomplete", "not done"),
-        ("asked", "question is open"),
-        ("silent", "said nothing"),
+        ("asked", "asked a question"),
+        ("silent", "empty reply"),
         ("cut", "output limit"),
         ("repeated", "same call"),
     ],
@@ -102,7 +102,7 @@ def test_every_end_is_said(end: str, words: str) -> None:
 
 def test_a_failure_with_its_hint() -> None:
     shown = played(Finished("failed", error="no key", hint="set one"))
-    assert "That did not work: no key" in shown
+    assert "error: no key" in shown
     assert "set one" in shown
 
 
@@ -115,7 +115,7 @@ def test_a_cut_stream_begins_again() -> None:
         Finished("answered"),
     )
     assert "Half a sen" not in shown
-    assert "the answer begins again: the connection was cut" in shown
+    assert "retrying: the connection was cut" in shown
     assert "The whole sentence." in shown
 
 
@@ -125,27 +125,29 @@ def test_a_run_without_an_end_loses_nothing() -> None:
 
 def test_what_the_prompt_went_through_is_told() -> None:
     shown = played(Began(MESSAGE, resumed=True), Asked(1, 10, 100, "m", compacted="it pays", recalled=2))
-    assert "condensed: it pays" in shown
+    assert "compacted: it pays" in shown
     assert "2 earlier details" in shown
 
 
 def test_the_status_line_follows() -> None:
     """Context use after every prompt, the sums of the thread after every step."""
-    sums = Counted(1000, 500, 20, 1_000_000, 1)
+    sums = RunUsage(1000, 500, 20, 1_000_000, 1)
     glass = Glass(columns=100)
-    player = Player(Region(glass.console), Folds(), Figures(), lambda figures: counted(figures, sums))
+    player = Player(
+        LiveArea(glass.console), FoldedLines(), StatusFigures(), lambda figures: update_totals(figures, sums)
+    )
     player.take(Asked(1, 400, 1000, "gpt"))
-    player.take(Step(1, MESSAGE, "", 0))
+    player.take(RunStep(1, MESSAGE, "", 0))
     line = player.lines()[-1].plain
     assert "gpt · context 400/1.0k 40% · ↑1.0k ↓20 · 50% cached · $0.001" in line
-    assert "Ctrl-C stops" in line
+    assert "Ctrl-C to stop" in line
     player.stopping = True
     assert "stopping" in player.lines()[-1].plain
 
 
 def test_tokens_and_cost_follow_the_stream() -> None:
     """Marked as an estimate while the answer comes, looked at twice a second at the most, exact after; dropped where it begins again."""
-    sums = [Counted(1000, 0, 20, 1_000_000, 1), Counted(1400, 0, 120, 2_000_000, 2)]
+    sums = [RunUsage(1000, 0, 20, 1_000_000, 1), RunUsage(1400, 0, 120, 2_000_000, 2)]
     glass, now, asked_for = Glass(columns=120), [10.0], []
 
     def owed(sent: int, cached: int, received: int) -> int:
@@ -153,10 +155,10 @@ def test_tokens_and_cost_follow_the_stream() -> None:
         return received * 10_000
 
     player = Player(
-        Region(glass.console),
-        Folds(),
-        counted(Figures(model="gpt"), sums[0]),
-        lambda figures: counted(figures, sums[1]),
+        LiveArea(glass.console),
+        FoldedLines(),
+        update_totals(StatusFigures(model="gpt"), sums[0]),
+        lambda figures: update_totals(figures, sums[1]),
         clock=lambda: now[0],
         owed=owed,
     )
@@ -173,16 +175,16 @@ def test_tokens_and_cost_follow_the_stream() -> None:
     player.take(Forming(0, "write_file", "x" * 40))
     now[0] += 1
     assert "~↓60 " in player.lines()[-1].plain
-    player.take(Step(1, MESSAGE, "", 0))
+    player.take(RunStep(1, MESSAGE, "", 0))
     assert " · ↑1.4k ↓120 · $0.002" in player.lines()[-1].plain
     assert player.figures.under_way is None
 
 
 def test_a_price_that_nobody_knows_is_not_estimated() -> None:
-    player = Player(Region(Glass(columns=120).console), Folds(), Figures(model="gpt"))
+    player = Player(LiveArea(Glass(columns=120).console), FoldedLines(), StatusFigures(model="gpt"))
     player.take(Asked(1, 400, 1000, "gpt"))
     assert "~↑400 ~↓0 · $?" in player.lines()[-1].plain
-    player = Player(Region(Glass(columns=120).console), Folds(), Figures(offline=True))
+    player = Player(LiveArea(Glass(columns=120).console), FoldedLines(), StatusFigures(offline=True))
     player.take(Asked(1, 400, 1000, ""))
     assert "~" not in player.lines()[-1].plain
 
@@ -190,7 +192,7 @@ def test_a_price_that_nobody_knows_is_not_estimated() -> None:
 def test_what_moves_while_it_moves() -> None:
     """Thinking, the open block, a call that is written, and a running one with its last lines."""
     glass = Glass(columns=60, lines=30)
-    player = Player(Region(glass.console), Folds(), Figures())
+    player = Player(LiveArea(glass.console), FoldedLines(), StatusFigures())
     player.take(Thought("deep thoughts"))
     assert any("deep thoughts" in line.plain for line in player.lines())
     player.take(Said("An open **blo"))
@@ -211,7 +213,9 @@ def test_a_long_answer_scrolls_and_stays_whole() -> None:
     text += "```python\n" + "\n".join(f"x{n} = {n}" for n in range(150)) + "\n```\n\nThe end."
     glass = Glass(columns=50, lines=14)
     happenings = [Said(text[n : n + 7]) for n in range(0, len(text), 7)]
-    Player(Region(glass.console), Folds(), Figures()).play([*happenings, Finished("answered", text)])
+    Player(LiveArea(glass.console), FoldedLines(), StatusFigures()).play(
+        [*happenings, Finished("answered", text)]
+    )
     shown = glass.everything()
     assert [line.split("item number ")[1] for line in shown.split("\n") if "item number" in line] == [
         str(n) for n in range(1, 80)

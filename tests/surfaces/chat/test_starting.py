@@ -10,7 +10,7 @@ import pytest
 import backscroll
 from backscroll.engine.engine import Engine
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.chat import starting
+from backscroll.surfaces.chat import startup
 from backscroll.surfaces.chat.screen import picker
 
 
@@ -21,58 +21,58 @@ def engine(sqlite_url: str) -> Iterator[Engine]:
 
 
 def test_a_new_thread_knows_its_folder_and_an_empty_one_is_used_again(engine: Engine, tmp_path: Path) -> None:
-    first = starting.thread_for(engine, tmp_path)
+    first = startup.thread_for(engine, tmp_path)
     assert first is not None
     assert first.info.metadata["workspace"] == str(tmp_path)
     assert first.info.kind == "agent"
-    again = starting.thread_for(engine, tmp_path)
+    again = startup.thread_for(engine, tmp_path)
     assert again is not None
     assert again.id == first.id
     first.append("user", "hello")
-    other = starting.thread_for(engine, tmp_path, new=True)
+    other = startup.thread_for(engine, tmp_path, new=True)
     assert other is not None
     assert other.id != first.id
 
 
 def test_the_newest_of_this_folder(engine: Engine, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
-    mine = starting.new_thread(engine, here)
+    mine = startup.new_thread(engine, here)
     mine.append("user", "in here")
-    starting.new_thread(engine, there).append("user", "over there")
-    found = starting.thread_for(engine, here, last=True)
+    startup.new_thread(engine, there).append("user", "over there")
+    found = startup.thread_for(engine, here, last=True)
     assert found is not None
     assert found.id == mine.id
     with pytest.raises(NotFound, match="no conversation"):
-        starting.thread_for(engine, tmp_path / "nowhere", last=True)
+        startup.thread_for(engine, tmp_path / "nowhere", last=True)
 
 
 def test_one_way_at_a_time(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput):
-        starting.thread_for(engine, tmp_path, last=True, new=True)
+        startup.thread_for(engine, tmp_path, last=True, new=True)
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
-        starting.folder(str(tmp_path / "no"))
-    assert starting.folder(str(tmp_path)) == tmp_path.resolve()
+        startup.folder(str(tmp_path / "no"))
+    assert startup.folder(str(tmp_path)) == tmp_path.resolve()
 
 
 def test_a_title_is_one_short_line() -> None:
-    assert starting.title_from("  first\nline \x1b[2J of " + "x" * 200).startswith("first line ␛[2J of x")
-    assert len(starting.title_from("x" * 200)) == 60
+    assert startup.title_from("  first\nline \x1b[2J of " + "x" * 200).startswith("first line ␛[2J of x")
+    assert len(startup.title_from("x" * 200)) == 60
 
 
 def test_what_is_offered_and_how(engine: Engine, tmp_path: Path) -> None:
     """Threads of this folder first, empty ones not at all; a preview shows the last words."""
-    mine = starting.new_thread(engine, tmp_path, "Mine")
+    mine = startup.new_thread(engine, tmp_path, "Mine")
     mine.append("user", "what is it?")
     mine.append("assistant", "it is \x1b[2J this")
     other = engine.create("Other")
     other.append("user", "elsewhere")
     engine.create("Empty")
-    infos = picker.offered(engine, tmp_path)
+    infos = picker.list_threads(engine, tmp_path)
     assert [info.title for info in infos] == ["Mine", "Other"]
-    assert [info.title for info in picker.offered(engine)] == ["Other", "Mine"]
+    assert [info.title for info in picker.list_threads(engine)] == ["Other", "Mine"]
     assert picker.label(infos[0]).startswith("Mine · 2 messages · ")
     preview = picker.preview_of(engine, infos[0])
     assert "what is it?" in preview
@@ -82,7 +82,7 @@ def test_what_is_offered_and_how(engine: Engine, tmp_path: Path) -> None:
 def test_a_chat_of_a_user_goes_on_in_no_other_users_thread(engine: Engine, tmp_path: Path) -> None:
     other = engine.create("bo's", user="bo")
     with pytest.raises(NotFound, match="does not belong to user ann"):
-        starting.thread_for(engine, tmp_path, name=other.id, user="ann")
-    found = starting.thread_for(engine, tmp_path, name=other.id, user="bo")
+        startup.thread_for(engine, tmp_path, name=other.id, user="ann")
+    found = startup.thread_for(engine, tmp_path, name=other.id, user="bo")
     assert found is not None
     assert found.id == other.id

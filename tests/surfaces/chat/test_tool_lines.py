@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from backscroll.act.loop.events import Called, Calling
+from backscroll.agent.loop.events import Called, Calling
 from backscroll.surfaces import i18n
-from backscroll.surfaces.chat.screen.tool_lines import Folds, call_line, printed
+from backscroll.surfaces.chat.screen.tool_lines import FoldedLines, call_line, render_output
 
 
 @pytest.fixture
@@ -43,13 +43,15 @@ def test_outcomes_are_said_in_chinese(chinese: None) -> None:
 
 def test_ones_own_command_shows_what_it_printed() -> None:
     """All of little, the end of much, and no exit code, which the folded line tells."""
-    folds = Folds()
+    folds = FoldedLines()
     call = Calling("1", "run_command", "run: seq 3", {"command": "seq 3"})
-    short = folds.called(Called("1", "run_command", "exit code 0, 3 lines", "1\n2\n3\nexit code 0"), call, 80)
-    assert [line.plain for line in printed(short)] == ["  1", "  2", "  3"]
+    short = folds.fold_call(
+        Called("1", "run_command", "exit code 0, 3 lines", "1\n2\n3\nexit code 0"), call, 80
+    )
+    assert [line.plain for line in render_output(short)] == ["  1", "  2", "  3"]
     many = "\n".join(str(n) for n in range(500))
-    long = folds.called(Called("1", "run_command", "exit code 0, 500 lines", many), call, 80)
-    shown = [line.plain for line in printed(long)]
+    long = folds.fold_call(Called("1", "run_command", "exit code 0, 500 lines", many), call, 80)
+    shown = [line.plain for line in render_output(long)]
     assert "/unfold 2" in shown[0]
     assert shown[-1] == "  499"
     assert len(shown) < 100

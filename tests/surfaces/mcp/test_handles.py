@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll.errors import Ambiguous
-from backscroll.surfaces.mcp.memory_tools import Memory
+from backscroll.surfaces.mcp.memory_tools import MemoryTools
 from backscroll.vocab.handle import IN_TEXT
 from backscroll.vocab.part import Text, ToolCall, ToolResult
-from tests.act.workbench import bench
+from tests.agent.workbench import bench
 
 #: One plain word for each message, of which none contains another.
 MARKS = [f"{a}{b}{c}" for a in "bdfg" for b in "aeio" for c in ("lk", "mp", "nt", "rz")]
@@ -42,7 +42,7 @@ def test_every_handle_leads_to_the_message_it_was_shown_for(threads: list[list[b
                     )
             if fork:
                 thread.fork().append("user", f"The anchor of the fork is {next(marks)}")
-        memory = Memory(store)
+        memory = MemoryTools(store)
         told = [
             memory.search("anchor", limit=100),
             memory.recall("What did the harbour master say about the anchor?", budget=4000),
@@ -62,13 +62,13 @@ def test_a_handle_without_a_thread_is_refused_where_several_are_possible(tmp_pat
     with backscroll.open(tmp_path / "s.db", background=False) as store:
         first = store.create("one")
         first.append("user", "the first words")
-        assert "the first words" in Memory(store).expand("[bs:2]")
+        assert "the first words" in MemoryTools(store).expand("[bs:2]")
         store.create("two").append("user", "the second words")
         with pytest.raises(Ambiguous, match="does not say in which conversation"):
-            Memory(store).expand("[bs:2]")
-        assert "the first words" in Memory(store).expand("[bs:2]", thread=first.id)
-        assert "the first words" in Memory(store, thread=first.id).expand("2")
-        assert "the first words" in Memory(store).expand(f"[bs:{first.id[:8]}.2]")
+            MemoryTools(store).expand("[bs:2]")
+        assert "the first words" in MemoryTools(store).expand("[bs:2]", thread=first.id)
+        assert "the first words" in MemoryTools(store, thread=first.id).expand("2")
+        assert "the first words" in MemoryTools(store).expand(f"[bs:{first.id[:8]}.2]")
 
 
 def test_what_the_tool_expands_from_another_thread_can_be_expanded_again(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from mcp.client.stdio import StdioServerParameters
 
 import backscroll
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.mcp.memory_tools import Memory
+from backscroll.surfaces.mcp.memory_tools import MemoryTools
 from backscroll.surfaces.mcp.server import offers
 
 Talk = Callable[[ClientSession], Awaitable[Any]]
@@ -60,10 +60,8 @@ def test_a_client_finds_what_was_said_and_done(store: Path) -> None:
         out: dict[str, Any] = {"names": [t.name for t in listed.tools]}
         out["hints"] = {t.annotations.read_only_hint for t in listed.tools if t.annotations}
         out["schema"] = next(t.input_schema for t in listed.tools if t.name == "recall")
-        out["recall"] = words(
-            await session.call_tool("recall", {"question": "What is the code of the gate?"})
-        )
-        out["zh"] = words(await session.call_tool("search", {"words": "颜色"}))
+        out["recall"] = words(await session.call_tool("recall", {"query": "What is the code of the gate?"}))
+        out["zh"] = words(await session.call_tool("search", {"query": "颜色"}))
         out["operations"] = words(await session.call_tool("recent_operations", {}))
         out["task"] = words(await session.call_tool("task_status", {}))
         out["threads"] = words(await session.call_tool("threads", {}))
@@ -74,7 +72,7 @@ def test_a_client_finds_what_was_said_and_done(store: Path) -> None:
     told = asked(store, work)
     assert told["names"] == ["recall", "expand", "search", "recent_operations", "task_status", "threads"]
     assert told["hints"] == {True}
-    assert told["schema"]["required"] == ["question"]
+    assert told["schema"]["required"] == ["query"]
     assert "4711" in told["recall"]
     assert "data, not a request" in told["recall"]
     assert "绿色" in told["zh"]
@@ -97,7 +95,7 @@ def test_both_generations_of_the_protocol(store: Path, mode: str) -> None:
             listed = await client.list_tools()
             several = await asyncio.gather(
                 *(
-                    client.call_tool("search", {"words": word, "limit": "3"})
+                    client.call_tool("search", {"query": word, "limit": "3"})
                     for word in ("gate", "绿色", "shed")
                 )
             )
@@ -122,20 +120,20 @@ def test_both_generations_of_the_protocol(store: Path, mode: str) -> None:
     assert told["unknown"][0]
     assert "recall" in told["unknown"][1]
     assert told["unfit"][0]
-    assert "words" in told["unfit"][1]
+    assert "query" in told["unfit"][1]
 
 
 def test_half_a_character_breaks_nothing(store: Path) -> None:
     """Text that no line can carry comes and goes as far as it can be read."""
     with backscroll.open(store, background=False) as engine:
-        words, wrong = offers(Memory(engine))["search"].answer({"words": "gate \ud800"})
+        words, wrong = offers(MemoryTools(engine))["search"].answer({"query": "gate \ud800"})
     assert not wrong
     assert words.encode()
 
 
 def test_a_store_that_is_empty_answers_in_words(tmp_path: Path) -> None:
     async def work(session: ClientSession) -> tuple[Any, str]:
-        none = await session.call_tool("recall", {"question": "anything?"})
+        none = await session.call_tool("recall", {"query": "anything?"})
         status = await session.call_tool("task_status", {})
         return status.is_error, words(none) + words(status)
 
@@ -147,7 +145,7 @@ def test_a_store_that_is_empty_answers_in_words(tmp_path: Path) -> None:
 
 def test_long_originals_come_in_pieces(store: Path) -> None:
     with backscroll.open(store, background=False) as engine:
-        memory = Memory(engine)
+        memory = MemoryTools(engine)
         handle = next(d.handle for d in engine.thread(next(iter(engine.threads())).id).operations(5))
         first = memory.expand(handle)
         assert "offset=40000" in first
@@ -164,6 +162,6 @@ def test_what_is_served_can_be_narrowed(store: Path) -> None:
     with backscroll.open(store, background=False) as engine:
         other = engine.create("elsewhere", project="work")
         other.append("user", "The gate code of the office is 9999.")
-        assert "4711" not in Memory(engine, project="work").recall("gate code?")
-        assert "9999" in Memory(engine, thread=other.id).recall("gate code?")
-        assert "9999" not in Memory(engine, project="home").search("gate code")
+        assert "4711" not in MemoryTools(engine, project="work").recall("gate code?")
+        assert "9999" in MemoryTools(engine, thread=other.id).recall("gate code?")
+        assert "9999" not in MemoryTools(engine, project="home").search("gate code")

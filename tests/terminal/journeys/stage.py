@@ -19,12 +19,13 @@ from typing import Any
 
 import backscroll
 from backscroll.engine.core.history import Message
+from tests import programs
 from tests.house import tree
 from tests.terminal.scripted import Scripted, scripted
 from tests.terminal.terminal import Terminal
 
 READY = "F2 "  # the task bar stands below the input, and only there
-BUSY = "Ctrl-C stops"
+BUSY = "Ctrl-C to stop"
 PATIENCE = 120.0
 
 
@@ -100,7 +101,7 @@ class Stage:
 
     def cli(self, *arguments: str, code: int = 0) -> str:
         """Another command in the same folder; gives what it printed."""
-        done = subprocess.run(
+        done = programs.run(
             [sys.executable, "-m", "backscroll", *arguments],
             cwd=self.folder,
             env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **self._environment()},
@@ -120,7 +121,7 @@ class Stage:
 
     def lines(self, *arguments: str) -> list[Any]:
         """The documents that a listing prints, one a line."""
-        return [json.loads(line) for line in self.cli(*arguments, "--json").splitlines()]
+        return [json.loads(line) for line in self.cli(*arguments, "--jsonl").splitlines()]
 
     def _environment(self, **more: str) -> dict[str, str]:
         return {

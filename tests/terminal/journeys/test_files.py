@@ -58,30 +58,30 @@ def test_rewind_and_redo_in_the_chat(stage: Stage) -> None:
     terminal = worked(stage)
     terminal.enter("/rewind")
     terminal.wait_for(
-        "Back to before which turn?", "in Chinese, please · 1 file", "write a greeting · 1 file"
+        "Rewind to before which turn?", "in Chinese, please · 1 file", "write a greeting · 1 file"
     )
     terminal.type("1")
-    terminal.wait_for("Back to before turn 2: what?", "1. ")
+    terminal.wait_for("Rewind to before turn 2: what?", "1. ")
     terminal.type("1")
     terminal.wait_for("-    return '你好'", "+    return 'hello'", "4 messages would leave", "Go back? [Y/n]")
     terminal.type(ENTER)
-    terminal.wait_for("back to before turn 2", READY)
+    terminal.wait_for("rewound to before turn 2", READY)
     assert (stage.folder / "hello.py").read_text() == FIRST
     terminal.enter("/rewind redo")
-    terminal.wait_for("4 messages would come back", "Take the rewind back? [Y/n]")
+    terminal.wait_for("4 messages would be restored", "Revert the rewind? [Y/n]")
     terminal.type(ENTER)
     terminal.wait_for("taken back: 1 file, 4 messages", READY)
     assert (stage.folder / "hello.py").read_text(encoding="utf-8") == SECOND
     (stage.folder / "hello.py").write_text("mine\n")
     terminal.enter("/rewind 2")
-    terminal.wait_for("Back to before turn 2: what?")
+    terminal.wait_for("Rewind to before turn 2: what?")
     terminal.type("1")
-    terminal.wait_for("hello.py was changed by somebody else since", "all the same?")
+    terminal.wait_for("hello.py was changed outside this conversation since", "anyway?")
     terminal.type(CTRL_C)
     terminal.wait_for("nothing was changed", READY)
     assert (stage.folder / "hello.py").read_text() == "mine\n"
     terminal.enter("/rewind 2")
-    terminal.wait_for("Back to before turn 2: what?")
+    terminal.wait_for("Rewind to before turn 2: what?")
     terminal.type("3")
     terminal.wait_for("Go back? [Y/n]")
     terminal.type(ENTER)

@@ -10,7 +10,7 @@ from tests.terminal.terminal import CTRL_D
 
 LONG = " ".join(f"word{n}" for n in range(900))
 WORDS = {
-    "en": {"cut": "stopped at the output limit", "pieces": "write in pieces", "end": "again and again", "same": "same call"},
+    "en": {"cut": "output limit reached", "pieces": "write in pieces", "end": "repeatedly", "same": "same call"},
     "zh": {"cut": "在输出上限处停下", "pieces": "分几次写", "end": "一再", "same": "同样的调用"},
 }  # fmt: skip
 

@@ -20,10 +20,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "session": "allowed for this session: ",
         "wider": "w wider",
         "title": "Allow more than this?",
-        "through": "would let through, unasked",
-        "still": "Still asked: protected files",
-        "once": "y allow this once",
-        "protected": ".env is protected: it holds keys or passwords. This is asked every time.",
+        "through": "would allow without approval",
+        "still": "Approval is still required for protected files",
+        "once": "y allow once",
+        "protected": ".env is protected: it holds keys or passwords. Approval is required every time.",
         "no": "Why not?",
         "broad": "allow (broad)",
         "span": "2. for this session",
@@ -196,13 +196,13 @@ def test_edits_of_what_steers_others_are_asked_about(stage: Stage) -> None:
     terminal = stage.ready("--approve", "edits", columns=100)
     terminal.enter("go")
     terminal.wait_for(
-        ".github/workflows/ci.yml is protected: it steers the builds of the project", "y allow this once"
+        ".github/workflows/ci.yml is protected: it steers the builds of the project", "y allow once"
     )
     assert (stage.folder / "src" / "a.py").exists()
     terminal.type("n")
     terminal.wait_for("Why not?")
     terminal.type(ENTER)
-    terminal.wait_for("AGENTS.md is protected: agents follow what it says", "y allow this once")
+    terminal.wait_for("AGENTS.md is protected: agents follow what it says", "y allow once")
     terminal.type("y")
     terminal.wait_for("That was all.", READY, gone=BUSY)
     assert not (stage.folder / ".github").exists()

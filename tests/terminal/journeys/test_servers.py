@@ -13,7 +13,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 import backscroll
 from tests.terminal.journeys.stage import BUSY, READY, Stage, call
 
-PROGRAM = str(Path(__file__).parents[2] / "act" / "hostile_server.py")
+PROGRAM = str(Path(__file__).parents[2] / "agent" / "hostile_server.py")
 
 
 def table(mode: str) -> str:

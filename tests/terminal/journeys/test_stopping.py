@@ -39,7 +39,7 @@ def test_stopped_in_mid_stream_and_gone_on(stage: Stage) -> None:
     terminal.wait_for("Here is the rest.", READY, gone=BUSY)
     assert "These words came." in stage.words()
     terminal.type(CTRL_C)
-    terminal.wait_for("once more leaves")
+    terminal.wait_for("again to quit")
     terminal.type(CTRL_C)
     assert terminal.wait_for_end() == 0
     wait_until(lambda: [e["how"] for e in stage.ended()] == ["gone", "sent"])
@@ -131,7 +131,7 @@ def test_killed_in_the_middle_of_a_command(stage: Stage) -> None:
     terminal.process.wait()
     wait_until(lambda: not Path(f"/proc/{pid}").exists())
     again = stage.chat("--continue")
-    again.wait_for("The last run did not end (run_command was at work). Go on with it?")
+    again.wait_for("The last run did not finish (run_command was at work). Resume it?")
     again.type(ENTER)
     again.wait_for("So it was broken off.", READY, gone=BUSY)
     (result,) = [m for m in stage.asked()[1]["body"]["messages"] if m["role"] == "tool"]
@@ -158,7 +158,7 @@ def test_a_window_that_is_closed_in_the_middle_of_a_command(stage: Stage) -> Non
     terminal.wait_for_end()
     wait_until(lambda: not Path(f"/proc/{pid}").exists())
     again = stage.chat("--continue")
-    again.wait_for("The last run did not end")
+    again.wait_for("The last run did not finish")
     again.type("y")
     again.wait_for("Welcome back.", READY, gone=BUSY)
     assert [m.role for m in stage.record() if m.role != "system"] == [
@@ -242,8 +242,8 @@ def test_a_prompt_that_is_too_long_is_compacted_and_sent_once_more(stage: Stage)
     terminal = stage.ready("--continue")
     terminal.enter("and now?")
     shown = terminal.wait_for("Fine.", READY, gone=BUSY)
-    assert "the prompt was too long for the model; it is condensed and asked again" in shown
-    assert "the past was condensed: near the limit" in shown
+    assert "the prompt was too long for the model; compacted it, retrying" in shown
+    assert "history compacted: near the limit" in shown
     statuses = [line["status"] for line in stage.asked()]
     assert statuses == [400, 200]
     assert stage.asked()[1]["words"] < stage.asked()[0]["words"]

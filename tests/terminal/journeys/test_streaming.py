@@ -81,7 +81,7 @@ def test_other_wires(stage: Stage, kind: str) -> None:
 
 
 def test_the_same_for_programs(stage: Stage) -> None:
-    """`run --json` in the same folder: what was refused, what it cost and how it ended are told, by exit code too."""
+    """`run --jsonl` in the same folder: what was refused, what it cost and how it ended are told, by exit code too."""
     stage.plays(
         {
             "text": "I try.",
@@ -92,7 +92,7 @@ def test_the_same_for_programs(stage: Stage) -> None:
         {"calls": [call("attempt_completion", result="All of it.")]},
         {"fault": {"status": 401, "message": "wrong key"}},
     )
-    told = [json.loads(line) for line in stage.cli("run", "--json", "go").splitlines()]
+    told = [json.loads(line) for line in stage.cli("run", "--jsonl", "go").splitlines()]
     called = [each for each in told if each["type"] == "called"]
     assert [bool(each.get("refused")) for each in called] == [True, False]
     assert not (stage.folder / "made").exists()
@@ -104,4 +104,4 @@ def test_the_same_for_programs(stage: Stage) -> None:
     assert stage.cli("run", "--continue", "--accept", "all of it, please") == "All of it.\n"
     stage.cli("run", "--continue", "and more", code=12)
     terminal = stage.chat("--continue")
-    terminal.wait_for("The last run did not end", "user: and more")
+    terminal.wait_for("The last run did not finish", "user: and more")

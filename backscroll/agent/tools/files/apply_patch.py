@@ -1,22 +1,22 @@
 """The tool `apply_patch`: edits of several files in one text, all of them or none.
 
-Refuses: text without edits, and whatever `workspace/edits/edits` refuses. Before: `act/tools/files/folder`.
+Refuses: text without edits, and whatever `workspace/edits/edits` refuses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
-from backscroll.act.tools.files.folder import edit_preview, files_of, outcome
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
+from backscroll.agent.tools.files.folder import edit_preview, files_of, outcome
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
-from backscroll.workspace.edits.edits import Plan, apply, parse_edits, plan
+from backscroll.workspace.edits.edits import EditPlan, apply, parse_edits, plan
 
 
-def _planned(context: ToolContext, text: str) -> Plan:
+def _plan_edits(context: ToolContext, text: str) -> EditPlan:
     edits = parse_edits(text)
     if not edits:
         raise InvalidInput(
@@ -27,7 +27,7 @@ def _planned(context: ToolContext, text: str) -> Plan:
 
 
 def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
-    return edit_preview("patch", _planned(context, arguments["text"]))
+    return edit_preview("patch", _plan_edits(context, arguments["text"]))
 
 
 @tool(effect="write", preview=_preview)
@@ -38,5 +38,5 @@ def apply_patch(context: ToolContext, text: str) -> ToolOutput:
         text: Unified diffs (git style), search/replace blocks with the file name in front, or whole files in fenced blocks with
             their path.
     """
-    told, line = outcome(apply(_planned(context, text)))
+    told, line = outcome(apply(_plan_edits(context, text)))
     return ToolOutput(told, line=line)

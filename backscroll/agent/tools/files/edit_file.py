@@ -1,7 +1,6 @@
 """The tool `edit_file`: some places of one file, all of them or none.
 
-Refuses: text that is not found, or found more often than said; what would break a file that was right. Before:
-`act/tools/files/folder`, `workspace/edits/edits`.
+Refuses: text that is not found, or found more often than said; what would break a file that was right.
 """
 
 from __future__ import annotations
@@ -9,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
-from backscroll.act.tools.files.folder import edit_preview, files_of, outcome
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
+from backscroll.agent.tools.files.folder import edit_preview, files_of, outcome
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
-from backscroll.workspace.edits.edits import Edit, Plan, Replace, apply, parse_edits, plan
+from backscroll.workspace.edits.edits import Edit, EditPlan, TextReplacement, apply, parse_edits, plan
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Replacement:
     """One replacement.
 
     Args:
@@ -33,8 +32,10 @@ class Change:
     replace_all: bool = False
 
 
-def _planned(context: ToolContext, path: str, changes: Sequence[Change], text: str) -> Plan:
-    edits: list[Edit] = [Replace(path, each.old, each.new, replace_all=each.replace_all) for each in changes]
+def _plan_edits(context: ToolContext, path: str, changes: Sequence[Replacement], text: str) -> EditPlan:
+    edits: list[Edit] = [
+        TextReplacement(path, each.old, each.new, replace_all=each.replace_all) for each in changes
+    ]
     if text.strip():
         found = parse_edits(text, path)
         if not found:
@@ -49,13 +50,13 @@ def _planned(context: ToolContext, path: str, changes: Sequence[Change], text: s
 
 
 def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
-    changes = [Change(**each) for each in arguments.get("edits") or ()]
-    return edit_preview("edit", _planned(context, arguments["path"], changes, arguments.get("text") or ""))
+    changes = [Replacement(**each) for each in arguments.get("edits") or ()]
+    return edit_preview("edit", _plan_edits(context, arguments["path"], changes, arguments.get("text") or ""))
 
 
 @tool(effect="write", preview=_preview)
 def edit_file(
-    context: ToolContext, path: str, edits: list[Change] | None = None, text: str = ""
+    context: ToolContext, path: str, edits: list[Replacement] | None = None, text: str = ""
 ) -> ToolOutput:
     """Change parts of a file: each edit replaces text that stands in the file exactly once. All edits are made, or none.
 
@@ -67,5 +68,5 @@ def edit_file(
         edits: The replacements.
         text: Search/replace blocks or a unified diff, instead of `edits`.
     """
-    told, line = outcome(apply(_planned(context, path, edits or (), text)))
+    told, line = outcome(apply(_plan_edits(context, path, edits or (), text)))
     return ToolOutput(told, line=line)

@@ -1,18 +1,18 @@
 """The folder that tools work in: safe files, protected ones, and how an edit is shown.
 
 Owns which paths are protected beside the usual ones (the store, our own settings and permissions), and the preview of a plan of
-edits. Refuses: the safety itself (`workspace/files/files`). After: the tools that touch files.
+edits. Refuses: the safety itself (`workspace/files/files`).
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext
 from backscroll.config import config_file, default_store
-from backscroll.engine.exchange.files import store_files
-from backscroll.workspace.edits.edits import Applied, Plan
+from backscroll.engine.folder.files import store_files
+from backscroll.workspace.edits.edits import EditPlan, EditResult
 from backscroll.workspace.files.files import Files
 
 
@@ -27,7 +27,7 @@ def files_of(context: ToolContext) -> Files:
     )
 
 
-def edit_preview(word: str, plan: Plan) -> Preview:
+def edit_preview(word: str, plan: EditPlan) -> Preview:
     """A plan of edits as a person is asked about it."""
     named = ", ".join(plan.paths[:3]) + (f" and {len(plan.paths) - 3} more" if len(plan.paths) > 3 else "")
     gone = [f"deletes {change.path}" for change in plan.changes if change.action == "deleted"]
@@ -40,7 +40,7 @@ def edit_preview(word: str, plan: Plan) -> Preview:
     )
 
 
-def outcome(applied: Applied) -> tuple[str, str]:
+def outcome(applied: EditResult) -> tuple[str, str]:
     """What a set of edits did: the text for the model, and the line for the person."""
     rows = [
         f"{change.action} {change.path} (+{change.added} −{change.removed})" for change in applied.changes

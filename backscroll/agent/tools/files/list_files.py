@@ -1,16 +1,13 @@
-"""The tool `list_files`: which files there are, without what is ignored.
-
-Before: `workspace/files/listing`.
-"""
+"""The tool `list_files`: which files there are, without what is ignored."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
-from backscroll.act.tools.files.folder import files_of
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
+from backscroll.agent.tools.files.folder import files_of
 from backscroll.vocab.part import Json
 from backscroll.workspace.files import listing
 

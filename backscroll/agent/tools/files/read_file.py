@@ -1,6 +1,6 @@
 """The tool `read_file`: lines of a file with their numbers, or a picture.
 
-Refuses: what is outside the folder, protected or no text (`workspace/files/files` says why). Before: `act/tools/files/folder`.
+Refuses: what is outside the folder, protected or no text (`workspace/files/files` says why).
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
-from backscroll.act.tools.files.folder import files_of
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
+from backscroll.agent.tools.files.folder import files_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json, Media
-from backscroll.workspace.files.files import Read
+from backscroll.workspace.files.files import FileText
 
 _LINES = 2_000  # shown at once
 _CHARACTERS = 100_000  # shown at once
@@ -53,7 +53,7 @@ def read_file(context: ToolContext, path: str, first: int = 1, last: int | None 
     size_first = 1 if first == 0 else first
     most = None if size_first < 0 else size_first + _LINES - 1
     read = files.read_text(path, size_first, most if last is None else min(last, most or last))
-    return _told(read)
+    return _render_file(read)
 
 
 def _picture(path: str, kind: str, data: bytes) -> ToolOutput:
@@ -66,7 +66,7 @@ def _picture(path: str, kind: str, data: bytes) -> ToolOutput:
     return ToolOutput(text, line=text, media=(Media(kind, data=data, name=PurePosixPath(path).name),))
 
 
-def _told(read: Read) -> ToolOutput:
+def _render_file(read: FileText) -> ToolOutput:
     if not read.lines:
         return ToolOutput(f"{read.path} is empty", line=f"{read.path}: empty")
     if read.last < read.first:

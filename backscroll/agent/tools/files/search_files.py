@@ -1,18 +1,15 @@
-"""The tool `search_files`: lines of files in which something stands.
-
-Before: `workspace/files/search`.
-"""
+"""The tool `search_files`: lines of files in which something stands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backscroll.act.approval.protected import ProtectedPaths
-from backscroll.act.commands.cleaning import one_line
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
-from backscroll.act.tools.files.folder import files_of
+from backscroll.agent.approval.protected_paths import ProtectedPaths
+from backscroll.agent.commands.output import one_line
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
+from backscroll.agent.tools.files.folder import files_of
 from backscroll.vocab.part import Json
 from backscroll.workspace.files import search as searching
 

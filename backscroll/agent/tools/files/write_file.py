@@ -1,27 +1,27 @@
 """The tool `write_file`: a whole file, new or instead of the one that is there.
 
-Refuses: what is outside the folder or protected. Before: `act/tools/files/folder`, `workspace/edits/edits`.
+Refuses: what is outside the folder or protected.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
-from backscroll.act.tools.files.folder import edit_preview, files_of, outcome
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
+from backscroll.agent.tools.files.folder import edit_preview, files_of, outcome
 from backscroll.vocab.part import Json
-from backscroll.workspace.edits.edits import Plan, Write, apply, plan
+from backscroll.workspace.edits.edits import EditPlan, WholeFile, apply, plan
 
 
-def _planned(context: ToolContext, path: str, content: str) -> Plan:
+def _plan_write(context: ToolContext, path: str, content: str) -> EditPlan:
     # What is written as a whole may be a template or a draft: broken syntax is told, not refused.
-    return plan(files_of(context), [Write(path, content)], syntax="warn")
+    return plan(files_of(context), [WholeFile(path, content)], syntax="warn")
 
 
 def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
-    return edit_preview("write", _planned(context, arguments["path"], arguments["content"]))
+    return edit_preview("write", _plan_write(context, arguments["path"], arguments["content"]))
 
 
 @tool(effect="write", preview=_preview)
@@ -34,5 +34,5 @@ def write_file(context: ToolContext, path: str, content: str) -> ToolOutput:
         path: The file, relative to the working folder.
         content: Everything that is to stand in it, without leaving anything out.
     """
-    text, line = outcome(apply(_planned(context, path, content)))
+    text, line = outcome(apply(_plan_write(context, path, content)))
     return ToolOutput(text, line=line)

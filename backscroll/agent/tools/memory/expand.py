@@ -1,13 +1,10 @@
-"""The tool `expand`: the full originals behind a handle, in parts where they are long.
-
-Before: `engine/prompts/history_tools`.
-"""
+"""The tool `expand`: the full originals behind a handle, in parts where they are long."""
 
 from __future__ import annotations
 
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
-from backscroll.engine.prompts.history_tools import expanded
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
+from backscroll.engine.prompts.history_tools import expand_handle
 
 
 @tool
@@ -21,7 +18,7 @@ def expand(context: ToolContext, handle: str, part: int = 1) -> ToolOutput:
         handle: The handle, with or without brackets.
         part: Which part of a long original.
     """
-    text, number, parts, size = expanded(context.thread, handle, part)
+    text, number, parts, size = expand_handle(context.thread, handle, part)
     return ToolOutput(
         text, line=f"{handle}: {size:,} characters" + (f", part {number} of {parts}" if parts > 1 else "")
     )

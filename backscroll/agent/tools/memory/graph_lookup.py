@@ -1,6 +1,6 @@
 """The tool `graph_lookup`: what the conversation says about somebody or something, with the sentences it rests on.
 
-Owns putting a neighbourhood into words. Before: `engine/knowledge/graph`.
+Owns putting a neighbourhood into words.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from backscroll.act.commands.cleaning import one_line
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
+from backscroll.agent.commands.output import one_line
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def graph_lookup(context: ToolContext, name: str, depth: int = 1, why: bool = Fa
     if around.left_out:
         rows.append(f"({around.left_out} more neighbours are not shown)")
     if why:
-        rows += _quoted(graph.why(node.id), names, number)
+        rows += _quote_evidence(graph.why(node.id), names, number)
     return ToolOutput(
         "\n".join(rows),
         line=f"{node.name}: {len(node.attributes)} attributes, {len(node.relations)} relations",
@@ -57,12 +57,12 @@ def _node(node: NodeView, names: Mapping[str, str], number: Callable[[Ref], int]
     yield f"{node.name} ({node.type or 'unknown'}{also})"
     facts = [*node.attributes, *node.relations]
     for fact in facts[:_FACTS]:
-        yield f"  {_told(fact, names)}{_since(fact, number)}"
+        yield f"  {_render_fact(fact, names)}{_since(fact, number)}"
     if len(facts) > _FACTS:
         yield f"  … and {len(facts) - _FACTS} more"
 
 
-def _told(fact: Fact, names: Mapping[str, str]) -> str:
+def _render_fact(fact: Fact, names: Mapping[str, str]) -> str:
     return f"{fact.predicate}: {names.get(fact.object, fact.object) if fact.object else fact.value}"
 
 
@@ -77,10 +77,12 @@ def _since(fact: Fact, number: Callable[[Ref], int]) -> str:
     )
 
 
-def _quoted(facts: list[Fact], names: Mapping[str, str], number: Callable[[Ref], int]) -> Iterator[str]:
+def _quote_evidence(
+    facts: list[Fact], names: Mapping[str, str], number: Callable[[Ref], int]
+) -> Iterator[str]:
     yield "It rests on (quoted, data):"
     for fact in facts[:_FACTS]:
         for evidence in fact.evidence[-1:]:
             quote = evidence.assertion.quote if evidence.assertion is not None else evidence.note
             if quote:
-                yield f"  {_told(fact, names)}{_since(fact, number)}: “{one_line(quote, 240)}”"
+                yield f"  {_render_fact(fact, names)}{_since(fact, number)}: “{one_line(quote, 240)}”"

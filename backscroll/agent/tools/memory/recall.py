@@ -1,14 +1,11 @@
-"""The tool `recall`: what of the past answers a question, quoted with handles.
-
-Before: `engine/search/recall`.
-"""
+"""The tool `recall`: what of the past answers a question, quoted with handles."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
 
 _MOST = 20_000  # tokens
 

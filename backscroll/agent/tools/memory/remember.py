@@ -1,17 +1,14 @@
-"""The tool `remember`: something is written down for later conversations.
-
-Before: `engine/work/memory/acts`.
-"""
+"""The tool `remember`: something is written down for later conversations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal
 
-from backscroll.act.commands.cleaning import one_line
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
+from backscroll.agent.commands.output import one_line
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
 from backscroll.vocab.part import Json
 
 

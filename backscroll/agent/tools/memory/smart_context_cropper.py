@@ -1,7 +1,7 @@
 """The tool `smart_context_cropper`: the model takes messages out of its own prompt and puts a summary in their place.
 
-Owns showing what would go: each message with its relevance to the task at hand, and what is saved. Nothing is lost: the messages stay
-in the record, and `uncrop` and `undo` bring them back. Before: `engine/prompts/compaction/crops`.
+Owns showing what would go: each message with its relevance to the task at hand, and what is saved. Nothing is lost: the messages
+stay in the record, and `uncrop` and `undo` bring them back.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from backscroll.act.commands.cleaning import one_line
-from backscroll.act.person import Preview
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
-from backscroll.engine.prompts.compaction.crops import RELEVANT, Crop, each_relevance
-from backscroll.engine.prompts.history_tools import told
+from backscroll.agent.commands.output import one_line
+from backscroll.agent.person import Preview
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
+from backscroll.engine.crops.crops import RELEVANT, Crop, each_relevance
+from backscroll.engine.prompts.history_tools import render_message
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -56,7 +56,7 @@ def _price(crop: Crop) -> str:
 
 
 def _row(message: Message, share: float) -> str:
-    head, _, body = told(message).partition("\n")
+    head, _, body = render_message(message).partition("\n")
     mark = " !" if share >= RELEVANT else ""
     return f"{head.rstrip(':')}, relevance {share:.0%}{mark}: {one_line(body, 100)}"
 

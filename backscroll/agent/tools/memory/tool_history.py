@@ -1,13 +1,10 @@
-"""The tool `tool_history`: what tools did before in this conversation, found by tool, target or words.
-
-Before: `engine/folder/tool_uses`.
-"""
+"""The tool `tool_history`: what tools did before in this conversation, found by tool, target or words."""
 
 from __future__ import annotations
 
-from backscroll.act.commands.cleaning import one_line
-from backscroll.act.tool import ToolContext, ToolOutput
-from backscroll.act.toolbox import tool
+from backscroll.agent.commands.output import one_line
+from backscroll.agent.tool import ToolContext, ToolOutput
+from backscroll.agent.toolbox import tool
 from backscroll.vocab.handle import handle_of
 
 _MOST = 50

@@ -1,14 +1,14 @@
 """Fields of the Anthropic wire that are still in beta, and the betas they need.
 
-Owns: `thinking.block_binding` and `clear_at`. Where a request does not tell its betas (`options["betas"]`), nothing is known and
-nothing is refused. Before: `draft`. After: `anthropic`.
+Owns: `thinking.block_binding` and `clear_at`. Where a request does not list its betas (`options["betas"]`), nothing is known and
+nothing is refused.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from backscroll.assemble.validity.draft import Draft, Entry
+from backscroll.assemble.validity.draft import DraftMessage, PromptDraft
 from backscroll.formats.sources.rows import as_array, as_object, without
 from backscroll.vocab.part import Json
 
@@ -21,7 +21,7 @@ NEXT_USER: Final = "next_user_message"
 _BEHAVIOURS: Final = ("error", "drop_block")
 
 
-def mend_betas(draft: Draft) -> None:
+def mend_betas(draft: PromptDraft) -> None:
     """Leave out fields that the request has no beta for, and values that they do not take."""
     known = as_array(draft.options.get("betas"))
     thinking = as_object(draft.options.get("thinking"))
@@ -41,7 +41,7 @@ def mend_betas(draft: Draft) -> None:
         else:
             continue
         draft.note("A17", draft.at(entry, ".clear_at"), wrong, "it was left out")
-        draft.entries[n] = Entry(without(message, "clear_at"), entry.origins)
+        draft.entries[n] = DraftMessage(without(message, "clear_at"), entry.origins)
 
 
 def _wrong_binding(value: Json, known: list[Json] | None) -> str:

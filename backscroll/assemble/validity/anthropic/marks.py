@@ -1,6 +1,6 @@
-"""Cache marks of the Anthropic wire: four at the most, where they may stand, the long-lived ones first.
+"""Cache marks of the Anthropic wire: four at most, where they may stand, the long-lived ones first.
 
-Owns: `cache_control` in tools, system prompt and messages. Refuses: placing marks; `wires/anthropic` does that.
+Owns: `cache_control` in tools, system prompt and messages. Not here: placing marks; `wires/anthropic` does that.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from backscroll.assemble.validity.draft import Draft, Entry
+from backscroll.assemble.validity.draft import DraftMessage, PromptDraft
 from backscroll.formats.sources.rows import as_array, as_object, without
 from backscroll.vocab.part import Json
 
@@ -27,7 +27,7 @@ class _Mark(NamedTuple):
     put: Callable[[Json], None]
 
 
-def mend_marks(draft: Draft) -> None:
+def mend_marks(draft: PromptDraft) -> None:
     """Take out marks where there are too many or where they may not stand, and shorten what lives too long."""
     marks = list(_marks(draft))
     if not marks:
@@ -35,10 +35,10 @@ def mend_marks(draft: Draft) -> None:
     for mark in marks:
         kind = (as_object(mark.block[MARK]) or {}).get("type")
         if kind != "ephemeral" or mark.block.get("type") in _UNMARKED:
-            draft.note("A10", mark.where, "a cache mark that may not stand here", "it was removed")
+            draft.note("A10", mark.where, "a cache mark that is not allowed here", "it was removed")
             mark.put(without(mark.block, MARK))
     marks = list(_marks(draft))
-    kept = _kept(marks)
+    kept = _select_marks(marks)
     for mark in marks:
         if (mark.part, mark.place) not in kept:
             draft.note("A10", mark.where, "more than four cache marks", "this one was removed")
@@ -57,7 +57,7 @@ def mend_marks(draft: Draft) -> None:
         short = short or not long
 
 
-def _kept(marks: list[_Mark]) -> set[tuple[str, tuple[int, int]]]:
+def _select_marks(marks: list[_Mark]) -> set[tuple[str, tuple[int, int]]]:
     """Of too many: the last one of the tools, the last one of the system prompt, and the newest of the messages."""
     places = [(mark.part, mark.place) for mark in marks]
     if len(places) <= MOST:
@@ -69,7 +69,7 @@ def _kept(marks: list[_Mark]) -> set[tuple[str, tuple[int, int]]]:
     return {*kept, *more[: MOST - len(kept)]}
 
 
-def _marks(draft: Draft) -> Iterator[_Mark]:
+def _marks(draft: PromptDraft) -> Iterator[_Mark]:
     yield from _in_list("tools", 0, "tools", list(draft.tools or ()), lambda value: _set_tools(draft, value))
     system = as_array(draft.system)
     if system is not None:
@@ -82,18 +82,18 @@ def _marks(draft: Draft) -> Iterator[_Mark]:
             )
 
 
-def _set_tools(draft: Draft, value: list[Json]) -> None:
+def _set_tools(draft: PromptDraft, value: list[Json]) -> None:
     draft.tools = value
 
 
-def _set_system(draft: Draft, value: list[Json]) -> None:
+def _set_system(draft: PromptDraft, value: list[Json]) -> None:
     draft.system = value
 
 
-def _content_setter(draft: Draft, n: int) -> Callable[[list[Json]], None]:
+def _content_setter(draft: PromptDraft, n: int) -> Callable[[list[Json]], None]:
     def put(value: list[Json]) -> None:
         entry = draft.entries[n]
-        draft.entries[n] = Entry({**entry.message, "content": value}, entry.origins)
+        draft.entries[n] = DraftMessage({**entry.message, "content": value}, entry.origins)
 
     return put
 

@@ -1,7 +1,6 @@
 """The rules of the Anthropic wire: turns alternate, results come first in the very next message, thinking is whole or gone.
 
-Owns: order, pairing, thinking, system messages, cache marks. Refuses: the shape of single messages. Before:
-`anthropic_shape`, `names`. After: `validity.check`, `validity.repair`.
+Owns: order, pairing, thinking, system messages, cache marks. Not here: the shape of single messages.
 """
 
 from __future__ import annotations
@@ -10,28 +9,35 @@ from collections.abc import Mapping
 from typing import Final
 
 from backscroll.assemble.validity.anthropic.betas import mend_betas
+from backscroll.assemble.validity.anthropic.blocks import blocks_of, in_marks, in_words, of_kind, result_words
 from backscroll.assemble.validity.anthropic.marks import mend_marks
-from backscroll.assemble.validity.anthropic.shape import THOUGHTS, shaped, shaped_system
-from backscroll.assemble.validity.draft import GO_ON, NO_RESULT, OPENING, Draft, Entry, orphan_text, words_of
+from backscroll.assemble.validity.anthropic.shape import THOUGHTS, shape_entry, shaped_system
+from backscroll.assemble.validity.draft import (
+    GO_ON,
+    NO_RESULT,
+    OPENING,
+    DraftMessage,
+    PromptDraft,
+    orphan_text,
+)
 from backscroll.assemble.validity.foreign import native
 from backscroll.assemble.validity.models import refuses_prefill, takes_system_messages
 from backscroll.assemble.validity.names import PLAIN_ID, Ids
-from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 
 _TOOLS: Final = ("tool_use", "tool_result")
 
 
-def mend(draft: Draft) -> None:
-    """Look at the whole prompt once, and mend it."""
+def mend(draft: PromptDraft) -> None:
+    """Check and repair the whole prompt in one pass."""
     shaped_system(draft)
     native(draft, "anthropic")
-    draft.entries = [done for entry in draft.entries if (done := shaped(draft, entry)) is not None]
+    draft.entries = [done for entry in draft.entries if (done := shape_entry(draft, entry)) is not None]
     mend_betas(draft)
     draft.entries = _system_messages(draft)
     draft.entries = _alternating(draft)
-    draft.entries = _paired(draft)
+    draft.entries = _pair_results(draft)
     draft.entries = _alternating(draft)
     if draft.tools is not None and not draft.tools:
         draft.entries = [_without_tools(draft, entry) for entry in draft.entries]
@@ -40,59 +46,28 @@ def mend(draft: Draft) -> None:
     mend_marks(draft)
 
 
-def blocks_of(content: Json) -> list[Json]:
-    """A content as blocks."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) else as_array(content) or []
-
-
-def of_kind(block: Json, *kinds: str) -> bool:
-    """True for a block of one of these kinds."""
-    return (as_object(block) or {}).get("type") in kinds
-
-
-def _replaced(entry: Entry, content: Json) -> Entry:
-    return Entry({**entry.message, "content": content}, entry.origins)
+def _replace_content(entry: DraftMessage, content: Json) -> DraftMessage:
+    return DraftMessage({**entry.message, "content": content}, entry.origins)
 
 
 # -- calls as words --------------------------------------------------------------------------------------------
 
 
-def _without_tools(draft: Draft, entry: Entry) -> Entry:
-    """Where no tools are sent, calls and results are told in words."""
+def _without_tools(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
+    """Render calls and results as text if no tools are sent."""
     blocks = as_array(entry.message["content"])
     if blocks is None or not any(of_kind(block, *_TOOLS) for block in blocks):
         return entry
     draft.note("A3", draft.at(entry), "calls or results in a prompt that sends no tools", "they became text")
-    return _replaced(entry, [told for block in blocks for told in in_words(block)])
-
-
-def in_words(block: Json) -> list[Json]:
-    """A call or a result as a text, with the pictures and documents of a result behind it; any other block as it is."""
-    data = as_object(block) or {}
-    if data.get("type") == "tool_use":
-        return [{"type": "text", "text": f"[called {data['name']} {dumps(data['input'])}]"}]
-    if data.get("type") != "tool_result":
-        return [block]
-    failed = " failed" if data.get("is_error") else ""
-    text = f"[result{failed}]\n{result_words(data.get('content'))}".rstrip()
-    shown = [item for item in as_array(data.get("content")) or [] if of_kind(item, "image", "document")]
-    return [{"type": "text", "text": text}, *shown]
-
-
-def result_words(content: Json) -> str:
-    """The words of a result."""
-    if isinstance(content, str):
-        return content
-    items = (as_object(item) or {} for item in as_array(content) or [])
-    return "\n".join(words_of(item.get("text")) or f"[{as_text(item.get('type'))}]" for item in items)
+    return _replace_content(entry, [told for block in blocks for told in in_words(block)])
 
 
 # -- system messages -------------------------------------------------------------------------------------------
 
 
-def _system_messages(draft: Draft) -> list[Entry]:
+def _system_messages(draft: PromptDraft) -> list[DraftMessage]:
     """Leading ones belong to the system prompt; later ones stay only where the model takes them there."""
-    out: list[Entry] = []
+    out: list[DraftMessage] = []
     entries = draft.entries
     for n, entry in enumerate(entries):
         if entry.message["role"] != "system":
@@ -121,46 +96,41 @@ def _system_messages(draft: Draft) -> list[Entry]:
             "it became a marked text of the user",
         )
         out.append(
-            Entry(
-                {"role": "user", "content": [_marked(b) for b in blocks_of(entry.message["content"])]},
+            DraftMessage(
+                {"role": "user", "content": [_mark_text(b) for b in blocks_of(entry.message["content"])]},
                 entry.origins,
             )
         )
     return out
 
 
-def _marked(block: Json) -> Json:
+def _mark_text(block: Json) -> Json:
     data = as_object(block) or {}
     return {**data, "text": in_marks(data["text"])} if data.get("type") == "text" else block
-
-
-def in_marks(text: str) -> str:
-    """System text where only the user can speak."""
-    return f"<system>\n{text}\n</system>"
 
 
 # -- turns -----------------------------------------------------------------------------------------------------
 
 
-def _alternating(draft: Draft) -> list[Entry]:
-    out: list[Entry] = []
+def _alternating(draft: PromptDraft) -> list[DraftMessage]:
+    out: list[DraftMessage] = []
     for entry in draft.entries:
         before = out[-1] if out else None
         if before is not None and before.message["role"] == entry.message["role"] != "system":
             draft.note("A4", draft.at(entry), "two messages in a row by the same side", "they became one")
             both = [*blocks_of(before.message["content"]), *blocks_of(entry.message["content"])]
-            out[-1] = Entry({**before.message, "content": both}, before.origins + entry.origins)
+            out[-1] = DraftMessage({**before.message, "content": both}, before.origins + entry.origins)
         else:
             out.append(entry)
     return out
 
 
-def _ends(draft: Draft) -> None:
+def _ends(draft: PromptDraft) -> None:
     entries = draft.entries
     if not entries or entries[0].message["role"] != "user":
         where = draft.at(entries[0]) if entries else draft.list_name
-        draft.note("A4", where, "the user does not have the first word", "a short opening stands before it")
-        entries.insert(0, Entry({"role": "user", "content": [{"type": "text", "text": OPENING}]}, ()))
+        draft.note("A4", where, "the user does not have the first word", "a short opening was put before it")
+        entries.insert(0, DraftMessage({"role": "user", "content": [{"type": "text", "text": OPENING}]}, ()))
     last = entries[-1]
     if last.message["role"] != "assistant":
         return
@@ -171,7 +141,7 @@ def _ends(draft: Draft) -> None:
             "the reply has the last word, which this model refuses",
             "the user asks to go on",
         )
-        entries.append(Entry({"role": "user", "content": [{"type": "text", "text": GO_ON}]}, ()))
+        entries.append(DraftMessage({"role": "user", "content": [{"type": "text", "text": GO_ON}]}, ()))
         return
     content = last.message["content"]
     blocks = blocks_of(content)
@@ -185,7 +155,7 @@ def _ends(draft: Draft) -> None:
             "the white space was removed",
         )
         whole = text.rstrip()
-        entries[-1] = _replaced(
+        entries[-1] = _replace_content(
             last, whole if isinstance(content, str) else [*blocks[:-1], {**final, "text": whole}]
         )
 
@@ -193,13 +163,13 @@ def _ends(draft: Draft) -> None:
 # -- calls and results -----------------------------------------------------------------------------------------
 
 
-def _blocks_of_kind(entry: Entry, kind: str) -> list[tuple[int, Mapping[str, Json]]]:
+def _blocks_of_kind(entry: DraftMessage, kind: str) -> list[tuple[int, Mapping[str, Json]]]:
     blocks = as_array(entry.message["content"]) or []
     return [(m, block) for m, block in enumerate(blocks) if of_kind(block, kind)]
 
 
-def _answers(entries: list[Entry]) -> dict[tuple[int, int], tuple[int, int]]:
-    """Which result block answers which call block: first those of the next message, then whatever comes later."""
+def _answers(entries: list[DraftMessage]) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return which result block answers which call block: first those of the next message, then whatever comes later."""
     results = [
         (n, m, as_text(b["tool_use_id"]))
         for n, e in enumerate(entries)
@@ -222,34 +192,34 @@ def _answers(entries: list[Entry]) -> dict[tuple[int, int], tuple[int, int]]:
     return out
 
 
-def _paired(draft: Draft) -> list[Entry]:
+def _pair_results(draft: PromptDraft) -> list[DraftMessage]:
     entries = draft.entries
     answers = _answers(entries)
     claimed = set(answers.values())
     ids = Ids(PLAIN_ID, (as_text(b["id"]) for e in entries for _, b in _blocks_of_kind(e, "tool_use")))
-    out: list[Entry] = []
+    out: list[DraftMessage] = []
     owed: list[Json] = []  # results that the next message has to begin with
     for n, entry in enumerate(entries):
         if entry.message["role"] == "assistant":
-            done, owed = _asked(draft, n, ids, answers)
+            done, owed = _repair_call_ids(draft, n, ids, answers)
             out.append(done)
         elif owed and entry.message["role"] != "user":
-            out += [Entry({"role": "user", "content": owed}, ()), entry]
+            out += [DraftMessage({"role": "user", "content": owed}, ()), entry]
             owed = []
         else:
-            content = _answered(draft, n, owed, claimed)
+            content = _order_results(draft, n, owed, claimed)
             owed = []
             if content:
-                out.append(entry if content is entry.message["content"] else _replaced(entry, content))
+                out.append(entry if content is entry.message["content"] else _replace_content(entry, content))
     if owed:
-        out.append(Entry({"role": "user", "content": owed}, ()))
+        out.append(DraftMessage({"role": "user", "content": owed}, ()))
     return out
 
 
-def _asked(
-    draft: Draft, n: int, ids: Ids, answers: Mapping[tuple[int, int], tuple[int, int]]
-) -> tuple[Entry, list[Json]]:
-    """A reply with ids that are allowed, and the results that have to follow it."""
+def _repair_call_ids(
+    draft: PromptDraft, n: int, ids: Ids, answers: Mapping[tuple[int, int], tuple[int, int]]
+) -> tuple[DraftMessage, list[Json]]:
+    """Return a reply with ids that are allowed, and the results that have to follow it."""
     entry = draft.entries[n]
     blocks = list(as_array(entry.message["content"]) or [])
     found: list[tuple[tuple[int, int], Json]] = []
@@ -284,11 +254,14 @@ def _asked(
         result = (as_array(draft.entries[place[0]].message["content"]) or [])[place[1]]
         found.append((place, result if new == old else {**result, "tool_use_id": new}))
     found.sort(key=lambda pair: pair[0])
-    return (_replaced(entry, blocks) if changed else entry), [*(result for _, result in found), *missing]
+    return (_replace_content(entry, blocks) if changed else entry), [
+        *(result for _, result in found),
+        *missing,
+    ]
 
 
-def _answered(draft: Draft, n: int, owed: list[Json], claimed: set[tuple[int, int]]) -> Json:
-    """The content of a user message: the results that are owed, then its other blocks; the same where it is so already."""
+def _order_results(draft: PromptDraft, n: int, owed: list[Json], claimed: set[tuple[int, int]]) -> Json:
+    """Return the content of a user message: the results that are owed, then its other blocks; the same where it is so already."""
     entry = draft.entries[n]
     content = entry.message["content"]
     blocks = as_array(content)
@@ -310,7 +283,7 @@ def _answered(draft: Draft, n: int, owed: list[Json], claimed: set[tuple[int, in
     return out
 
 
-def _orphan(draft: Draft, entry: Entry, m: int, block: Mapping[str, Json]) -> list[Json]:
+def _orphan(draft: PromptDraft, entry: DraftMessage, m: int, block: Mapping[str, Json]) -> list[Json]:
     id, where = as_text(block.get("tool_use_id")), draft.at(entry, f".content[{m}]")
     words = result_words(block.get("content"))
     if id in draft.aborted:
@@ -326,7 +299,7 @@ def _orphan(draft: Draft, entry: Entry, m: int, block: Mapping[str, Json]) -> li
 # -- thinking --------------------------------------------------------------------------------------------------
 
 
-def _thinking(draft: Draft) -> None:
+def _thinking(draft: PromptDraft) -> None:
     """Thinking that cannot be proven goes: in the running loop all of it, before that each by itself."""
     if not draft.same_model:
         _drop_thoughts(draft, range(len(draft.entries)), "V7", "thinking of another model")
@@ -356,12 +329,12 @@ def _thinking(draft: Draft) -> None:
             end -= 1
         if end < len(blocks):
             draft.note("A7", draft.at(entry), "a reply that ends with thinking", "that thinking was removed")
-            draft.entries[n] = _replaced(entry, blocks[:end])
+            draft.entries[n] = _replace_content(entry, blocks[:end])
     _drop_empty(draft)
     _begun_without(draft)
 
 
-def _begun_without(draft: Draft) -> None:
+def _begun_without(draft: PromptDraft) -> None:
     """Thinking cannot be asked for in the middle of a loop of calls that was begun without it."""
     asked = as_object(draft.options.get("thinking")) or {}
     running = len(draft.entries) > 1 and bool(_blocks_of_kind(draft.entries[-1], "tool_result"))
@@ -378,7 +351,7 @@ def _begun_without(draft: Draft) -> None:
         draft.options = without(draft.options, "thinking")
 
 
-def _loop_start(entries: list[Entry]) -> int:
+def _loop_start(entries: list[DraftMessage]) -> int:
     """Where the running loop begins: at the last user message that brings no result; words beside results go on with it."""
     for n in range(len(entries) - 1, -1, -1):
         if entries[n].message["role"] == "user" and not _blocks_of_kind(entries[n], "tool_result"):
@@ -393,17 +366,19 @@ def _unproven(block: Json) -> bool:
     return data.get("type") == "redacted_thinking" and not as_text(data.get("data"))
 
 
-def _drop_thoughts(draft: Draft, among: range, rule: str, what: str, *, only_broken: bool = False) -> None:
+def _drop_thoughts(
+    draft: PromptDraft, among: range, rule: str, what: str, *, only_broken: bool = False
+) -> None:
     for n in among:
         entry = draft.entries[n]
         blocks = as_array(entry.message["content"]) or []
         kept = [b for b in blocks if not of_kind(b, *THOUGHTS) or (only_broken and not _unproven(b))]
         if len(kept) < len(blocks):
             draft.note(rule, draft.at(entry), what, "it was removed")
-            draft.entries[n] = _replaced(entry, kept)
+            draft.entries[n] = _replace_content(entry, kept)
     _drop_empty(draft)
 
 
-def _drop_empty(draft: Draft) -> None:
-    """A reply that was thinking alone is gone with it; what stood around it is joined at the next look."""
+def _drop_empty(draft: PromptDraft) -> None:
+    """A reply that was thinking alone is gone with it; what surrounded it is joined at the next look."""
     draft.entries = [entry for entry in draft.entries if entry.message["content"]]

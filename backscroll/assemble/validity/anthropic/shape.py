@@ -1,7 +1,6 @@
 """Anthropic messages one by one: role and content and nothing else, blocks of their kind, no empty text.
 
-Owns: what can be judged without the neighbours, and the system prompt. Refuses: pairing and order; `anthropic` does that.
-Before: `draft`. After: `anthropic`.
+Owns: what can be judged without the neighbours, and the system prompt. Not here: pairing and order; `anthropic` does that.
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from backscroll.assemble.validity.draft import (
-    Draft,
-    Entry,
+    DraftMessage,
+    PromptDraft,
     is_aborted,
     is_empty,
-    minted,
+    mint_digits,
     no_message,
     orphan_text,
     with_role,
@@ -37,8 +36,8 @@ _LONGEST_NAME: Final = 128
 THOUGHTS: Final = ("thinking", "redacted_thinking")
 
 
-def shaped(draft: Draft, entry: Entry) -> Entry | None:
-    """The entry as a message of the right shape; the same one where it is; None where nothing is left of it."""
+def shape_entry(draft: PromptDraft, entry: DraftMessage) -> DraftMessage | None:
+    """Return the entry as a message of the right shape; the same one where it is; None if nothing is left of it."""
     entry = _as_message(draft, entry)
     message = as_object(entry.message)
     if message is None:
@@ -63,10 +62,10 @@ def shaped(draft: Draft, entry: Entry) -> Entry | None:
     if not strange and "content" in message and content is message["content"]:
         return entry
     cleared = {key: message[key] for key in own[2:] if key in message}
-    return Entry({"role": message["role"], "content": content, **cleared}, entry.origins)
+    return DraftMessage({"role": message["role"], "content": content, **cleared}, entry.origins)
 
 
-def _as_message(draft: Draft, entry: Entry) -> Entry:
+def _as_message(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
     message = as_object(entry.message)
     if not message:
         return no_message(draft, entry)
@@ -85,7 +84,7 @@ def _as_message(draft: Draft, entry: Entry) -> Entry:
             "tool_use_id": as_text(message.get("tool_call_id")),
             "content": message.get("content"),
         }
-        return Entry({"role": "user", "content": [result]}, entry.origins)
+        return DraftMessage({"role": "user", "content": [result]}, entry.origins)
     wanted = _ALIASES.get(role.lower(), "user") if isinstance(role, str) else "user"
     return with_role(draft, entry, message, wanted)
 
@@ -93,7 +92,7 @@ def _as_message(draft: Draft, entry: Entry) -> Entry:
 # -- contents --------------------------------------------------------------------------------------------------
 
 
-def _content(draft: Draft, entry: Entry, content: Json, role: str) -> Json:
+def _content(draft: PromptDraft, entry: DraftMessage, content: Json, role: str) -> Json:
     if content is None:
         return None
     if isinstance(content, str):
@@ -116,8 +115,8 @@ def _content(draft: Draft, entry: Entry, content: Json, role: str) -> Json:
     return content if same and items is content else out
 
 
-def _block(draft: Draft, where: str, item: Json, role: str) -> Json:
-    """The block as it has to be; None where it has to go."""
+def _block(draft: PromptDraft, where: str, item: Json, role: str) -> Json:
+    """Return the block as it has to be; None if it has to go."""
     data = as_object(item)
     kind = data.get("type") if data is not None else None
     if data is None or not isinstance(kind, str) or not kind or kind in _FOREIGN:
@@ -125,7 +124,7 @@ def _block(draft: Draft, where: str, item: Json, role: str) -> Json:
         if is_empty(item) or not words.strip() or words == "{}":
             draft.note("A5", where, "a block that says nothing", "it was removed")
             return None
-        draft.note("S2", where, "a block that may not stand here", "it became text")
+        draft.note("S2", where, "a block that is not allowed here", "it became text")
         return {"type": "text", "text": words}
     if kind == "text":
         return _text(draft, where, item, data)
@@ -143,23 +142,21 @@ def _block(draft: Draft, where: str, item: Json, role: str) -> Json:
     return item
 
 
-def _text(draft: Draft, where: str, item: Json, data: Mapping[str, Json]) -> Json:
+def _text(draft: PromptDraft, where: str, item: Json, data: Mapping[str, Json]) -> Json:
     text = data.get("text")
     if isinstance(text, str) and text.strip():
         return item
     if isinstance(text, str) or is_empty(text):
         draft.note("A5", where, "a text block with no text", "it was removed")
         return None
-    draft.note("S2", where, "a text block whose text is no text", "it became text")
+    draft.note("S2", where, "a text block whose text is not a string", "it became text")
     return {**data, "text": words_of(text)}
 
 
-def _call(draft: Draft, where: str, data: Mapping[str, Json], item: Json, role: str) -> Json:
+def _call(draft: PromptDraft, where: str, data: Mapping[str, Json], item: Json, role: str) -> Json:
     name = data.get("name")
     if role != "assistant" or not isinstance(name, str) or not name:
-        draft.note(
-            "S3", where, "a call that names no tool, or that stands outside of a reply", "it became text"
-        )
+        draft.note("S3", where, "a call without a tool name, or outside of a reply", "it became text")
         return {"type": "text", "text": f"[call] {dumps(without(data, 'type'))}"}
     out = dict(data)
     if not is_tool_name(name, _LONGEST_NAME):
@@ -170,15 +167,15 @@ def _call(draft: Draft, where: str, data: Mapping[str, Json], item: Json, role: 
     if as_object(data.get("input")) is None:
         given = data.get("input")
         value = as_object(words_parsed(given)) if isinstance(given, str) else None
-        draft.note("S3", where, "arguments that are no object", "they became one")
+        draft.note("S3", where, "arguments that are not an object", "they became one")
         out["input"] = value if value is not None else {} if is_empty(given) else {"arguments": given}
     if not isinstance(data.get("id"), str) or not data["id"]:
         draft.note("S3", where, "a call without an id", "it got one")
-        out["id"] = f"call_{minted(out['name'], dumps(out['input']), where)[:24]}"
+        out["id"] = f"call_{mint_digits(out['name'], dumps(out['input']), where)[:24]}"
     return item if out == data else out
 
 
-def _result(draft: Draft, where: str, data: Mapping[str, Json], item: Json, role: str) -> Json:
+def _result(draft: PromptDraft, where: str, data: Mapping[str, Json], item: Json, role: str) -> Json:
     id = data.get("tool_use_id")
     if role != "user":
         draft.note("A1", where, "a result outside of a user message", "it became text")
@@ -205,7 +202,7 @@ def _result(draft: Draft, where: str, data: Mapping[str, Json], item: Json, role
     return item if same else out
 
 
-def _inner(draft: Draft, where: str, content: Json) -> Json:
+def _inner(draft: PromptDraft, where: str, content: Json) -> Json:
     if isinstance(content, str):
         return content
     items = as_array(content)
@@ -217,7 +214,7 @@ def _inner(draft: Draft, where: str, content: Json) -> Json:
         kind = (as_object(item) or {}).get("type")
         inside = f"{where}.content[{number}]"
         if kind in ("tool_use", "tool_result", *THOUGHTS):
-            draft.note("S2", inside, "a block that may not stand here", "it became text")
+            draft.note("S2", inside, "a block that is not allowed here", "it became text")
             out.append({"type": "text", "text": dumps(item)})
             continue
         block = _block(draft, inside, item, "user")
@@ -227,7 +224,7 @@ def _inner(draft: Draft, where: str, content: Json) -> Json:
     return content if same else out or ""
 
 
-def _media(draft: Draft, where: str, data: Mapping[str, Json], item: Json, role: str) -> Json:
+def _media(draft: PromptDraft, where: str, data: Mapping[str, Json], item: Json, role: str) -> Json:
     kind, source = data["type"], as_object(data.get("source"))
     if role == "user" and source and isinstance(source.get("type"), str):
         return item
@@ -235,12 +232,12 @@ def _media(draft: Draft, where: str, data: Mapping[str, Json], item: Json, role:
         "S2",
         where,
         "an attachment without its source, or outside of a user message",
-        "its name stands in its place",
+        "its name replaces it",
     )
     return {"type": "text", "text": f"[{kind}]"}
 
 
-def _compaction(draft: Draft, where: str, data: Mapping[str, Json], item: Json) -> Json:
+def _compaction(draft: PromptDraft, where: str, data: Mapping[str, Json], item: Json) -> Json:
     content = data.get("content")
     if "content" in data and (content is None or (isinstance(content, str) and content)):
         return item
@@ -248,7 +245,7 @@ def _compaction(draft: Draft, where: str, data: Mapping[str, Json], item: Json) 
     return {**data, "content": words_of(content) or None}
 
 
-def shaped_system(draft: Draft) -> None:
+def shaped_system(draft: PromptDraft) -> None:
     """The system prompt: nothing, text, or a list of text blocks."""
     system = draft.system
     if system is None or (isinstance(system, str) and system.strip()):
@@ -267,7 +264,7 @@ def shaped_system(draft: Draft) -> None:
             continue
         words = words_of(item) if data is None else words_of(data.get("text"))
         draft.note(
-            "A5", where, "a block of the system prompt that is no text", "it was removed, or became text"
+            "A5", where, "a block of the system prompt that is not text", "it was removed, or became text"
         )
         if words.strip():
             out.append({"type": "text", "text": words})

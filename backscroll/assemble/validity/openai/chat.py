@@ -1,7 +1,7 @@
 """The rules of the OpenAI Chat wire: every call answered at once, every answer called for.
 
-Owns: pairing of calls and results, cache points, and what the models of other vendors want on this wire. Refuses: the
-shape of single messages. Before: `chat_shape`, `names`. After: `validity.check`, `validity.repair`.
+Owns: pairing of calls and results, cache points, and what the models of other vendors want on this wire. Not here: the shape of
+single messages.
 """
 
 from __future__ import annotations
@@ -9,11 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from backscroll.assemble.validity.draft import NO_RESULT, OPENING, Draft, Entry, orphan_text, words_of
+from backscroll.assemble.validity.draft import (
+    NO_RESULT,
+    OPENING,
+    DraftMessage,
+    PromptDraft,
+    orphan_text,
+    words_of,
+)
 from backscroll.assemble.validity.foreign import native
 from backscroll.assemble.validity.models import gemini, gpt, is_deepseek, is_mistral
 from backscroll.assemble.validity.names import CHAT_ID, MISTRAL_ID, Ids
-from backscroll.assemble.validity.openai.chat_shape import shaped
+from backscroll.assemble.validity.openai.chat_shape import shape_entry
 from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 
@@ -24,26 +31,26 @@ _SIGNATURE: Final = (
 )
 
 
-def mend(draft: Draft) -> None:
-    """Look at the whole prompt once, and mend it."""
+def mend(draft: PromptDraft) -> None:
+    """Check and repair the whole prompt in one pass."""
     native(draft, "openai-chat")
-    draft.entries = [done for entry in draft.entries if (done := shaped(draft, entry)) is not None]
-    draft.entries = _joined(draft)
-    draft.entries = _paired(draft)
+    draft.entries = [done for entry in draft.entries if (done := shape_entry(draft, entry)) is not None]
+    draft.entries = _join_replies(draft)
+    draft.entries = _pair_results(draft)
     _vendors(draft)
     _cache_points(draft)
     if not draft.entries:
         draft.note("S1", draft.list_name, "a prompt without any message", "the user opens it")
-        draft.entries = [Entry({"role": "user", "content": OPENING}, ())]
+        draft.entries = [DraftMessage({"role": "user", "content": OPENING}, ())]
 
 
-def calls_of(entry: Entry) -> list[Json]:
-    """The calls of a reply."""
+def calls_of(entry: DraftMessage) -> list[Json]:
+    """Return the calls of a reply."""
     return as_array(entry.message.get("tool_calls")) or [] if entry.message["role"] == "assistant" else []
 
 
-def _function_of(entry: Entry) -> str:
-    """The function that a reply calls in the old way; empty where it calls none."""
+def _function_of(entry: DraftMessage) -> str:
+    """Return the function that a reply calls in the old way; empty if it calls none."""
     if entry.message["role"] != "assistant" or calls_of(entry):
         return ""
     return as_text((as_object(entry.message.get("function_call")) or {}).get("name"))
@@ -52,16 +59,16 @@ def _function_of(entry: Entry) -> str:
 # -- replies told in pieces ------------------------------------------------------------------------------------
 
 
-def _joined(draft: Draft) -> list[Entry]:
+def _join_replies(draft: PromptDraft) -> list[DraftMessage]:
     """Calls that stand in neighbouring replies, with no result between them, are calls of one reply."""
-    out: list[Entry] = []
+    out: list[DraftMessage] = []
     for entry in draft.entries:
         before = out[-1] if out else None
         if before is not None and calls_of(before) and entry.message["role"] == "assistant":
             draft.note(
                 "C2", draft.at(entry), "a reply between calls and their results", "the two replies became one"
             )
-            out[-1] = Entry(_both(before.message, entry.message), before.origins + entry.origins)
+            out[-1] = DraftMessage(_both(before.message, entry.message), before.origins + entry.origins)
         else:
             out.append(entry)
     return out
@@ -86,8 +93,8 @@ def _as_parts(content: Json) -> list[Json]:
 # -- calls and results -----------------------------------------------------------------------------------------
 
 
-def _answers(entries: list[Entry]) -> dict[tuple[int, int], int]:
-    """Which result answers which call: first what stands right behind the reply, then whatever comes later."""
+def _answers(entries: list[DraftMessage]) -> dict[tuple[int, int], int]:
+    """Return which result answers which call: first what comes right after the reply, then whatever comes later."""
     out: dict[tuple[int, int], int] = {}
     claimed: set[int] = set()
     results = {n for n, entry in enumerate(entries) if entry.message["role"] == "tool"}
@@ -116,13 +123,13 @@ def _answers(entries: list[Entry]) -> dict[tuple[int, int], int]:
     return out
 
 
-def _paired(draft: Draft) -> list[Entry]:
+def _pair_results(draft: PromptDraft) -> list[DraftMessage]:
     entries = draft.entries
     answers = _answers(entries)
     claimed = set(answers.values())
     allowed = MISTRAL_ID if is_mistral(draft.model) else CHAT_ID
     ids = Ids(allowed, (as_text(call["id"]) for entry in entries for call in calls_of(entry)))
-    out: list[Entry] = []
+    out: list[DraftMessage] = []
     for place, entry in enumerate(entries):
         if calls_of(entry):
             out += _step(draft, place, ids, answers)
@@ -138,13 +145,15 @@ def _paired(draft: Draft) -> list[Entry]:
     return _functions_answered(draft, out)
 
 
-def _step(draft: Draft, place: int, ids: Ids, answers: Mapping[tuple[int, int], int]) -> list[Entry]:
-    """A reply with the results of its calls, all of them and nothing else."""
+def _step(
+    draft: PromptDraft, place: int, ids: Ids, answers: Mapping[tuple[int, int], int]
+) -> list[DraftMessage]:
+    """Return a reply with the results of its calls, all of them and nothing else."""
     entry = draft.entries[place]
     calls = calls_of(entry)
     renamed: list[Json] = []
-    results: list[tuple[int, Entry]] = []
-    missing: list[Entry] = []
+    results: list[tuple[int, DraftMessage]] = []
+    missing: list[DraftMessage] = []
     for number, call in enumerate(calls):
         old = as_text(call["id"])
         new = ids.next(old)
@@ -159,11 +168,11 @@ def _step(draft: Draft, place: int, ids: Ids, answers: Mapping[tuple[int, int], 
                 "a call without a result",
                 "a result says that none was recorded",
             )
-            missing.append(Entry({"role": "tool", "tool_call_id": new, "content": NO_RESULT}, ()))
+            missing.append(DraftMessage({"role": "tool", "tool_call_id": new, "content": NO_RESULT}, ()))
         else:
             given = draft.entries[n]
             if new != old:
-                given = Entry({**given.message, "tool_call_id": new}, given.origins)
+                given = DraftMessage({**given.message, "tool_call_id": new}, given.origins)
             results.append((n, given))
     results.sort(key=lambda found: found[0])
     for (n, found), wanted in zip(results, range(place + 1, place + 1 + len(results)), strict=True):
@@ -172,11 +181,11 @@ def _step(draft: Draft, place: int, ids: Ids, answers: Mapping[tuple[int, int], 
                 "C2", draft.at(found), "a result that does not follow its call at once", "it was moved there"
             )
     if any(a is not b for a, b in zip(renamed, calls, strict=True)):
-        entry = Entry({**entry.message, "tool_calls": renamed}, entry.origins)
+        entry = DraftMessage({**entry.message, "tool_calls": renamed}, entry.origins)
     return [entry, *(found for _, found in results), *missing]
 
 
-def _say_renamed(draft: Draft, where: str, old: str) -> None:
+def _say_renamed(draft: PromptDraft, where: str, old: str) -> None:
     if is_mistral(draft.model) and not MISTRAL_ID.fullmatch(old):
         draft.note("O2", where, "an id that Mistral does not allow", "call and result got another one")
     elif not CHAT_ID.fullmatch(old):
@@ -185,7 +194,7 @@ def _say_renamed(draft: Draft, where: str, old: str) -> None:
         draft.note("V1", where, "an id that an earlier call has", "call and result got another one")
 
 
-def _orphan(draft: Draft, entry: Entry, id: str) -> list[Entry]:
+def _orphan(draft: PromptDraft, entry: DraftMessage, id: str) -> list[DraftMessage]:
     content = entry.message.get("content")
     parts = [part for part in map(as_object, as_array(content) or []) if part is not None]
     words = content if isinstance(content, str) else "\n".join(words_of(part.get("text")) for part in parts)
@@ -196,11 +205,11 @@ def _orphan(draft: Draft, entry: Entry, id: str) -> list[Entry]:
         draft.note("C1", draft.at(entry), "an empty result whose call is not before it", "it was removed")
         return []
     draft.note("C1", draft.at(entry), "a result whose call is not before it", "its words became the user's")
-    return [Entry({"role": "user", "content": orphan_text(id, words)}, entry.origins)]
+    return [DraftMessage({"role": "user", "content": orphan_text(id, words)}, entry.origins)]
 
 
-def _functions_answered(draft: Draft, entries: list[Entry]) -> list[Entry]:
-    out: list[Entry] = []
+def _functions_answered(draft: PromptDraft, entries: list[DraftMessage]) -> list[DraftMessage]:
+    out: list[DraftMessage] = []
     for number, entry in enumerate(entries):
         out.append(entry)
         called = _function_of(entry)
@@ -212,49 +221,49 @@ def _functions_answered(draft: Draft, entries: list[Entry]) -> list[Entry]:
                 "a call without a result",
                 "a result says that none was recorded",
             )
-            out.append(Entry({"role": "function", "name": called, "content": NO_RESULT}, ()))
+            out.append(DraftMessage({"role": "function", "name": called, "content": NO_RESULT}, ()))
     return out
 
 
 # -- what other vendors' models want ---------------------------------------------------------------------------
 
 
-def _vendors(draft: Draft) -> None:
+def _vendors(draft: PromptDraft) -> None:
     if is_mistral(draft.model):
         draft.entries = _no_user_after_tool(draft)
     if is_deepseek(draft.model):
         draft.entries = [_with_reasoning(draft, entry) for entry in draft.entries]
     version = gemini(draft.model)
     if version is not None and version >= (3, 0):
-        draft.entries = _signed(draft)
+        draft.entries = _sign_first_calls(draft)
 
 
-def _no_user_after_tool(draft: Draft) -> list[Entry]:
-    out: list[Entry] = []
+def _no_user_after_tool(draft: PromptDraft) -> list[DraftMessage]:
+    out: list[DraftMessage] = []
     for entry in draft.entries:
         if out and out[-1].message["role"] == "tool" and entry.message["role"] == "user":
             draft.note(
                 "O3",
                 draft.at(entry),
                 "a user message right after a result",
-                "a short reply stands between them",
+                "a short reply was put between them",
             )
-            out.append(Entry({"role": "assistant", "content": "Done."}, ()))
+            out.append(DraftMessage({"role": "assistant", "content": "Done."}, ()))
         out.append(entry)
     return out
 
 
-def _with_reasoning(draft: Draft, entry: Entry) -> Entry:
+def _with_reasoning(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
     message = entry.message
     if message["role"] != "assistant" or isinstance(message.get("reasoning_content"), str):
         return entry
     draft.note("O4", draft.at(entry), "a reply without a field for its reasoning", "it got an empty one")
-    return Entry({**message, "reasoning_content": ""}, entry.origins)
+    return DraftMessage({**message, "reasoning_content": ""}, entry.origins)
 
 
-def _signed(draft: Draft) -> list[Entry]:
-    """The first call of each reply carries a signature."""
-    out: list[Entry] = []
+def _sign_first_calls(draft: PromptDraft) -> list[DraftMessage]:
+    """Return the first call of each reply carries a signature."""
+    out: list[DraftMessage] = []
     for entry in draft.entries:
         calls = calls_of(entry)
         first = as_object(calls[0]) if calls else None
@@ -269,7 +278,7 @@ def _signed(draft: Draft) -> list[Entry]:
             )
             signed = {**(extra or {}), "google": {**google, "thought_signature": _SIGNATURE}}
             message = {**entry.message, "tool_calls": [{**first, "extra_content": signed}, *calls[1:]]}
-            out.append(Entry(message, entry.origins))
+            out.append(DraftMessage(message, entry.origins))
         else:
             out.append(entry)
     return out
@@ -278,7 +287,7 @@ def _signed(draft: Draft) -> list[Entry]:
 # -- cache points ----------------------------------------------------------------------------------------------
 
 
-def _cache_points(draft: Draft) -> None:
+def _cache_points(draft: PromptDraft) -> None:
     version = gpt(draft.model)
     too_old = version is not None and version < (5, 6)
     marked = [
@@ -301,4 +310,4 @@ def _cache_points(draft: Draft) -> None:
         )
         content = list(as_array(entry.message["content"]) or [])
         content[m] = without(content[m], _POINT)
-        draft.entries[n] = Entry({**entry.message, "content": content}, entry.origins)
+        draft.entries[n] = DraftMessage({**entry.message, "content": content}, entry.origins)

@@ -1,6 +1,6 @@
 """OpenAI Chat messages one by one: each an object with a role, a content of its kind, calls of their shape.
 
-Owns: what can be judged without the neighbours. Refuses: pairing; `chat` does that. Before: `draft`. After: `chat`.
+Owns: what can be judged without the neighbours. Not here: pairing; `chat` does that.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from backscroll.assemble.validity.draft import (
-    Draft,
-    Entry,
+    DraftMessage,
+    PromptDraft,
     is_aborted,
     is_empty,
-    minted,
+    mint_digits,
     no_message,
     with_parts,
     with_role,
@@ -41,8 +41,8 @@ _FOREIGN: Final = {
 _LONGEST_NAME: Final = 64
 
 
-def shaped(draft: Draft, entry: Entry) -> Entry | None:
-    """The entry as a message of the right shape; the same one where it is; None where nothing is left of it."""
+def shape_entry(draft: PromptDraft, entry: DraftMessage) -> DraftMessage | None:
+    """Return the entry as a message of the right shape; the same one where it is; None if nothing is left of it."""
     entry = _as_message(draft, entry)
     message = as_object(entry.message)
     if message is None:
@@ -59,13 +59,13 @@ def shaped(draft: Draft, entry: Entry) -> Entry | None:
     return _with(entry, message, content)
 
 
-def _with(entry: Entry, message: Mapping[str, Json], content: Json) -> Entry:
+def _with(entry: DraftMessage, message: Mapping[str, Json], content: Json) -> DraftMessage:
     if "content" in message and content is message["content"]:
         return entry
-    return Entry({**message, "content": content}, entry.origins)
+    return DraftMessage({**message, "content": content}, entry.origins)
 
 
-def _as_message(draft: Draft, entry: Entry) -> Entry:
+def _as_message(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
     message = as_object(entry.message)
     if not message:
         return no_message(draft, entry)
@@ -79,8 +79,8 @@ def _as_message(draft: Draft, entry: Entry) -> Entry:
 # -- contents --------------------------------------------------------------------------------------------------
 
 
-def content_of(draft: Draft, entry: Entry, content: Json, role: str) -> Json:
-    """The content as text or a list of parts; None where there is nothing in it."""
+def content_of(draft: PromptDraft, entry: DraftMessage, content: Json, role: str) -> Json:
+    """Return the content as text or a list of parts; None if there is nothing in it."""
     return with_parts(draft, draft.at(entry, ".content"), content, lambda item: _part(item, role))
 
 
@@ -128,7 +128,7 @@ def _media(item: Json, data: Mapping[str, Json], role: str) -> Json:
 # -- replies and results ---------------------------------------------------------------------------------------
 
 
-def _reply(draft: Draft, entry: Entry, message: Mapping[str, Json]) -> Entry | None:
+def _reply(draft: PromptDraft, entry: DraftMessage, message: Mapping[str, Json]) -> DraftMessage | None:
     if is_aborted(message):
         draft.note(
             "V6", draft.at(entry), "a reply that did not come to its end", "it was removed with its calls"
@@ -162,10 +162,10 @@ def _reply(draft: Draft, entry: Entry, message: Mapping[str, Json]) -> Entry | N
     elif content is not None and content is not message.get("content"):
         out["content"] = content
     same = out.keys() == message.keys() and all(out[key] is message[key] for key in out)
-    return entry if same else Entry(out, entry.origins)
+    return entry if same else DraftMessage(out, entry.origins)
 
 
-def _legacy(draft: Draft, entry: Entry, call: Json, beside: bool) -> Json:
+def _legacy(draft: PromptDraft, entry: DraftMessage, call: Json, beside: bool) -> Json:
     data = as_object(call) or {}
     if beside:
         where = draft.at(entry, ".function_call")
@@ -177,7 +177,7 @@ def _legacy(draft: Draft, entry: Entry, call: Json, beside: bool) -> Json:
     return None
 
 
-def _calls(draft: Draft, entry: Entry, message: Mapping[str, Json]) -> Json:
+def _calls(draft: PromptDraft, entry: DraftMessage, message: Mapping[str, Json]) -> Json:
     if "tool_calls" not in message:
         return None
     calls = as_array(message["tool_calls"])
@@ -192,7 +192,7 @@ def _calls(draft: Draft, entry: Entry, message: Mapping[str, Json]) -> Json:
     return calls if same else left
 
 
-def _call(draft: Draft, where: str, call: Json, number: int) -> Json:
+def _call(draft: PromptDraft, where: str, call: Json, number: int) -> Json:
     data = as_object(call)
     key, said = ("custom", "input") if data and data.get("type") == "custom" else ("function", "arguments")
     inner = as_object(data.get(key)) if data else None
@@ -209,18 +209,18 @@ def _call(draft: Draft, where: str, call: Json, number: int) -> Json:
         )
         asked["name"] = tool_name(inner["name"])
     if not isinstance(inner.get(said), str):
-        draft.note("S3", where, "arguments that are no text", "they were written as JSON text")
+        draft.note("S3", where, "arguments that are not text", "they were written as JSON text")
         asked[said] = dumps(inner[said]) if inner.get(said) is not None else "{}" if key == "function" else ""
     if not isinstance(data.get("id"), str) or not data["id"]:
         draft.note("S3", where, "a call without an id", "it got one")
-        out["id"] = f"call_{minted(asked['name'], asked[said], str(number))[:24]}"
+        out["id"] = f"call_{mint_digits(asked['name'], asked[said], str(number))[:24]}"
     if asked != inner:
         out[key] = asked
     return call if out == data else out
 
 
-def _result(draft: Draft, entry: Entry, message: Mapping[str, Json]) -> Entry:
-    """A result may be empty, but it has to be text."""
+def _result(draft: PromptDraft, entry: DraftMessage, message: Mapping[str, Json]) -> DraftMessage:
+    """Return a result as text; it may be empty."""
     content = message.get("content")
     if content == "":
         return entry

@@ -1,14 +1,20 @@
 """The rules of the OpenAI Responses wire: every call has its output, reasoning stays before what it led to.
 
-Owns: pairing, reasoning, ids, what the options of a request demand. Refuses: the shape of single items. Before:
-`responses_shape`, `names`. After: `validity.check`, `validity.repair`.
+Owns: pairing, reasoning, ids, what the options of a request demand. Not here: the shape of single items.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backscroll.assemble.validity.draft import NO_RESULT, OPENING, Draft, Entry, orphan_text, words_of
+from backscroll.assemble.validity.draft import (
+    NO_RESULT,
+    OPENING,
+    DraftMessage,
+    PromptDraft,
+    orphan_text,
+    words_of,
+)
 from backscroll.assemble.validity.foreign import native
 from backscroll.assemble.validity.names import RESPONSES_ID, Ids
 from backscroll.assemble.validity.openai.responses_shape import (
@@ -17,7 +23,7 @@ from backscroll.assemble.validity.openai.responses_shape import (
     call_id,
     is_made,
     kind_of,
-    shaped,
+    shape_entry,
 )
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import as_array, as_object, as_text, without
@@ -26,24 +32,24 @@ from backscroll.vocab.part import Json
 _PLAIN = ("function_call", "custom_tool_call")  # kinds for which we can say that there was no output
 
 
-def mend(draft: Draft) -> None:
-    """Look at the whole prompt once, and mend it."""
+def mend(draft: PromptDraft) -> None:
+    """Check and repair the whole prompt in one pass."""
     _system(draft)
     _options(draft)
     native(draft, "openai-responses")
-    draft.entries = _shaped(draft)
-    draft.entries = _paired(draft)
+    draft.entries = _shape_entries(draft)
+    draft.entries = _pair_results(draft)
     draft.entries = _proven(draft)
-    draft.entries = _followed(draft)
+    draft.entries = _drop_stray_reasoning(draft)
     if not draft.entries and not _kept_by_service(draft):
         draft.note("S1", draft.list_name, "a prompt without any message", "the user opens it")
-        draft.entries = [Entry({"role": "user", "content": OPENING}, ())]
+        draft.entries = [DraftMessage({"role": "user", "content": OPENING}, ())]
 
 
-def _system(draft: Draft) -> None:
+def _system(draft: PromptDraft) -> None:
     if draft.system is None or isinstance(draft.system, str):
         return
-    draft.note("S2", "instructions", "instructions that are no text", "they became text")
+    draft.note("S2", "instructions", "instructions that are not text", "they became text")
     items = as_array(draft.system)
     objects = [as_object(item) for item in items or []]
     words = [
@@ -55,7 +61,7 @@ def _system(draft: Draft) -> None:
     ) or None
 
 
-def _options(draft: Draft) -> None:
+def _options(draft: PromptDraft) -> None:
     given = draft.options
     if given.get("previous_response_id") is None:
         return
@@ -72,16 +78,16 @@ def _options(draft: Draft) -> None:
         )
 
 
-def _kept_by_service(draft: Draft) -> bool:
-    """True where the service adds what was said before (or a prompt that it keeps), so that calls may stand there."""
+def _kept_by_service(draft: PromptDraft) -> bool:
+    """Return True if the service adds what was said before (or a prompt that it keeps), so that calls may occur there."""
     names = ("previous_response_id", "conversation", "prompt")
     return any(draft.options.get(key) is not None for key in names)
 
 
-def _shaped(draft: Draft) -> list[Entry]:
-    out: list[Entry] = []
+def _shape_entries(draft: PromptDraft) -> list[DraftMessage]:
+    out: list[DraftMessage] = []
     for entry in draft.entries:
-        done = shaped(draft, entry)
+        done = shape_entry(draft, entry)
         if done is None:
             continue
         if done.message is None:  # an unfinished item: the reasoning that led to it goes as well
@@ -98,8 +104,8 @@ def _shaped(draft: Draft) -> list[Entry]:
 # -- calls and outputs -----------------------------------------------------------------------------------------
 
 
-def _answers(entries: list[Entry]) -> dict[int, int]:
-    """Which output answers which call: the first later one with its id and of its kind."""
+def _answers(entries: list[DraftMessage]) -> dict[int, int]:
+    """Return which output answers which call: the first later one with its id and of its kind."""
     waiting: dict[tuple[str, str], list[int]] = {}
     out: dict[int, int] = {}
     for n, entry in enumerate(entries):
@@ -113,18 +119,18 @@ def _answers(entries: list[Entry]) -> dict[int, int]:
     return out
 
 
-def _paired(draft: Draft) -> list[Entry]:
+def _pair_results(draft: PromptDraft) -> list[DraftMessage]:
     entries = draft.entries
     answers = _answers(entries)
     claimed = {output: call for call, output in answers.items()}
     ids = Ids(RESPONSES_ID, (call_id(e.message) for e in entries if kind_of(e.message) in CALLS))
     names: dict[int, str] = {}
-    out: list[Entry] = []
-    owed: list[Entry] = []  # outputs that nobody has, to follow the calls of one reply
+    out: list[DraftMessage] = []
+    owed: list[DraftMessage] = []  # missing outputs, to follow the calls of one reply
     for n, entry in enumerate(entries):
         kind = kind_of(entry.message)
         if kind in CALLS:
-            done, missing = _asked(draft, n, kind, ids, names, answered=n in answers)
+            done, missing = _repair_call_id(draft, n, kind, ids, names, answered=n in answers)
             out.append(done)
             owed += missing
             continue
@@ -138,7 +144,7 @@ def _paired(draft: Draft) -> list[Entry]:
             out.append(
                 entry
                 if new == call_id(entry.message)
-                else Entry({**entry.message, "call_id": new}, entry.origins)
+                else DraftMessage({**entry.message, "call_id": new}, entry.origins)
             )
         elif _kept_by_service(draft):
             out.append(entry)
@@ -147,9 +153,9 @@ def _paired(draft: Draft) -> list[Entry]:
     return [*out, *owed]
 
 
-def _asked(
-    draft: Draft, n: int, kind: str, ids: Ids, names: dict[int, str], *, answered: bool
-) -> tuple[Entry, list[Entry]]:
+def _repair_call_id(
+    draft: PromptDraft, n: int, kind: str, ids: Ids, names: dict[int, str], *, answered: bool
+) -> tuple[DraftMessage, list[DraftMessage]]:
     entry = draft.entries[n]
     old = call_id(entry.message)
     new = names[n] = ids.next(old)
@@ -160,18 +166,18 @@ def _asked(
             else ("S3", "an id that is too long")
         )
         draft.note(rule, draft.at(entry), what, "call and result got another one")
-        entry = Entry({**entry.message, "call_id": new}, entry.origins)
+        entry = DraftMessage({**entry.message, "call_id": new}, entry.origins)
     if answered:
         return entry, []
     if kind not in _PLAIN:
         draft.note("R1", draft.at(entry), "a call without an output", "the call became text")
         words = f"[{kind} {dumps(without(entry.message, 'type', 'id', 'call_id', 'status'))}: {NO_RESULT}]"
-        return Entry({"role": "assistant", "content": words}, entry.origins), []
+        return DraftMessage({"role": "assistant", "content": words}, entry.origins), []
     draft.note("R1", draft.at(entry), "a call without an output", "an output says that none was recorded")
-    return entry, [Entry({"type": CALLS[kind], "call_id": new, "output": NO_RESULT}, ())]
+    return entry, [DraftMessage({"type": CALLS[kind], "call_id": new, "output": NO_RESULT}, ())]
 
 
-def _orphan(draft: Draft, entry: Entry) -> list[Entry]:
+def _orphan(draft: PromptDraft, entry: DraftMessage) -> list[DraftMessage]:
     item = entry.message
     id, output = call_id(item), item.get("output")
     if id in draft.aborted:
@@ -185,15 +191,15 @@ def _orphan(draft: Draft, entry: Entry) -> list[Entry]:
         draft.note("V1", draft.at(entry), "an empty result whose call is not before it", "it was removed")
         return []
     draft.note("V1", draft.at(entry), "a result whose call is not before it", "its words became the user's")
-    return [Entry({"role": "user", "content": orphan_text(id, words)}, entry.origins)]
+    return [DraftMessage({"role": "user", "content": orphan_text(id, words)}, entry.origins)]
 
 
 # -- reasoning -------------------------------------------------------------------------------------------------
 
 
-def _proven(draft: Draft) -> list[Entry]:
+def _proven(draft: PromptDraft) -> list[DraftMessage]:
     """Reasoning that the service cannot read again goes, and the item after it becomes one of the sender's."""
-    out: list[Entry] = []
+    out: list[DraftMessage] = []
     orphaned = False
     stateless = draft.options.get("store") is False
     for entry in draft.entries:
@@ -213,11 +219,11 @@ def _proven(draft: Draft) -> list[Entry]:
             continue
         led = orphaned and is_made(entry.message) and "id" in entry.message and kind != "reasoning"
         orphaned = orphaned and kind == "reasoning"
-        out.append(Entry(without(entry.message, "id"), entry.origins) if led else entry)
+        out.append(DraftMessage(without(entry.message, "id"), entry.origins) if led else entry)
     return out
 
 
-def _unproven(draft: Draft, item: Mapping[str, Json], stateless: bool) -> tuple[str, str]:
+def _unproven(draft: PromptDraft, item: Mapping[str, Json], stateless: bool) -> tuple[str, str]:
     sealed = bool(as_text(item.get("encrypted_content")))
     if not draft.same_model:
         return "V7", "reasoning of another model"
@@ -228,9 +234,9 @@ def _unproven(draft: Draft, item: Mapping[str, Json], stateless: bool) -> tuple[
     return "", ""
 
 
-def _followed(draft: Draft) -> list[Entry]:
-    """Reasoning stands directly before the item that it led to, or not at all."""
-    out: list[Entry] = []
+def _drop_stray_reasoning(draft: PromptDraft) -> list[DraftMessage]:
+    """Reasoning comes directly before the item that it led to, or not at all."""
+    out: list[DraftMessage] = []
     for entry in reversed(draft.entries):
         after = out[-1].message if out else None
         if kind_of(entry.message) == "reasoning" and (after is None or not is_made(after)):

@@ -1,7 +1,6 @@
 """Items of the OpenAI Responses wire one by one: messages, calls, outputs, reasoning, compactions.
 
-Owns: what can be judged without the neighbours. Refuses: pairing and order; `responses` does that. Before: `draft`. After:
-`responses`.
+Owns: what can be judged without the neighbours. Not here: pairing and order; `responses` does that.
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from backscroll.assemble.validity.draft import (
-    Draft,
-    Entry,
+    DraftMessage,
+    PromptDraft,
     is_aborted,
     is_empty,
-    minted,
+    mint_digits,
     no_message,
     with_parts,
     words_of,
@@ -59,7 +58,7 @@ _LONGEST_NAME: Final = 128
 
 
 def kind_of(item: Mapping[str, Json]) -> str:
-    """The kind of an item; a message need not say that it is one."""
+    """Return the kind of an item; a message need not say that it is one."""
     return as_text(item.get("type")) or ("message" if "role" in item else "")
 
 
@@ -69,13 +68,13 @@ def call_id(item: Mapping[str, Json]) -> str:
 
 
 def is_made(item: Mapping[str, Json]) -> bool:
-    """True for what a model made."""
+    """Return True for what a model made."""
     kind = kind_of(item)
     return kind in CALLS or kind in _MADE or (kind == "message" and item.get("role") == "assistant")
 
 
-def shaped(draft: Draft, entry: Entry) -> Entry | None:
-    """The entry as an item of the right shape; the same one where it is; None where nothing is left of it."""
+def shape_entry(draft: PromptDraft, entry: DraftMessage) -> DraftMessage | None:
+    """Return the entry as an item of the right shape; the same one where it is; None if nothing is left of it."""
     entry = _as_item(draft, entry)
     item = as_object(entry.message)
     if item is None:
@@ -86,10 +85,10 @@ def shaped(draft: Draft, entry: Entry) -> Entry | None:
             "V6", draft.at(entry), "a reply that did not come to its end", "it was removed with its calls"
         )
         draft.aborted |= {call_id(item)} - {""} if kind in CALLS else set()
-        return Entry(None, entry.origins)  # what reasoned for it goes as well: see `responses`
+        return DraftMessage(None, entry.origins)  # what reasoned for it goes as well: see `responses`
     if kind == "message":
         return _message(draft, entry, item)
-    entry, item = _named(draft, entry, item, kind)
+    entry, item = _drop_foreign_id(draft, entry, item, kind)
     if kind in CALLS:
         return _call(draft, entry, item, kind)
     if kind in OUTPUTS:
@@ -102,7 +101,7 @@ def shaped(draft: Draft, entry: Entry) -> Entry | None:
     return entry
 
 
-def _as_item(draft: Draft, entry: Entry) -> Entry:
+def _as_item(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
     item = as_object(entry.message)
     if not item:
         return no_message(draft, entry)
@@ -116,7 +115,7 @@ def _as_item(draft: Draft, entry: Entry) -> Entry:
             "S1", draft.at(entry), "a message with a role that this wire does not know", "it became an output"
         )
         output = words_of(item.get("content"))
-        return Entry(
+        return DraftMessage(
             {"type": "function_call_output", "call_id": as_text(item.get("tool_call_id")), "output": output},
             entry.origins,
         )
@@ -128,13 +127,15 @@ def _as_item(draft: Draft, entry: Entry) -> Entry:
         f"the role is now {wanted}",
     )
     rest = without(item, "role", "type")
-    return Entry(
+    return DraftMessage(
         {"role": wanted, "content": item["content"] if "content" in item else dumps(rest)}, entry.origins
     )
 
 
-def _named(draft: Draft, entry: Entry, item: dict[str, Json], kind: str) -> tuple[Entry, dict[str, Json]]:
-    """Ids of items are made by the service and begin with its letters; any other is refused, none at all is not."""
+def _drop_foreign_id(
+    draft: PromptDraft, entry: DraftMessage, item: dict[str, Json], kind: str
+) -> tuple[DraftMessage, dict[str, Json]]:
+    """Drop an id that the service did not make: it refuses unknown prefixes and accepts items without an id."""
     prefix = _PREFIXES.get(kind)
     if prefix is None or "id" not in item or as_text(item["id"]).startswith(prefix):
         return entry, item
@@ -146,24 +147,24 @@ def _named(draft: Draft, entry: Entry, item: dict[str, Json], kind: str) -> tupl
     rest = without(item, "id")
     if kind in CALLS and not as_text(item.get("call_id")) and given:
         rest["call_id"] = given
-    return Entry(rest, entry.origins), rest
+    return DraftMessage(rest, entry.origins), rest
 
 
 # -- messages --------------------------------------------------------------------------------------------------
 
 
-def _message(draft: Draft, entry: Entry, item: dict[str, Json]) -> Entry | None:
-    entry, item = _named(draft, entry, item, "message")
+def _message(draft: PromptDraft, entry: DraftMessage, item: dict[str, Json]) -> DraftMessage | None:
+    entry, item = _drop_foreign_id(draft, entry, item, "message")
     content = _content(draft, draft.at(entry, ".content"), item.get("content"), as_text(item["role"]))
     if content is None:
         draft.note("V4", draft.at(entry), "a message without content", "it was removed")
         return None
     if "content" in item and content is item["content"]:
         return entry
-    return Entry({**item, "content": content}, entry.origins)
+    return DraftMessage({**item, "content": content}, entry.origins)
 
 
-def _content(draft: Draft, where: str, content: Json, role: str) -> Json:
+def _content(draft: PromptDraft, where: str, content: Json, role: str) -> Json:
     return with_parts(draft, where, content, lambda item: _part(item, role))
 
 
@@ -208,7 +209,7 @@ def _as_text(data: Mapping[str, Json], key: str, text_kind: str) -> Json:
 # -- calls, outputs, reasoning ---------------------------------------------------------------------------------
 
 
-def _call(draft: Draft, entry: Entry, item: dict[str, Json], kind: str) -> Entry | None:
+def _call(draft: PromptDraft, entry: DraftMessage, item: dict[str, Json], kind: str) -> DraftMessage | None:
     out, where = dict(item), draft.at(entry)
     if kind in ("function_call", "custom_tool_call"):
         name, said = item.get("name"), "arguments" if kind == "function_call" else "input"
@@ -221,16 +222,16 @@ def _call(draft: Draft, entry: Entry, item: dict[str, Json], kind: str) -> Entry
             )
             out["name"] = tool_name(name)
         if not isinstance(item.get(said), str):
-            draft.note("S3", where, "arguments that are no text", "they were written as JSON text")
+            draft.note("S3", where, "arguments that are not text", "they were written as JSON text")
             default = "{}" if kind == "function_call" else ""
             out[said] = dumps(item[said]) if item.get(said) is not None else default
     if not as_text(item.get("call_id")) and not (kind == "local_shell_call" and call_id(item)):
         draft.note("S3", where, "a call without an id", "it got one")
-        out["call_id"] = f"call_{minted(kind, dumps(without(out, 'call_id')))[:24]}"
-    return entry if out == item else Entry(out, entry.origins)
+        out["call_id"] = f"call_{mint_digits(kind, dumps(without(out, 'call_id')))[:24]}"
+    return entry if out == item else DraftMessage(out, entry.origins)
 
 
-def _output(draft: Draft, entry: Entry, item: dict[str, Json], kind: str) -> Entry:
+def _output(draft: PromptDraft, entry: DraftMessage, item: dict[str, Json], kind: str) -> DraftMessage:
     output = item.get("output")
     if kind not in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
         return entry  # what they hold is the vendor's business
@@ -238,18 +239,18 @@ def _output(draft: Draft, entry: Entry, item: dict[str, Json], kind: str) -> Ent
         return entry
     if as_array(output) is None:
         draft.note("S2", draft.at(entry), "an output that is neither text nor a list", "it became text")
-        return Entry({**item, "output": words_of(output)}, entry.origins)
+        return DraftMessage({**item, "output": words_of(output)}, entry.origins)
     mended = _content(draft, draft.at(entry, ".output"), output, "user")
-    return entry if mended is output else Entry({**item, "output": mended or ""}, entry.origins)
+    return entry if mended is output else DraftMessage({**item, "output": mended or ""}, entry.origins)
 
 
-def _reasoning(draft: Draft, entry: Entry, item: dict[str, Json]) -> Entry:
+def _reasoning(draft: PromptDraft, entry: DraftMessage, item: dict[str, Json]) -> DraftMessage:
     summary = as_array(item.get("summary"))
     if summary is not None and all(as_object(part) is not None for part in summary):
         return entry
     draft.note("R4", draft.at(entry), "reasoning without a list of summaries", "it got one")
     texts = [item["summary"]] if as_text(item.get("summary")) else []
     parts = [{"type": "summary_text", "text": text} for text in texts]
-    return Entry(
+    return DraftMessage(
         {**item, "summary": [p for p in summary or [] if as_object(p) is not None] or parts}, entry.origins
     )

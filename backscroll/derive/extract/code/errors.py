@@ -1,7 +1,4 @@
-"""Errors by name: which one a program reported, what it said, and where in somebody's own code it happened.
-
-Before: `derive/digests/trouble` (the telling line). After: `extract_code_tools`, `extract_code_prose`.
-"""
+"""Errors by name: which one a program reported, its message, and where in the user's own code it occurred."""
 
 from __future__ import annotations
 
@@ -10,22 +7,22 @@ from dataclasses import dataclass
 
 from backscroll.derive.extract.code.words import error_names, shape, words
 
-_WIDE = 60_000  # characters from the end of an output that are read: errors are told last
+_WIDE = 60_000  # characters read from the end of an output: errors come last
 _MESSAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """An error that was told."""
+class ErrorMention:
+    """An error that was reported."""
 
     name: str
     message: str
-    place: str  # a file; empty: nobody said where
-    line: str  # as it stands in the text
+    place: str  # a file; empty: unknown
+    line: str  # as it is in the text
 
 
-def trouble_in(text: str) -> Trouble | None:
-    """The last error that a text tells by name; None where it tells none."""
+def trouble_in(text: str) -> ErrorMention | None:
+    """Return the last error that a text names; None if it names none."""
     text = text[-_WIDE:]
     best: tuple[int, re.Match[str]] | None = None
     for pattern in error_names():
@@ -43,7 +40,7 @@ def trouble_in(text: str) -> Trouble | None:
     end = text.find("\n", found.end())
     line = text[start : end if end >= 0 else len(text)].strip()[:300]
     message = (found["message"] or "").strip()[:_MESSAGE]
-    return Trouble(short_name(found["name"]), message, _place(text, found.start()), line)
+    return ErrorMention(short_name(found["name"]), message, _place(text, found.start()), line)
 
 
 def _telling(text: str, found: re.Match[str]) -> bool:
@@ -60,12 +57,12 @@ def _telling(text: str, found: re.Match[str]) -> bool:
 
 
 def short_name(name: str) -> str:
-    """An error without the module it comes from: `json.decoder.JSONDecodeError` is a `JSONDecodeError`."""
+    """Return an error without the module it comes from: `json.decoder.JSONDecodeError` is a `JSONDecodeError`."""
     return name.rsplit(".", 1)[-1]
 
 
 def _place(text: str, at: int) -> str:
-    """The nearest file of somebody's own: before the error (a trace), else right behind it (a report)."""
+    """Return the nearest file of the user: before the error (a trace), else right after it (a report)."""
     before = [m for m in shape("errors", "place").finditer(text, max(0, at - 4_000), at) if _own(text, m)]
     behind = (m for m in shape("errors", "place").finditer(text, at, at + 600) if _own(text, m))
     found = before[-1] if before else next(behind, None)
@@ -73,6 +70,6 @@ def _place(text: str, at: int) -> str:
 
 
 def _own(text: str, found: re.Match[str]) -> bool:
-    """True for a place in somebody's own code; what a language or a package brings along is not."""
+    """Return True for a place in the user's own code, not in a language's library or a package."""
     start = text.rfind("\n", 0, found.start()) + 1
     return not shape("errors", "foreign").search(text, start, found.end())

@@ -1,7 +1,7 @@
-"""What people and models say about code: paths, functions with their files, packages with versions, decisions, errors.
+"""Assertions from prose about code: paths, functions with their files, packages with versions, decisions, errors.
 
-Owns sentences, English and Chinese mixed as people write them, and blocks that a user pasted. Questions, conditions and plans to
-look at something are no decisions. Before: `derive/extract/speech` (only what was really said). After: `extract_code`.
+Owns sentences, English and Chinese mixed as people write them, and blocks that a user pasted. Questions, conditions and plans
+to look at something are not decisions.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import cast
 from backscroll.derive.essence.cues import CODE, paths_in
 from backscroll.derive.essence.sentences import Sentence, sentences
 from backscroll.derive.extract.code.errors import short_name, trouble_in
-from backscroll.derive.extract.code.words import Spot, decisions, error_names, shape, table, words
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.code.words import StatementPlace, decisions, error_names, shape, table, words
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.values.pattern import late
 
@@ -39,8 +39,8 @@ _UPGRADED_ZH = late(
 )
 
 
-def is_about_code(told: Sequence[Said]) -> bool:
-    """True where what was said names files, code or errors: only then are decisions about the work."""
+def is_about_code(told: Sequence[Utterance]) -> bool:
+    """Return True if what was said names files, code or errors: only then are decisions about the work."""
     for one in told:
         text = one.text[:_WIDE]
         if "```" in text or CODE.search(text) or paths_in(text) or any(p.search(text) for p in error_names()):
@@ -48,9 +48,9 @@ def is_about_code(told: Sequence[Said]) -> bool:
     return False
 
 
-def read_prose(told: Sequence[Said], known: Sequence[str] = ()) -> Iterator[Assertion]:
-    """What was said about code. `known` are files that tools named in full: a short name means the one it ends."""
-    files = _Files(known)
+def read_prose(told: Sequence[Utterance], known: Sequence[str] = ()) -> Iterator[Assertion]:
+    """Yield what was said about code. `known` are files that tools named in full: a short name means the one it ends."""
+    files = _PathIndex(known)
     for one in told:
         text = one.text[:_WIDE]
         found = paths_in(text)
@@ -58,39 +58,39 @@ def read_prose(told: Sequence[Said], known: Sequence[str] = ()) -> Iterator[Asse
         for piece in sentences(text):
             if piece.shape == "code":
                 if one.role == "user":
-                    yield from _pasted(one, piece)
+                    yield from _read_pasted_error(one, piece)
             elif piece.shape != "row":
                 yield from _sentence(one, piece, files, listing=listing)
 
 
-class _Files:
+class _PathIndex:
     """Paths by their ends."""
 
     def __init__(self, known: Sequence[str]) -> None:
         self._known = list(dict.fromkeys(known))
 
     def full(self, path: str) -> str:
-        """The only known file that ends so; the path itself where there is none, or several."""
+        """Return the only known file that ends so; the path itself where there is none, or several."""
         short = path.removeprefix("./")
         ends = [k for k in self._known if k == path or k.endswith("/" + short)]
         return ends[0] if len(ends) == 1 else path
 
 
-def _sentence(said: Said, piece: Sentence, files: _Files, *, listing: bool) -> Iterator[Assertion]:
+def _sentence(said: Utterance, piece: Sentence, files: _PathIndex, *, listing: bool) -> Iterator[Assertion]:
     text, user = piece.text, said.role == "user"
     if said.source is None or _NUMBERED.match(text):
         return
-    spot = Spot(text[:_QUOTE], said.source, said.who)
+    spot = StatementPlace(text[:_QUOTE], said.source, said.who)
     said_paths = [p for p in paths_in(text) if _is_file(p) and not _is_example(text, p)]
     paths = [files.full(p) for p in said_paths]
     if not listing:
         for path in paths[:6]:
             yield spot.node(path, "file", 0.6)
-    yield from _named(spot, text, dict(zip(said_paths, paths, strict=True)), user=user)
+    yield from _read_definitions(spot, text, dict(zip(said_paths, paths, strict=True)), user=user)
     yield from _packages(spot, text)
     yield from _errors(spot, text, paths)
     if len(text) <= 600:
-        yield from _decided(spot, text, user=user)
+        yield from _read_decisions(spot, text, user=user)
 
 
 # -- functions and packages --------------------------------------------------------------------------------------
@@ -107,8 +107,10 @@ def _kinds() -> tuple[re.Pattern[str], re.Pattern[str], Mapping[str, str]]:
     return before, behind, {**english, **chinese}
 
 
-def _named(spot: Spot, text: str, paths: Mapping[str, str], *, user: bool) -> Iterator[Assertion]:
-    """Functions and classes that a sentence names as such, and the file in which it says they are."""
+def _read_definitions(
+    spot: StatementPlace, text: str, paths: Mapping[str, str], *, user: bool
+) -> Iterator[Assertion]:
+    """Yield functions and classes that a sentence names as such, and the file in which it says they are."""
     names: dict[str, str] = {}
     before, behind, kinds = _kinds()
     if not any(kind in text for kind in kinds) and "()`" not in text:
@@ -137,7 +139,7 @@ def _named(spot: Spot, text: str, paths: Mapping[str, str], *, user: bool) -> It
 
 
 def _holds(text: str, path: str, name: str) -> bool:
-    """True where a sentence says that a file holds what has this name."""
+    """Return True if a sentence says that a file holds what has this name."""
     at, place = text.find(name), text.find(path)
     if at < 0 or place < 0 or shape("names", "sought").search(text[: min(at, place)].rstrip("` ")):
         return False
@@ -148,18 +150,18 @@ def _holds(text: str, path: str, name: str) -> bool:
 
 
 def _is_example(text: str, path: str) -> bool:
-    """True where a sentence only says what a file could be called."""
+    """Return True if a sentence only says what a file could be called."""
     return bool(shape("names", "example").search(text[: max(0, text.find(path))]))
 
 
 def _is_file(path: str) -> bool:
-    """True for a path that ends like a file; a folder is none."""
+    """Return True for a path that ends like a file; a folder is none."""
     last = path.rsplit("/", 1)[-1]
     return bool(re.search(r"\w\.[A-Za-z][A-Za-z0-9]{0,7}$", last)) or last in words("names", "files")
 
 
 def _is_identifier(name: str, text: str) -> bool:
-    """True for what is written as code: in backticks, with an underscore, a hump, a dot or brackets behind it."""
+    """Return True for what is written as code: in backticks, with an underscore, a hump, a dot or brackets behind it."""
     if len(name) < 3 or name.lower() in words("decisions", "stop") | words("decisions", "end"):
         return False
     return (
@@ -181,8 +183,8 @@ def _package_words() -> re.Pattern[str]:
     )
 
 
-def _packages(spot: Spot, text: str) -> Iterator[Assertion]:
-    """Packages that a sentence calls so, and versions."""
+def _packages(spot: StatementPlace, text: str) -> Iterator[Assertion]:
+    """Yield packages that a sentence calls so, and versions."""
     if re.search(r"[=@~]\^?~?\d|\d\.\d", text):
         for pattern in (_PINNED, _UPGRADED, _UPGRADED_ZH):
             for found in pattern.finditer(text):
@@ -199,20 +201,20 @@ def _packages(spot: Spot, text: str) -> Iterator[Assertion]:
 # -- errors ------------------------------------------------------------------------------------------------------
 
 
-def _pasted(said: Said, fence: Sentence) -> Iterator[Assertion]:
-    """The error in a block that a user pasted."""
+def _read_pasted_error(said: Utterance, fence: Sentence) -> Iterator[Assertion]:
+    """Yield the error in a block that a user pasted."""
     trouble = trouble_in(fence.text)
     if trouble is None or said.source is None or not trouble.message:
         return
-    spot = Spot(trouble.line, said.source, said.who)
+    spot = StatementPlace(trouble.line, said.source, said.who)
     yield spot.attribute(trouble.name, "error", "status", "open", 0.8)
     yield spot.attribute(trouble.name, "error", "message", trouble.message, 0.8)
     if trouble.place:
         yield spot.relation(trouble.name, "error", "occurs_in", trouble.place, "file", 0.8)
 
 
-def _errors(spot: Spot, text: str, paths: Sequence[str]) -> Iterator[Assertion]:
-    """Errors that a sentence names, and whether it says that they happen or are over."""
+def _errors(spot: StatementPlace, text: str, paths: Sequence[str]) -> Iterator[Assertion]:
+    """Yield errors that a sentence names, and whether it says that they happen or are over."""
     names: dict[str, str] = {}
     for pattern in error_names():
         for found in pattern.finditer(text):
@@ -237,14 +239,14 @@ def _errors(spot: Spot, text: str, paths: Sequence[str]) -> Iterator[Assertion]:
 
 
 def _in_code(text: str, name: str) -> bool:
-    """True where a name stands in a piece of code rather than by itself: a signature that throws is no error."""
+    """Return True if a name is in a piece of code rather than by itself: a signature that throws is not an error."""
     return any(name in ticked and " " in ticked for ticked in re.findall(r"`([^`\n]{1,300})`", text))
 
 
 # -- decisions ---------------------------------------------------------------------------------------------------
 
 
-def _decided(spot: Spot, text: str, *, user: bool) -> Iterator[Assertion]:
+def _read_decisions(spot: StatementPlace, text: str, *, user: bool) -> Iterator[Assertion]:
     if shape("decisions", "unsure").search(text):
         return
     tongue = "zh" if _HAN.search(text) else "en"
@@ -264,7 +266,7 @@ def _decided(spot: Spot, text: str, *, user: bool) -> Iterator[Assertion]:
             yield spot.relation(new, "", "replaces", old, "", sure)
         if not user and shape("decisions", "done").search(text):
             return  # an account of what was done
-        name = what or (_told(new, old, tongue))
+        name = what or (_phrase_decision(new, old, tongue))
         yield spot.node(name, "decision", sure)
         why = shape("decisions", f"reason_{tongue}").search(text)
         if why and why["why"].strip() not in name:
@@ -274,14 +276,14 @@ def _decided(spot: Spot, text: str, *, user: bool) -> Iterator[Assertion]:
         return
 
 
-def _told(new: str, old: str, tongue: str) -> str:
+def _phrase_decision(new: str, old: str, tongue: str) -> str:
     if tongue == "zh":
         return f"用 {new} 代替 {old}" if old else f"使用 {new}"
     return f"use {new} instead of {old}" if old else f"use {new}"
 
 
 def _clause(what: str | None) -> str:
-    """The rest of a sentence as the name of a decision."""
+    """Return the rest of a sentence as the name of a decision."""
     if not what:
         return ""
     text = re.split(r"\b(?:because|since|so that|due to)\b|因为|由于", what)[0]
@@ -293,18 +295,18 @@ def _clause(what: str | None) -> str:
 
 
 def _thing(name: str | None, tongue: str) -> str:
-    """The name of a thing: without articles before it and without what goes on behind it; empty where nothing is left."""
+    """Return the name of a thing: without articles before it and without what goes on behind it; empty where nothing is left."""
     if not name:
         return ""
     ticked = re.match(r"\s?[`\"「“]([^`\"」”]{1,60})[`\"」”]", name)
     if ticked:
-        # A whole expression is no thing that is chosen.
+        # A whole expression is not a thing that is chosen.
         return "" if re.search(r"\(.+\)|=|;", ticked[1]) else ticked[1].strip()
     if tongue == "zh":
         text = name.strip(" .,，").removesuffix("了").removesuffix("吧").strip()
         return "" if text in words("decisions", "dull") or len(text) < 2 else text
     found = name.split()
-    common = False  # "a script" is no name, "a Redis cache" may be one
+    common = False  # "a script" is not a name, "a Redis cache" may be one
     while found and found[0].lower() in words("decisions", "stop"):
         common, found = True, found[1:]
     kept: list[str] = []

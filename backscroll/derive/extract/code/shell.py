@@ -1,7 +1,4 @@
-"""Commands of a shell as the rules for coding sessions read them: packages put in and taken out, files removed and moved.
-
-Before: the arguments of a call. After: `extract_code_tools`.
-"""
+"""Commands of a shell as the rules for coding sessions read them: packages put in and taken out, files removed and moved."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ class Package:
 
 
 def pieces(command: str) -> list[list[str]]:
-    """The simple commands of a line, each as words; what is written into a file by `<<` is left out."""
+    """Return the simple commands of a line, each as words; what is written into a file by `<<` is left out."""
     text = command[:_LONGEST]
     heredoc = _HEREDOC.search(text)
     if heredoc:
@@ -58,18 +55,18 @@ def _phrases(key: str) -> tuple[tuple[str, ...], ...]:
 
 
 def packages_of(command: str) -> list[Package]:
-    """Packages that a command puts in or takes out."""
+    """Return packages that a command puts in or takes out."""
     out: list[Package] = []
     for said in pieces(command):
         for key in ("install", "remove"):
             phrase = next((p for p in _phrases(key) if tuple(said[: len(p)]) == p), None)
             if phrase is not None:
-                out += _named(said[len(phrase) :], removed=key == "remove")
+                out += _parse_packages(said[len(phrase) :], removed=key == "remove")
                 break
     return out[:_FEW]
 
 
-def _named(arguments: list[str], *, removed: bool) -> Iterator[Package]:
+def _parse_packages(arguments: list[str], *, removed: bool) -> Iterator[Package]:
     skip = False
     for word in arguments:
         if skip or word.startswith(("-", ">", "<", "2>", "$")):
@@ -81,13 +78,13 @@ def _named(arguments: list[str], *, removed: bool) -> Iterator[Package]:
 
 
 def is_telling(command: str) -> bool:
-    """True for commands whose outcome says how the project fares."""
+    """Return True for commands whose outcome says how the project fares."""
     first = command.split(" ")
     return first[0] in words("commands", "telling") or " ".join(first[:2]) in words("commands", "telling")
 
 
 def files_of(command: str) -> Iterator[tuple[str, str, str]]:
-    """Files that a command touches: what is done to them, the path, and for a move where to."""
+    """Yield files that a command touches: what is done to them, the path, and for a move where to."""
     for said in pieces(command):
         program, rest = said[0].rsplit("/", 1)[-1], said[1:]
         if program == "git" and rest[:1] in (["rm"], ["mv"]):
@@ -104,5 +101,5 @@ def files_of(command: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _is_file(word: str) -> bool:
-    """A path with an ending, and no pattern."""
+    """Return a path with an ending, and no pattern."""
     return bool(re.search(r"[\w)]\.[A-Za-z0-9]{1,8}$", word)) and not re.search(r"[*?$`{}<>|]|/dev/", word)

@@ -1,7 +1,7 @@
 """Source code that a tool wrote: what it defines, and which packages it brings in.
 
-Owns reading a piece of code by the ending of its file's name (`extract_code.toml`); nothing is parsed, because pieces of edits are no
-whole programs. Before: the arguments of a call. After: `extract_code_tools`.
+Owns reading a piece of code by the ending of its file's name (`extract_code.toml`); nothing is parsed, because pieces of
+edits are not whole programs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENTRY = frozenset({"main", "setup", "init", "run", "test"})
 
 
 @dataclass(frozen=True, slots=True)
-class Defined:
+class CodeDefinition:
     """Something that code defines."""
 
     name: str
@@ -44,33 +44,33 @@ def _shapes(language: str, key: str) -> tuple[re.Pattern[str], ...]:
 
 
 def language_of_file(path: str) -> str:
-    """The language of a file by its ending; empty where that is unknown."""
+    """Return the language of a file by its ending; empty where that is unknown."""
     return _by_ending().get(path.rsplit(".", 1)[-1].lower(), "") if "." in path else ""
 
 
-def defined_by(path: str, code: str) -> list[Defined]:
-    """What a piece of code defines for others: classes first, then functions; not what begins with an underscore or is a test."""
+def defined_by(path: str, code: str) -> list[CodeDefinition]:
+    """Return what a piece of code defines for others: classes first, then functions; not what begins with an underscore or is a test."""
     language = language_of_file(path)
     if not language:
         return []
-    out: dict[str, Defined] = {}
+    out: dict[str, CodeDefinition] = {}
     for pattern in _shapes(language, "defines"):
         for found in pattern.finditer(code[:_WIDE]):
             name, told = found["name"], found["kind"].split()[-1]
             if name.startswith("_") or name.lower().startswith("test") or name in _ENTRY or len(name) < 3:
                 continue
             if language == "python" and told == "def" and found[0][:1] in " \t":
-                continue  # a method: its class stands for it
+                continue  # a method: its class is used
             kind = "class" if told in _CLASSES else "function"
             start = code.rfind("\n", 0, found.end()) + 1
             end = code.find("\n", found.end())
             line = code[start : end if end >= 0 else len(code)].strip()[:160]
-            out.setdefault(name, Defined(name, kind, line))
+            out.setdefault(name, CodeDefinition(name, kind, line))
     return sorted(out.values(), key=lambda d: d.kind != "class")
 
 
 def packages_in(path: str, code: str) -> Iterator[tuple[str, str]]:
-    """Packages that a piece of code brings in, with the line; not what comes with the language, nor the project's own."""
+    """Yield packages that a piece of code brings in, with the line; not what comes with the language, nor the project's own."""
     language = language_of_file(path)
     if not language:
         return
@@ -91,13 +91,13 @@ def packages_in(path: str, code: str) -> Iterator[tuple[str, str]]:
 
 
 def _inside(path: str, module: str) -> bool:
-    """True for a module of the project itself: its folder is one that the file lies in too."""
+    """Return True for a module of the project itself: its folder is one that the file lies in too."""
     folders = module.split("/")[3:4]
     return bool(folders) and f"/{folders[0]}/" in f"/{path}"
 
 
 def _package(language: str, name: str) -> str:
-    """The package that a module belongs to."""
+    """Return the package that a module belongs to."""
     if language == "script":
         parts = name.split("/")
         return "/".join(parts[:2]) if name.startswith("@") else parts[0]

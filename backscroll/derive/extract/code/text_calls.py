@@ -1,7 +1,7 @@
-"""Tool calls that are spelled out in the text: as tags (Cline and its relatives) or as functions (older OpenHands), with their answers.
+"""Tool calls written out in the text: as tags (Cline and its relatives) or as functions (older OpenHands), with their answers.
 
-Owns turning such a message into one with real calls and results, under the same names, so that the rules for calls read it too.
-Before: `vocab/message`. After: `extract_code_tools`.
+Owns turning such a message into one with real calls and results, under the same names, so that the rules for calls read it
+too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from backscroll.derive.digests.asking import kind_of
+from backscroll.derive.digests.calls import kind_of
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 from backscroll.vocab.values.pattern import late
@@ -30,8 +30,8 @@ _FIELDS = 20
 _FAILED = late(r"(?i)\b(?:error|failed|exit code [1-9]|exit(?:ed)? with (?:code )?[1-9]|traceback)")
 
 
-def unfolded(messages: Sequence[Message]) -> list[Message]:
-    """The messages, with calls and answers that stand in the text as parts of their own; most come back as they are."""
+def unfold_calls(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages, with calls and answers that are in the text as parts of their own; most come back as they are."""
     out: list[Message] = []
     waiting: list[tuple[str, str]] = []  # names and ids of calls that have no answer yet
     for message in messages:
@@ -76,7 +76,7 @@ def _is_tool(name: str) -> bool:
 
 
 def _fields(body: str, *, function: bool) -> dict[str, str]:
-    """The arguments inside a call; what stands inside one of them is no argument."""
+    """Return the arguments inside a call; what is inside one of them is not an argument."""
     out: dict[str, str] = {}
     at = 0
     for tag in (_PARAMETER if function else _FIELD).finditer(body):
@@ -94,7 +94,7 @@ def _fields(body: str, *, function: bool) -> dict[str, str]:
 
 
 def _answers(text: str, waiting: list[tuple[str, str]]) -> Iterator[ToolResult]:
-    """Answers in the order of the calls; what a program says about its surroundings ends the last one."""
+    """Yield answers in the order of the calls; what a program says about its surroundings ends the last one."""
     found = list(_ANSWER.finditer(text))
     for n, answer in enumerate(found):
         stop = found[n + 1].start() if n + 1 < len(found) else len(text)

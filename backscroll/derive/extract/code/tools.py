@@ -1,8 +1,7 @@
-"""What tools did in a turn: files read and changed, packages, commands with how they ended, errors that came and went.
+"""Assertions from tool calls: files read and changed, packages, commands with how they ended, errors that came and went.
 
-Owns reading calls and how they ended, never the words of a result: a tool's output may hold anything. Of a command that failed, the
-name of the error, its message and its place are taken; an error is open until the same command succeeds. Before:
-`derive/digest` (pairing, kinds of tools). After: `extract_code`.
+Owns reading calls and how they ended, never the words of a result: a tool's output may hold anything. Of a command that
+failed, the name of the error, its message and its place are taken; an error is open until the same command succeeds.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from backscroll.derive.digest import Digest, digests_of
-from backscroll.derive.digests.asking import Asked, asked, plain_name, scalars
+from backscroll.derive.digests.calls import CallDetails, parse_call, plain_name, scalars
 from backscroll.derive.digests.console import totals_line
 from backscroll.derive.digests.cues import table as tools
-from backscroll.derive.digests.telling import Told, told
-from backscroll.derive.digests.trouble import troubled
-from backscroll.derive.essence.reading import command_name
-from backscroll.derive.extract.code.errors import Trouble, trouble_in
+from backscroll.derive.digests.results import ResultDetails, parse_result
+from backscroll.derive.digests.trouble import has_error_line
+from backscroll.derive.essence.tool_calls import command_name
+from backscroll.derive.extract.code.errors import ErrorMention, trouble_in
 from backscroll.derive.extract.code.shell import files_of, is_telling, packages_of, pieces
 from backscroll.derive.extract.code.source import defined_by, packages_in
-from backscroll.derive.extract.code.words import Spot, shape, words
+from backscroll.derive.extract.code.words import StatementPlace, shape, words
 from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall, ToolResult
@@ -44,47 +43,49 @@ _NEW_TEXT = (
     "text",
     "new_source",
 )
-_LAST = 15  # lines in which a program tells why it ended
+_LAST = 15  # lines in which a program reports why it ended
 _COUNTED = re.compile(r"\b(?:0|no) (?:\w+ )?(?:errors?|failures?|failed|issues?|problems?)\b", re.IGNORECASE)
 _READ = 0.7  # how sure a mere look at a file makes it worth a node
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class CallOutcome:
     """One call with how it ended."""
 
     call: ToolCall
-    wanted: Asked
+    wanted: CallDetails
     digest: Digest
     message: Message
     answer: Message | None
-    result: Told | None
+    result: ResultDetails | None
 
     @property
     def failed(self) -> bool:
         """True where it did not work."""
         return self.digest.is_error or bool(self.digest.exit_code)
 
-    def spot(self, quote: str) -> Spot:
-        """A place in the call."""
-        return Spot(quote, self.message.revision, (self.message.author or "").strip() or self.message.role)
+    def spot(self, quote: str) -> StatementPlace:
+        """Return a place in the call."""
+        return StatementPlace(
+            quote, self.message.revision, (self.message.author or "").strip() or self.message.role
+        )
 
-    def told_at(self, quote: str) -> Spot:
-        """A place in the answer."""
+    def told_at(self, quote: str) -> StatementPlace:
+        """Return a place in the answer."""
         home = self.answer or self.message
-        return Spot(quote, home.revision, self.digest.tool_name)
+        return StatementPlace(quote, home.revision, self.digest.tool_name)
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenError:
     """An error that has not gone away yet."""
 
-    trouble: Trouble
+    trouble: ErrorMention
     changed: list[str] = field(default_factory=list[str])  # files that were changed since
 
 
-def acts_of(messages: Sequence[Message]) -> list[Act]:
-    """The calls of a turn in order, each with its result."""
+def acts_of(messages: Sequence[Message]) -> list[CallOutcome]:
+    """Return the calls of a turn in order, each with its result."""
     homes = {m.id: m for m in messages}
     results: dict[tuple[object, str], ToolResult] = {}
     calls: dict[tuple[object, str], ToolCall] = {}
@@ -94,26 +95,26 @@ def acts_of(messages: Sequence[Message]) -> list[Act]:
                 results.setdefault((message.id, part.call_id), part)
             elif isinstance(part, ToolCall):
                 calls.setdefault((message.id, part.id), part)
-    out: list[Act] = []
+    out: list[CallOutcome] = []
     for digest in digests_of(messages):
         call = calls.get((digest.call, digest.call_id))
         if call is None:
-            continue  # a result that nobody asked for
+            continue  # a result without a call
         answer = None if digest.result is None else homes.get(digest.result)
         result = None if answer is None else results.get((answer.id, digest.call_id))
-        wanted = asked(call.name, call.arguments)
-        heard = None if result is None else told(result)
-        out.append(Act(call, wanted, digest, homes[digest.call], answer, heard))
+        wanted = parse_call(call.name, call.arguments)
+        heard = None if result is None else parse_result(result)
+        out.append(CallOutcome(call, wanted, digest, homes[digest.call], answer, heard))
     return out
 
 
-def read_acts(acts: Sequence[Act]) -> Iterator[Assertion]:
-    """What the calls of a turn say, in order."""
-    waiting: dict[str, _Open] = {}  # errors by the command that told them
+def read_acts(acts: Sequence[CallOutcome]) -> Iterator[Assertion]:
+    """Yield what the calls of a turn say, in order."""
+    waiting: dict[str, _OpenError] = {}  # errors by the command that reported them
     for act in acts:
         kind = "edit" if _patch(act) else act.wanted.kind  # Codex hands patches to its shell
         if kind in ("write", "edit") and not act.failed:
-            for claim in _changed(act):
+            for claim in _read_changed_files(act):
                 yield claim
                 if claim.predicate == "changed":
                     for one in waiting.values():
@@ -125,8 +126,8 @@ def read_acts(acts: Sequence[Act]) -> Iterator[Assertion]:
             yield from _command(act, waiting)
 
 
-def paths_of(wanted: Asked) -> list[str]:
-    """The files that a call names in its arguments, each once, in full."""
+def paths_of(wanted: CallDetails) -> list[str]:
+    """Return the files that a call names in its arguments, each once, in full."""
     out: list[str] = []
     for key in cast("list[str]", tools("tools")["arguments"]["path"]):
         value = wanted.arguments.get(key)
@@ -141,7 +142,7 @@ def paths_of(wanted: Asked) -> list[str]:
 
 
 def _is_path(text: str) -> bool:
-    """One line that names something, and that is there tomorrow."""
+    """Return one line that names something, and that is there tomorrow."""
     fits = 0 < len(text.strip()) <= _LONGEST and "\n" not in text and any(c.isalnum() for c in text)
     return fits and not shape("changes", "temporary").search(text.strip())
 
@@ -149,8 +150,8 @@ def _is_path(text: str) -> bool:
 # -- files -------------------------------------------------------------------------------------------------------
 
 
-def _changed(act: Act) -> Iterator[Assertion]:
-    """Files that a call wrote, edited, moved or deleted, and what the new code defines and brings in."""
+def _read_changed_files(act: CallOutcome) -> Iterator[Assertion]:
+    """Yield files that a call wrote, edited, moved or deleted, and what the new code defines and brings in."""
     patch = _patch(act)
     rows = list(_PATCHED.finditer(patch)) if patch else []
     for n, row in enumerate(rows):
@@ -175,14 +176,14 @@ def _changed(act: Act) -> Iterator[Assertion]:
             yield from _code(act, path, text)
 
 
-def _patch(act: Act) -> str:
-    """The patch in a call; empty where there is none."""
+def _patch(act: CallOutcome) -> str:
+    """Return the patch in a call; empty where there is none."""
     texts = [act.wanted.raw, *scalars(dict(act.wanted.arguments))]
     return next((text for text in texts if "*** " in text and _PATCHED.search(text)), "")
 
 
-def _how(act: Act) -> str:
-    """What a call did to a file."""
+def _how(act: CallOutcome) -> str:
+    """Return what a call did to a file."""
     verb = next(
         (act.wanted.arguments[k] for k in ("command", "action", "operation") if k in act.wanted.arguments), ""
     )
@@ -196,7 +197,7 @@ def _how(act: Act) -> str:
     return "edited"
 
 
-def _file(act: Act, path: str, how: str, target: str = "") -> Iterator[Assertion]:
+def _file(act: CallOutcome, path: str, how: str, target: str = "") -> Iterator[Assertion]:
     spot = act.spot(path)
     yield spot.relation(spot.speaker, "", "changed", path, "file", 0.95)
     yield spot.attribute(path, "file", "status", how, 0.95)
@@ -216,7 +217,7 @@ def _new_texts(arguments: Mapping[str, Json]) -> Iterator[str]:
                 yield from _new_texts(cast("Mapping[str, Json]", edit))
 
 
-def _code(act: Act, path: str, code: str) -> Iterator[Assertion]:
+def _code(act: CallOutcome, path: str, code: str) -> Iterator[Assertion]:
     for made in defined_by(path, code)[:_DEFINED]:
         spot = act.spot(made.line)
         yield spot.relation(made.name, "function", "defined_in", path, "file", 0.9)
@@ -231,13 +232,13 @@ def _code(act: Act, path: str, code: str) -> Iterator[Assertion]:
 # -- commands ----------------------------------------------------------------------------------------------------
 
 
-def _command(act: Act, waiting: dict[str, _Open]) -> Iterator[Assertion]:
+def _command(act: CallOutcome, waiting: dict[str, _OpenError]) -> Iterator[Assertion]:
     command = _line(act)
     if not command:
         return
     if not act.failed:
         yield from _shell(act, command)
-    names = _called(command)
+    names = _list_programs(command)
     if not names or act.result is None:
         return
     name = names[-1]  # of several that run one after the other, the last one is heard last
@@ -255,17 +256,17 @@ def _command(act: Act, waiting: dict[str, _Open]) -> Iterator[Assertion]:
             yield from _success(one, spot, waiting)
 
 
-def _gave_up(act: Act) -> bool:
-    """True where nothing says how a program ended, and what it said last is that it could not go on."""
+def _gave_up(act: CallOutcome) -> bool:
+    """Return True if nothing says how a program ended, and what it said last is that it could not go on."""
     if act.result is None or act.digest.exit_code is not None:
         return False
     last = act.result.said[-_LAST:]
     told = [line for line in last if not _COUNTED.search(line)]
-    return troubled(act.result) or bool(shape("commands", "gave_up").search("\n".join(told)))
+    return has_error_line(act.result) or bool(shape("commands", "gave_up").search("\n".join(told)))
 
 
-def _called(command: str) -> list[str]:
-    """What is run, in order, as two runs of the same thing are both called; telling ones only, where there are such."""
+def _list_programs(command: str) -> list[str]:
+    """Return what is run, in order, as two runs of the same thing are both called; telling ones only, where there are such."""
     out: list[str] = []
     for said in pieces(command):
         name = command_name(" ".join(said))
@@ -276,8 +277,8 @@ def _called(command: str) -> list[str]:
     return list(dict.fromkeys(telling)) or out[:1]
 
 
-def _trouble(act: Act, name: str) -> Trouble | None:
-    """The error that a program told: where it failed, or where nothing says how it ended and its last lines tell one."""
+def _trouble(act: CallOutcome, name: str) -> ErrorMention | None:
+    """Return the error that a program reported: if it failed, or if its exit is unknown and its last lines show one."""
     program = name.split(" ", maxsplit=1)[0]
     if act.result is None or not (is_telling(name) or program in words("commands", "scripts")):
         return None
@@ -289,8 +290,8 @@ def _trouble(act: Act, name: str) -> Trouble | None:
     return trouble if trouble is not None and trouble.message else None
 
 
-def _line(act: Act) -> str:
-    """What was run, as it stands in the call."""
+def _line(act: CallOutcome) -> str:
+    """Return what was run, as it is in the call."""
     for key in cast("list[str]", tools("tools")["arguments"]["command"]):
         value = act.wanted.arguments.get(key)
         if isinstance(value, list):
@@ -303,7 +304,7 @@ def _line(act: Act) -> str:
     return act.wanted.raw.strip()
 
 
-def _shell(act: Act, command: str) -> Iterator[Assertion]:
+def _shell(act: CallOutcome, command: str) -> Iterator[Assertion]:
     unsure = act.digest.exit_code is None and act.result is not None
     refused = unsure and shape("commands", "refused").search(act.result.text[-4_000:] if act.result else "")
     for package in () if refused else packages_of(command):
@@ -318,7 +319,7 @@ def _shell(act: Act, command: str) -> Iterator[Assertion]:
         yield from _file(act, path, how, target)
 
 
-def _outcome(act: Act, *, failed: bool) -> str:
+def _outcome(act: CallOutcome, *, failed: bool) -> str:
     heard = act.result
     totals = totals_line(heard)[:120] if heard is not None else ""
     if totals and shape("commands", "totals").search(totals):
@@ -327,31 +328,33 @@ def _outcome(act: Act, *, failed: bool) -> str:
     return "succeeded" if not failed else f"failed (exit {code})" if code else "failed"
 
 
-def _failure(act: Act, name: str, trouble: Trouble | None, waiting: dict[str, _Open]) -> Iterator[Assertion]:
+def _failure(
+    act: CallOutcome, name: str, trouble: ErrorMention | None, waiting: dict[str, _OpenError]
+) -> Iterator[Assertion]:
     if trouble is None:
         return
     spot = act.told_at(trouble.line)
     before = waiting.get(name)
     if before is not None and before.trouble.name != trouble.name:
-        yield from _gone(before, spot)
+        yield from _close_error(before, spot)
     yield spot.attribute(trouble.name, "error", "status", "open", 0.9)
     if trouble.message:
         yield spot.attribute(trouble.name, "error", "message", trouble.message, 0.9)
     yield spot.relation(name, "command", "has_error", trouble.name, "error", 0.9)
     if trouble.place:
         yield spot.relation(trouble.name, "error", "occurs_in", trouble.place, "file", 0.85)
-    waiting[name] = _Open(trouble)
+    waiting[name] = _OpenError(trouble)
 
 
-def _success(name: str, spot: Spot, waiting: dict[str, _Open]) -> Iterator[Assertion]:
+def _success(name: str, spot: StatementPlace, waiting: dict[str, _OpenError]) -> Iterator[Assertion]:
     before = waiting.pop(name, None)
     if before is not None:
-        yield from _gone(before, spot)
-    # Errors that an earlier turn told are over too; which they were is settled where everything is put together.
+        yield from _close_error(before, spot)
+    # Errors of earlier turns are over too; the fold finds which.
     yield spot.end(name, "command", "has_error", "", 0.9)
 
 
-def _gone(before: _Open, spot: Spot) -> Iterator[Assertion]:
+def _close_error(before: _OpenError, spot: StatementPlace) -> Iterator[Assertion]:
     trouble = before.trouble
     yield spot.attribute(trouble.name, "error", "status", "fixed", 0.85)
     if trouble.place:

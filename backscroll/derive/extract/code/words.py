@@ -1,7 +1,4 @@
-"""The table behind the rules for coding sessions (`extract_code.toml`), read once, and a claim as those rules make it.
-
-Before: nothing. After: `extract_code_tools`, `extract_code_source`, `extract_code_prose`.
-"""
+"""The table behind the rules for coding sessions (`extract_code.toml`), read once, and a claim as those rules make it."""
 
 from __future__ import annotations
 
@@ -26,26 +23,26 @@ _REST_ZH = r"[^，。；！？,;!?\n]{3,50}"
 
 @cache
 def table() -> Mapping[str, Json]:
-    """The whole table."""
+    """Return the whole table."""
     text = resources.files("backscroll.derive").joinpath("extract_code.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
 @cache
 def words(section: str, key: str) -> frozenset[str]:
-    """A set of words."""
+    """Return a set of words."""
     return frozenset(cast("list[str]", table()[section][key]))
 
 
 @cache
 def shape(section: str, key: str) -> re.Pattern[str]:
-    """One regular expression."""
+    """Return one regular expression."""
     return re.compile(cast("str", table()[section][key]))
 
 
 @cache
 def decisions(tongue: str, *, person: bool) -> tuple[re.Pattern[str], ...]:
-    """How decisions are put, in one language; a person's words count where a model's only say what it does next."""
+    """Return how decisions are put, in one language; a person's words count where a model's only say what it does next."""
     chinese = tongue == "zh"
     name, rest = (_NAME_ZH, _REST_ZH) if chinese else (_NAME_EN, _REST_EN)
     told = cast("Mapping[str, list[str]]", table()["decisions"])
@@ -58,20 +55,20 @@ def decisions(tongue: str, *, person: bool) -> tuple[re.Pattern[str], ...]:
 
 @cache
 def error_names() -> tuple[re.Pattern[str], ...]:
-    """How errors are named."""
+    """Return how errors are named."""
     return tuple(re.compile(row) for row in cast("list[str]", table()["errors"]["names"]))
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """Where something is said, and by whom."""
+class StatementPlace:
+    """The place and speaker of a statement."""
 
     quote: str
     source: Ref
     speaker: str
 
     def node(self, name: str, kind: str, sure: float = 0.9) -> Assertion:
-        """There is such a thing."""
+        """Assert a node."""
         return Assertion(
             Claim.NODE,
             name,
@@ -83,7 +80,7 @@ class Spot:
         )
 
     def attribute(self, name: str, kind: str, predicate: str, value: str, sure: float = 0.9) -> Assertion:
-        """It is like this."""
+        """Assert an attribute."""
         return Assertion(
             Claim.ATTRIBUTE,
             name,
@@ -99,7 +96,7 @@ class Spot:
     def relation(
         self, name: str, kind: str, predicate: str, other: str, other_kind: str, sure: float = 0.9
     ) -> Assertion:
-        """It stands in this relation."""
+        """Assert a relation."""
         return Assertion(
             Claim.RELATION,
             name,
@@ -114,7 +111,7 @@ class Spot:
         )
 
     def end(self, name: str, kind: str, predicate: str, other: str = "", sure: float = 0.9) -> Assertion:
-        """It does so no longer."""
+        """Assert that it has ended."""
         return Assertion(
             Claim.END,
             name,

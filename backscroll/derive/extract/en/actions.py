@@ -1,7 +1,6 @@
-"""What verbs say: "Ann lives in Rome", "he gave the ring to Tom", "I love hiking", "they broke up".
+"""Assertions from verbs: "Ann lives in Rome", "he gave the ring to Tom", "I love hiking", "they broke up".
 
-Owns the table of verbs (`extract_en_verbs.toml`), giving, and what somebody likes or wants to do. Before: `extract_en_reading`.
-After: `extract_en` runs these over every sentence.
+Owns the table of verbs (`extract_en_verbs.toml`), giving, likes and wishes.
 """
 
 from __future__ import annotations
@@ -11,10 +10,17 @@ from functools import cache
 
 from backscroll.derive.extract.en.classes import workplace
 from backscroll.derive.extract.en.grammar.clauses import Mood, any_more, subject
-from backscroll.derive.extract.en.grammar.phrases import Line, Phrase, kin, object_phrases, phrase, sort_of
+from backscroll.derive.extract.en.grammar.phrases import (
+    NounPhrase,
+    ParsedSentence,
+    kin,
+    object_phrases,
+    phrase,
+    sort_of,
+)
 from backscroll.derive.extract.en.grammar.words import table, words
-from backscroll.derive.extract.en.message import Named, Reading
-from backscroll.derive.extract.en.wishes import gerund, giving, liking, parting, wanting
+from backscroll.derive.extract.en.message import MessageReading, NamedThing
+from backscroll.derive.extract.en.wishes import gerund, giving, is_lasting_taste, liking, parting, wanting
 from backscroll.vocab.assertion import Claim
 
 _LIKING = frozenset({"likes", "loves", "hates", "dislikes"})
@@ -29,7 +35,7 @@ _POSSESSIVE = frozenset({"my", "your", "his", "her", "their", "our", "its"})
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What a verb makes of its subject and object."""
+    """The claim that a verb makes of its subject and object."""
 
     forms: frozenset[str]
     pasts: frozenset[str]
@@ -50,7 +56,7 @@ class Verb:
 
 @cache
 def verbs() -> dict[str, tuple[Verb, ...]]:
-    """Word -> the verbs that it is a form of."""
+    """Return word -> the verbs that it is a form of."""
     out: dict[str, list[Verb]] = {}
     for row in table("extract_en_verbs")["verb"]:
         present, _, past = str(row["words"]).partition("|")
@@ -67,7 +73,7 @@ def verbs() -> dict[str, tuple[Verb, ...]]:
             bool(row.get("proper")),
             bool(row.get("named")),
             None if "person" not in row else str(row["person"]),
-            _listed(only) if only.startswith("@") else frozenset(only.split()),
+            _look_up_words(only) if only.startswith("@") else frozenset(only.split()),
             str(row.get("tense", "")),
             str(row.get("fixed", "")),
             float(row.get("sure", 1.0)),
@@ -77,7 +83,7 @@ def verbs() -> dict[str, tuple[Verb, ...]]:
     return {word: tuple(found) for word, found in out.items()}
 
 
-def _listed(name: str) -> frozenset[str]:
+def _look_up_words(name: str) -> frozenset[str]:
     return {
         "@pets": words("animal", "pets"),
         "@vehicle": words("thing", "vehicle"),
@@ -92,19 +98,19 @@ _WANTING = frozenset("want wants hope hopes plan plans dream dreams planning hop
 
 @cache
 def doing_words() -> frozenset[str]:
-    """Every word that `doing` reads."""
+    """Return every word that `doing` reads."""
     return frozenset(verbs()) | _GIVING | _WANTING | {"broke", "split", "got", "turned"}
 
 
-def doing(r: Reading, i: int) -> None:
-    """The verb at `i`."""
+def doing(r: MessageReading, i: int) -> None:
+    """Read the verb at `i`."""
     line = r.line
     low = line.low(i)
     if low in _GIVING:
         giving(r, i)
         return
     if low == "turned" and line.tag(i + 1) == "#":
-        _turned(r, i)
+        _read_age(r, i)
         return
     if low in _WANTING:
         wanting(r, i)
@@ -115,7 +121,7 @@ def doing(r: Reading, i: int) -> None:
     found = verbs().get(low)
     if found is None or line.tag(i - 1) in "DS'" or (low == "like" and _compares(line, i)):
         return
-    who: tuple[Phrase, ...] | None = None
+    who: tuple[NounPhrase, ...] | None = None
     mood: Mood | None = None
     for verb in found:
         at = _follows(line, i, verb)
@@ -131,15 +137,15 @@ def doing(r: Reading, i: int) -> None:
             return
 
 
-def _compares(line: Line, i: int) -> bool:
-    """True where "like" is no verb."""
+def _compares(line: ParsedSentence, i: int) -> bool:
+    """Return True if "like" is not a verb."""
     at = i - 1
     while line.tag(at) == "V":
         at -= 1
     return line.tag(at) in ",.BRC#" and line.low(at) not in {"and", "but"}
 
 
-def _turned(r: Reading, i: int) -> None:
+def _read_age(r: MessageReading, i: int) -> None:
     """ "I turned 30 yesterday"."""
     line = r.line
     value = line.words[i + 1].text
@@ -152,8 +158,8 @@ def _turned(r: Reading, i: int) -> None:
             r.attribute(named, "age", value, Mood(mood.sure), 0.85)
 
 
-def _follows(line: Line, i: int, verb: Verb) -> int:
-    """Where the object begins; -1 where the verb is not used so."""
+def _follows(line: ParsedSentence, i: int, verb: Verb) -> int:
+    """Return where the object begins; -1 where the verb is not used so."""
     at = i + 1
     while line.tag(at) == "V" and line.low(at) not in {"there", "here"}:
         at += 1
@@ -165,8 +171,8 @@ def _follows(line: Line, i: int, verb: Verb) -> int:
     return -1
 
 
-def _verb(r: Reading, i: int, verb: Verb, at: int, who: tuple[Phrase, ...], told: Mood) -> bool:
-    """True where the verb says something here."""
+def _verb(r: MessageReading, i: int, verb: Verb, at: int, who: tuple[NounPhrase, ...], told: Mood) -> bool:
+    """Return True if the verb says something here."""
     line = r.line
     low = line.low(i)
     is_past = low in verb.pasts and (low not in verb.forms or line.low(i - 1) not in {"do", "does", "to"})
@@ -190,9 +196,9 @@ def _verb(r: Reading, i: int, verb: Verb, at: int, who: tuple[Phrase, ...], told
     if any_more(line, at):
         mood.over = mood.over or mood.denied
     if is_past and verb.past == "was" and not perfect:
-        mood = _faded(who, mood)
+        mood = _weaken_past(who, mood)
     if verb.fixed:
-        return _fixed(r, verb, who, mood)
+        return _read_fixed_value(r, verb, who, mood)
     if verb.predicate in _LIKING and (line.low(at) == "to" or gerund(line, at)):
         return liking(r, verb.predicate, at, who, mood)
     done = False
@@ -203,7 +209,7 @@ def _verb(r: Reading, i: int, verb: Verb, at: int, who: tuple[Phrase, ...], told
     return done
 
 
-def _passive(r: Reading, i: int, verb: Verb, who: tuple[Phrase, ...], mood: Mood) -> bool:
+def _passive(r: MessageReading, i: int, verb: Verb, who: tuple[NounPhrase, ...], mood: Mood) -> bool:
     """ "was killed by Ann"."""
     if r.line.low(i + 1) != "by" or verb.after or verb.value or mood.denied:
         return False
@@ -215,15 +221,15 @@ def _passive(r: Reading, i: int, verb: Verb, who: tuple[Phrase, ...], mood: Mood
     return True
 
 
-def _agrees(line: Line, i: int, past: bool, who: tuple[Phrase, ...]) -> bool:
-    """ "Tom likes", never "Tom like": that is no verb."""
+def _agrees(line: ParsedSentence, i: int, past: bool, who: tuple[NounPhrase, ...]) -> bool:
+    """ "Tom likes", never "Tom like": that is not a verb."""
     low = line.low(i)
     if past or low.endswith(("s", "ing")) or len(who) > 1 or _HELPING & {line.low(i - 1), line.low(i - 2)}:
         return True
     return all(one.pronoun not in {"he", "she", "it"} and one.name is None for one in who)
 
 
-def _progressive(line: Line, i: int) -> bool:
+def _progressive(line: ParsedSentence, i: int) -> bool:
     """ "is working", and not "keen on working"."""
     at = i - 1
     while line.tag(at) in "VN":
@@ -231,12 +237,12 @@ def _progressive(line: Line, i: int) -> bool:
     return line.tag(at) in "A'"
 
 
-def _faded(who: tuple[Phrase, ...], mood: Mood) -> Mood:
+def _weaken_past(who: tuple[NounPhrase, ...], mood: Mood) -> Mood:
     mine = any(one.pronoun == "i" for one in who)
     return Mood(min(mood.sure, 0.4 if mine else 0.55), mood.denied, mood.over, True)
 
 
-def _fixed(r: Reading, verb: Verb, who: tuple[Phrase, ...], mood: Mood) -> bool:
+def _read_fixed_value(r: MessageReading, verb: Verb, who: tuple[NounPhrase, ...], mood: Mood) -> bool:
     for one in who:
         named = r.refer(one)
         if (
@@ -248,7 +254,9 @@ def _fixed(r: Reading, verb: Verb, who: tuple[Phrase, ...], mood: Mood) -> bool:
     return True
 
 
-def _object(r: Reading, verb: Verb, found: Phrase, who: tuple[Phrase, ...], mood: Mood) -> bool:
+def _object(
+    r: MessageReading, verb: Verb, found: NounPhrase, who: tuple[NounPhrase, ...], mood: Mood
+) -> bool:
     if verb.only and not (set(found.text.lower().split()) & verb.only or found.head in verb.only):
         return False
     if found.name is None and not found.head and not found.pronoun:
@@ -262,10 +270,10 @@ def _object(r: Reading, verb: Verb, found: Phrase, who: tuple[Phrase, ...], mood
     return done
 
 
-def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> bool:
+def _between(r: MessageReading, verb: Verb, found: NounPhrase, who: NamedThing, mood: Mood) -> bool:
     person = _is_person(r, found)
     if verb.end and found.head in _POSTS:
-        _left(r, verb, found, who, mood)
+        _read_leaving(r, verb, found, who, mood)
         return True
     if verb.value and (verb.person is None or not person):
         text = _plain(found)
@@ -278,7 +286,7 @@ def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> b
     if to is None or _says_nothing(r, verb, found, to):
         return True
     person = person or (bool(found.pronoun) and to.type == "person")
-    fitted = _fitted(verb, found, to, person)
+    fitted = _fit_object(verb, found, to, person)
     predicate = verb.person if person and verb.person is not None else verb.predicate
     if fitted is None or not predicate:
         return True
@@ -288,7 +296,7 @@ def _between(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> b
     return True
 
 
-def _somewhere(found: Phrase) -> bool:
+def _somewhere(found: NounPhrase) -> bool:
     return (
         found.head not in words("thing", "music")
         and found.head not in words("never_names")
@@ -296,30 +304,8 @@ def _somewhere(found: Phrase) -> bool:
     )
 
 
-def _liked(found: Phrase) -> bool:
-    """ "the beach", and not "the idea", "your tone": what people like beyond the moment."""
-    if found.det in _POSSESSIVE or found.owner:
-        return any(
-            found.head in listed
-            for listed in (
-                kin(),
-                words("animal", "pets"),
-                words("thing", "ownable"),
-                words("thing", "vehicle"),
-            )
-        )
-    if found.det != "the":
-        return True
-    rooms = ("place", "food", "drink", "music", "sport", "reading", "film")
-    return (
-        found.head.endswith("s")
-        or any(found.head in words("thing", room) for room in rooms)
-        or found.head in words("animal", "wild")
-    )
-
-
-def _says_nothing(r: Reading, verb: Verb, found: Phrase, to: Named) -> bool:
-    """True for objects of which nothing can be kept: pronouns for things, passing matters, somebody's clause."""
+def _says_nothing(r: MessageReading, verb: Verb, found: NounPhrase, to: NamedThing) -> bool:
+    """Return True for objects of which nothing can be kept: pronouns for things, passing matters, clauses."""
     if to.name in {"@it", "@they", "@we"} or (found.pronoun and verb.object in _THINGS):
         return True
     if verb.proper and not _definite(verb, found, to):
@@ -337,36 +323,38 @@ def _says_nothing(r: Reading, verb: Verb, found: Phrase, to: Named) -> bool:
         return True
     if verb.predicate in {"comes_from", "born_in"} and not _somewhere(found):
         return True  # "grew up on country music", "born in March"
-    return liking and not _liked(found)
+    return liking and not is_lasting_taste(found)
 
 
-def _left(r: Reading, verb: Verb, found: Phrase, who: Named, mood: Mood) -> None:
+def _read_leaving(r: MessageReading, verb: Verb, found: NounPhrase, who: NamedThing, mood: Mood) -> None:
     """ "quit my job at Siemens"."""
     line = r.line
     at = phrase(line, found.end + 1) if line.low(found.end) in {"at", "with", "in"} else None
     if at is not None and at.name is not None:
-        r.add(Claim.END, who, verb.predicate, to=Named(at.name.text, "organisation"), sure=0.9 * mood.sure)
+        r.add(
+            Claim.END, who, verb.predicate, to=NamedThing(at.name.text, "organisation"), sure=0.9 * mood.sure
+        )
     elif found.det in {"my", "his", "her", "the"}:
         r.add(Claim.END, who, verb.predicate, sure=0.8 * mood.sure)
 
 
-def _fitted(verb: Verb, found: Phrase, to: Named, person: bool) -> Named | None:
-    """The object with its type; none where the verb cannot have such an object."""
+def _fit_object(verb: Verb, found: NounPhrase, to: NamedThing, person: bool) -> NamedThing | None:
+    """Return the object with its type; none where the verb cannot have such an object."""
     if person:
         if verb.person is None and verb.object in _THINGS and found.name is None:
             return None
-        return Named(to.name, "person", to.hint, to.sure)
+        return NamedThing(to.name, "person", to.hint, to.sure)
     if not verb.object:
         plain = found.name is None and not found.pronoun
-        return Named(to.name, to.type or (sort_of(found) if plain else ""), to.hint, to.sure)
+        return NamedThing(to.name, to.type or (sort_of(found) if plain else ""), to.hint, to.sure)
     if verb.object == "person":
         return to if to.type in {"", "person"} else None
     if to.type == "person":
         return None
-    return Named(to.name, verb.object if to.type in {"", "thing"} else to.type, to.hint, to.sure)
+    return NamedThing(to.name, verb.object if to.type in {"", "thing"} else to.type, to.hint, to.sure)
 
 
-def _keep(r: Reading, verb: Verb, who: Named, predicate: str, to: Named, mood: Mood) -> None:
+def _keep(r: MessageReading, verb: Verb, who: NamedThing, predicate: str, to: NamedThing, mood: Mood) -> None:
     if verb.end:
         r.add(Claim.END, who, predicate, to=to, sure=0.9 * mood.sure)
     elif mood.denied and not mood.over and predicate in _OPPOSITE and to.type != "person":
@@ -375,7 +363,7 @@ def _keep(r: Reading, verb: Verb, who: Named, predicate: str, to: Named, mood: M
         r.relation(who, predicate, to, mood, 0.9 if verb.proper or to.type else 0.8)
 
 
-def _definite(verb: Verb, found: Phrase, to: Named) -> bool:
+def _definite(verb: Verb, found: NounPhrase, to: NamedThing) -> bool:
     if found.name is not None or found.pronoun:
         return True
     if verb.object == "place":
@@ -385,7 +373,7 @@ def _definite(verb: Verb, found: Phrase, to: Named) -> bool:
     return to.type == "person" or found.det in {"the", "my"} or bool(found.owner)
 
 
-def _is_person(r: Reading, found: Phrase) -> bool:
+def _is_person(r: MessageReading, found: NounPhrase) -> bool:
     if found.pronoun:
         return found.pronoun not in {"it", "this", "that", "something", "everything", "anything", "nothing"}
     if found.name is not None:
@@ -397,5 +385,5 @@ def _is_person(r: Reading, found: Phrase) -> bool:
     return found.head in kin() and bool(found.owner or found.det in _POSSESSIVE)
 
 
-def _plain(found: Phrase) -> str:
+def _plain(found: NounPhrase) -> str:
     return found.name.text if found.name is not None and not found.head else found.text

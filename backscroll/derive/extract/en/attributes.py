@@ -1,17 +1,17 @@
-"""What somebody or something is: "Ann is a nurse", "my eyes are blue", "he is from Rome".
+"""Assertions from "be": "Ann is a nurse", "my eyes are blue", "he is from Rome".
 
-Owns sentences around "be". Before: `extract_en_reading`. After: `extract_en` runs these over every sentence.
+Owns sentences around "be".
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from backscroll.derive.extract.en.classes import adjective, classed, told
+from backscroll.derive.extract.en.classes import adjective, read_class, weaken_past_state
 from backscroll.derive.extract.en.grammar.clauses import Mood, any_more, subject
-from backscroll.derive.extract.en.grammar.phrases import Phrase, kin, object_phrases, phrase
+from backscroll.derive.extract.en.grammar.phrases import NounPhrase, kin, object_phrases, phrase
 from backscroll.derive.extract.en.grammar.words import table, words
-from backscroll.derive.extract.en.message import Named, Reading
+from backscroll.derive.extract.en.message import MessageReading, NamedThing
 from backscroll.derive.extract.en.wishes import deeds, gerund
 from backscroll.vocab.assertion import Claim
 
@@ -23,7 +23,7 @@ _AT = frozenset("in at inside on".split())
 
 @cache
 def _own_words() -> dict[str, str]:
-    """What belongs to somebody ("my job is …") -> attribute."""
+    """Return what belongs to a person ("my job is …") as an attribute."""
     return {
         str(word): str(predicate)
         for predicate, listed in table()["own"].items()
@@ -41,8 +41,8 @@ def _predicates() -> dict[str, str]:
     }
 
 
-def being(r: Reading, i: int) -> bool:
-    """A form of "be" at `i`; true where it was one."""
+def being(r: MessageReading, i: int) -> bool:
+    """Return a form of "be" at `i`; true where it was one."""
     line = r.line
     low = line.low(i)
     if low not in _BE and not (low == "'s" and _stands_for_is(r, i)):
@@ -67,7 +67,7 @@ def being(r: Reading, i: int) -> bool:
     return True
 
 
-def _stands_for_is(r: Reading, i: int) -> bool:
+def _stands_for_is(r: MessageReading, i: int) -> bool:
     line = r.line
     if line.tag(i) == "A":
         return line.tag(i - 1) == "P" and line.tag(i + 1) != "B"
@@ -79,7 +79,7 @@ def _stands_for_is(r: Reading, i: int) -> bool:
     )
 
 
-def _is(r: Reading, one: Phrase, at: int, mood: Mood) -> None:
+def _is(r: MessageReading, one: NounPhrase, at: int, mood: Mood) -> None:
     line = r.line
     if one.pronoun in {"it", "everything", "something", "nothing", "anything"}:
         return
@@ -110,7 +110,7 @@ def _is(r: Reading, one: Phrase, at: int, mood: Mood) -> None:
         adjective(r, who, at, mood)
 
 
-def _age(r: Reading, who: Named, at: int, mood: Mood) -> bool:
+def _age(r: MessageReading, who: NamedThing, at: int, mood: Mood) -> bool:
     line = r.line
     value = line.words[at].text
     end = at + 1
@@ -127,11 +127,11 @@ def _age(r: Reading, who: Named, at: int, mood: Mood) -> bool:
     plain = value.isdecimal() or not any(c.isdigit() for c in value)
     known = who.type in {"person", "animal"} or (years and not who.type)
     if plain and known and not (value == "one" and not years):
-        r.attribute(who, "age", value, told(r, who, mood), 0.9 if years else 0.7)
+        r.attribute(who, "age", value, weaken_past_state(r, who, mood), 0.9 if years else 0.7)
     return True
 
 
-def _own(r: Reading, one: Phrase, at: int, mood: Mood) -> bool:
+def _own(r: MessageReading, one: NounPhrase, at: int, mood: Mood) -> bool:
     """ "my favourite food is pizza", "her eyes are green", "his job is …"."""
     line = r.line
     owner = r.owner(one)
@@ -144,7 +144,7 @@ def _own(r: Reading, one: Phrase, at: int, mood: Mood) -> bool:
         noun = one.head
         value = _value(r, at)
         if noun and value:
-            r.attribute(owner, f"favourite_{_word(noun)}", value, told(r, owner, mood), 0.95)
+            r.attribute(owner, f"favourite_{_word(noun)}", value, weaken_past_state(r, owner, mood), 0.95)
         return True
     predicate = _own_words().get(one.head, "")
     if not predicate:
@@ -160,18 +160,18 @@ def _own(r: Reading, one: Phrase, at: int, mood: Mood) -> bool:
     elif predicate == "nickname":
         r.add(Claim.ALIAS, owner, value=value, sure=0.9 * mood.sure)
         return True
-    r.attribute(owner, predicate, value, told(r, owner, mood), 0.9)
+    r.attribute(owner, predicate, value, weaken_past_state(r, owner, mood), 0.9)
     return True
 
 
-def _end_of(r: Reading, at: int) -> int:
+def _end_of(r: MessageReading, at: int) -> int:
     while at < len(r.line.words) and r.line.tag(at) not in '.,C"W':
         at += 1
     return at
 
 
-def _value(r: Reading, at: int) -> str:
-    """The words of a complement: a noun phrase, or what is done ("playing the piano")."""
+def _value(r: MessageReading, at: int) -> str:
+    """Return the words of a complement: a noun phrase, or what is done ("playing the piano")."""
     line = r.line
     found = phrase(line, at)
     if found is not None and not found.pronoun and (found.text and line.tag(at) != "B"):
@@ -189,7 +189,7 @@ def _value(r: Reading, at: int) -> str:
     return ""
 
 
-def _favourite(r: Reading, one: Phrase, found: Phrase, mood: Mood) -> bool:
+def _favourite(r: MessageReading, one: NounPhrase, found: NounPhrase, mood: Mood) -> bool:
     """ "horses are my favourite animal"."""
     low = found.text.lower()
     if not low.startswith(("favorite", "favourite")):
@@ -204,7 +204,7 @@ def _word(noun: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in noun)
 
 
-def _predicative(r: Reading, one: Phrase, at: int, mood: Mood) -> bool:
+def _predicative(r: MessageReading, one: NounPhrase, at: int, mood: Mood) -> bool:
     """ "is married to", "is afraid of", "is in love with"."""
     line = r.line
     known = _predicates()
@@ -236,11 +236,11 @@ def _predicative(r: Reading, one: Phrase, at: int, mood: Mood) -> bool:
         if to is not None and (
             predicate not in {"partner_of", "spouse_of", "friend_of"} or to.type in {"person", ""}
         ):
-            r.relation(who, predicate, to, told(r, who, mood), 0.9)
+            r.relation(who, predicate, to, weaken_past_state(r, who, mood), 0.9)
     return True
 
 
-def _where(r: Reading, who: Named, at: int, mood: Mood) -> None:
+def _where(r: MessageReading, who: NamedThing, at: int, mood: Mood) -> None:
     line = r.line
     low = line.low(at)
     found = phrase(line, at + 1)
@@ -249,7 +249,11 @@ def _where(r: Reading, who: Named, at: int, mood: Mood) -> None:
     if low == "from":
         if found.name is not None or found.head in words("thing", "place"):
             r.relation(
-                who, "comes_from", Named(found.name.text if found.name else found.text, "place"), mood, 0.9
+                who,
+                "comes_from",
+                NamedThing(found.name.text if found.name else found.text, "place"),
+                mood,
+                0.9,
             )
     elif low in _AT:
         if (
@@ -264,21 +268,21 @@ def _where(r: Reading, who: Named, at: int, mood: Mood) -> None:
             r.relation(
                 who,
                 "visited" if mood.past and who.name == r.me else "located_in",
-                Named(found.name.text, kind, sure=found.name.sure),
+                NamedThing(found.name.text, kind, sure=found.name.sure),
                 mood,
                 0.75 if mood.past else 0.85,
             )
         elif found.head in words("thing", "place") and found.det in {"the", "a", "an"} and low != "on":
             if line.low(found.end) == "for":
                 return  # "in the market for"
-            r.relation(who, "located_in", Named(found.text, "place"), mood, 0.7)
+            r.relation(who, "located_in", NamedThing(found.text, "place"), mood, 0.7)
 
 
-def _noun(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
+def _noun(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> None:
     """ "is a nurse", "is my brother", "is the leader of the guild"."""
     line = r.line
     head = found.head
-    mood = told(r, who, mood)
+    mood = weaken_past_state(r, who, mood)
     after = line.low(found.end)
     if (
         head in kin()
@@ -296,19 +300,19 @@ def _noun(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
         return
     if not head:
         if found.name is not None and found.det in {"a", "an"} and line.low(found.end) in {"fan", "fans"}:
-            r.relation(who, "likes", Named(found.name.text), mood, 0.9)
+            r.relation(who, "likes", NamedThing(found.name.text), mood, 0.9)
         return
-    classed(r, who, found, mood)
+    read_class(r, who, found, mood)
 
 
-def _kin(r: Reading, who: Named, found: Phrase, mood: Mood) -> bool:
+def _kin(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> bool:
     line = r.line
     relation = kin()[found.head]
     owner = r.owner(found)
     if owner is None and line.low(found.end) == "of":
         other = phrase(line, found.end + 1)
         if other is not None and other.pronoun == "mine":
-            owner = Named(r.me, "person")
+            owner = NamedThing(r.me, "person")
         elif other is not None:
             owner = r.refer(other)
     if owner is None:
@@ -318,7 +322,7 @@ def _kin(r: Reading, who: Named, found: Phrase, mood: Mood) -> bool:
         return True
     if who.pronoun and owner.pronoun:
         return True
-    who_typed = who if who.type else Named(who.name, "person", who.hint, who.sure)
+    who_typed = who if who.type else NamedThing(who.name, "person", who.hint, who.sure)
     r.gender(who.name, found.head)
     r.relation(who_typed, relation, owner, mood, 0.95)
     return True

@@ -1,16 +1,15 @@
-"""Of what kind somebody or something is: "a nurse", "a forest elf", "tall and shy", "a big fan of jazz".
+"""Kinds of people and things: "a nurse", "a forest elf", "tall and shy", "a big fan of jazz".
 
-Owns what a noun or an adjective after "is" says: occupation, race, gender, mood, health, character, looks. Before:
-`extract_en_reading`. After: `extract_en_being`, `extract_en_having`.
+Owns what a noun or an adjective after "is" says: occupation, race, gender, mood, health, character, looks.
 """
 
 from __future__ import annotations
 
-from backscroll.derive.extract.en.calling import kind_of
 from backscroll.derive.extract.en.grammar.clauses import Mood
-from backscroll.derive.extract.en.grammar.phrases import Line, Phrase, object_phrases, phrase
+from backscroll.derive.extract.en.grammar.phrases import NounPhrase, ParsedSentence, object_phrases, phrase
 from backscroll.derive.extract.en.grammar.words import words
-from backscroll.derive.extract.en.message import Named, Reading
+from backscroll.derive.extract.en.message import MessageReading, NamedThing
+from backscroll.derive.extract.en.naming import kind_of
 
 _PEOPLE = frozenset(
     "man woman girl boy guy lady person gentleman teenager adult kid child female male human".split()
@@ -25,15 +24,15 @@ _PRAISE = frozenset(
 )
 
 
-def told(r: Reading, who: Named, mood: Mood) -> Mood:
-    """A past state: in narration it goes on; of what people say of themselves it may be over."""
+def weaken_past_state(r: MessageReading, who: NamedThing, mood: Mood) -> Mood:
+    """Return a past state: in narration it goes on; of what people say of themselves it may be over."""
     if mood.past and not mood.denied:
         return Mood(min(mood.sure, 0.45 if who.name == r.me else 0.6), mood.denied, mood.over, True)
     return mood
 
 
-def classed(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
-    """What kind somebody or something is said to be."""
+def read_class(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> None:
+    """Read of which kind a person or thing is said to be."""
     line = r.line
     head, text = found.head, found.text
     if line.tag(found.end) == "'":
@@ -60,7 +59,7 @@ def classed(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
         _other(r, who, found, text, mood)
 
 
-def _fan(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
+def _fan(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> None:
     """ "a big fan of jazz", "a jazz fan"."""
     if r.line.low(found.end) == "of":
         for one in object_phrases(r.line, found.end + 1):
@@ -70,10 +69,10 @@ def _fan(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
         return
     liked = " ".join(w for w in found.text.split()[:-1] if w.lower() not in _DEGREE)
     if liked:
-        r.relation(who, "likes", Named(liked), mood, 0.85)
+        r.relation(who, "likes", NamedThing(liked), mood, 0.85)
 
 
-def _occupation(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> None:
+def _occupation(r: MessageReading, who: NamedThing, found: NounPhrase, text: str, mood: Mood) -> None:
     line = r.line
     r.attribute(who, "occupation", text, mood, 0.9)
     r.gender(who.name, found.head)
@@ -84,7 +83,7 @@ def _occupation(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) ->
             r.attribute(who, "occupation", more.text, mood, 0.85)
 
 
-def _person(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> None:
+def _person(r: MessageReading, who: NamedThing, found: NounPhrase, text: str, mood: Mood) -> None:
     lows = text.lower().split()
     r.gender(who.name, found.head)
     if found.det == "the":
@@ -95,11 +94,11 @@ def _person(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> Non
         r.attribute(who, "description", text, mood, 0.75)
 
 
-def _other(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> None:
+def _other(r: MessageReading, who: NamedThing, found: NounPhrase, text: str, mood: Mood) -> None:
     head = found.head
     kind = kind_of(head)
     if kind and kind != "person" and not who.type and text.lower().split()[0] not in _PRAISE:
-        r.attribute(Named(who.name, kind, who.hint, who.sure), "kind", text, mood, 0.85)
+        r.attribute(NamedThing(who.name, kind, who.hint, who.sure), "kind", text, mood, 0.85)
     elif (
         head in words("nationality") or head in words("nationality", "faith") or head in words("personality")
     ):
@@ -116,7 +115,7 @@ def _other(r: Reading, who: Named, found: Phrase, text: str, mood: Mood) -> None
         r.attribute(who, "description", text, mood, 0.65)
 
 
-def workplace(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
+def workplace(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> None:
     """ "a nurse at the hospital"."""
     line = r.line
     if line.low(found.end) in {"at", "for"}:
@@ -127,11 +126,11 @@ def workplace(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
             and (where.name is not None or where.head in words("thing", "place"))
         ):
             student = found.head in {"student", "freshman", "sophomore", "senior", "junior"}
-            to = Named(where.name.text if where.name else where.text, "organisation")
+            to = NamedThing(where.name.text if where.name else where.text, "organisation")
             r.relation(who, "studies_at" if student else "works_at", to, mood, 0.9)
 
 
-def adjective(r: Reading, who: Named, at: int, mood: Mood) -> None:
+def adjective(r: MessageReading, who: NamedThing, at: int, mood: Mood) -> None:
     """ "is tall, kind and sick"."""
     line = r.line
     last = at
@@ -160,7 +159,7 @@ def adjective(r: Reading, who: Named, at: int, mood: Mood) -> None:
         last += 1
 
 
-def _idiom(line: Line, at: int) -> bool:
+def _idiom(line: ParsedSentence, at: int) -> bool:
     """ "short for", "responsible for", "I'm afraid."."""
     low, following = line.low(at), line.low(at + 1)
     if low in {"missing", "lost"}:
@@ -172,7 +171,7 @@ def _idiom(line: Line, at: int) -> bool:
     return low in words("personality") and following in {"for", "of", "on", "to", "with", "about", "as"}
 
 
-def _bare_noun(r: Reading, who: Named, at: int, mood: Mood) -> None:
+def _bare_noun(r: MessageReading, who: NamedThing, at: int, mood: Mood) -> None:
     found = phrase(r.line, at)
     if (
         found is not None
@@ -183,9 +182,9 @@ def _bare_noun(r: Reading, who: Named, at: int, mood: Mood) -> None:
         r.attribute(who, "occupation", found.text, mood, 0.6)
 
 
-def adjective_word(r: Reading, who: Named, low: str, text: str, mood: Mood) -> bool:
-    """One adjective; true where it says something."""
-    mood = told(r, who, mood)
+def adjective_word(r: MessageReading, who: NamedThing, low: str, text: str, mood: Mood) -> bool:
+    """Return one adjective; true where it says something."""
+    mood = weaken_past_state(r, who, mood)
     if who.name in {"@they", "@we", "@you"} and low not in _OF_ANYBODY:
         return False
     if low in words("nationality"):

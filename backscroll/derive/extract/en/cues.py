@@ -1,19 +1,19 @@
-"""What a name is, by how it is used: somebody who speaks, looks or is spoken to; somewhere one goes, or is.
+"""What a name is, by its use: a person who speaks, looks or is spoken to; a place people go to, or are in.
 
-Owns the step from the words around a name to a type, and how sure a single use makes it that the word is a name at all. Words are data
-(`extract_en_cues.toml`). Refuses facts. Before: `extract_en_reading`. After: `extract_en_calling` (`names`).
+Owns the step from the words around a name to a type, and how sure a single use makes it that the word is a name at all. Words
+are data (`extract_en_cues.toml`). Refuses facts.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from backscroll.derive.extract.en.grammar.phrases import Line
+from backscroll.derive.extract.en.grammar.phrases import ParsedSentence
 from backscroll.derive.extract.en.grammar.words import common, table, words
 
 #: How sure one use makes it that a word is a name: with a capital inside a sentence, at its start, of ordinary words.
 INSIDE, OPENING, ORDINARY = 0.7, 0.45, 0.3
-USED = 0.3  # what a use as somebody or somewhere adds
+USED = 0.3  # what a use as a person or place adds
 ACTING = 0.15  # what a verb adds behind a word that no list of ordinary words has, where a sentence begins
 
 
@@ -22,8 +22,8 @@ def _cues(kind: str, name: str) -> frozenset[str]:
     return frozenset(str(table("extract_en_cues")[kind][name]).split())
 
 
-def used_as(line: Line, i: int) -> str:
-    """What the words around a name show: person, place, or nothing."""
+def used_as(line: ParsedSentence, i: int) -> str:
+    """Return what the words around a name show: person, place, or nothing."""
     if _does(line, i):
         return "person"
     after = line.low(i + 1)
@@ -32,7 +32,7 @@ def used_as(line: Line, i: int) -> str:
     return _somewhere(line, i)
 
 
-def _does(line: Line, i: int) -> bool:
+def _does(line: ParsedSentence, i: int) -> bool:
     at = i + 1
     while line.tag(at) == "V" and at < i + 3:
         at += 1
@@ -64,7 +64,7 @@ def _does(line: Line, i: int) -> bool:
     return False
 
 
-def _somewhere(line: Line, i: int) -> str:
+def _somewhere(line: ParsedSentence, i: int) -> str:
     at = i - 1
     if line.low(at) in ("the", "old"):
         at -= 1
@@ -110,8 +110,8 @@ def _somewhere(line: Line, i: int) -> str:
     return ""
 
 
-def leans_to_person(line: Line, i: int) -> bool:
-    """True where a name is more likely somebody than something: it is the subject of a verb, or one does something with it.
+def leans_to_person(line: ParsedSentence, i: int) -> bool:
+    """Return True if a name is more likely a person than a thing: it is the subject of a verb, or people do something with it.
 
     Too little to say so (a firm is a subject as well), so it gives way to any other use."""
     text = line.words[i].text
@@ -137,7 +137,7 @@ def leans_to_person(line: Line, i: int) -> bool:
 
 
 def name_sure(low: str, opening: bool, kind: str, *, acts: bool = False, acronym: bool = False) -> float:
-    """How sure it is that a capitalised word is a name, from one use of it; `acts`: a verb follows; `acronym`: HP, AC."""
+    """Return how sure it is that a capitalised word is a name, from one use of it; `acts`: a verb follows; `acronym`: HP, AC."""
     parts = low.split()
     if all(part in words("titles", "before") for part in parts):
         return ORDINARY  # "Aye, Captain"

@@ -1,8 +1,7 @@
 """One English message under reading: who "I" and "she" are, what has been found so far.
 
 Owns the names by which phrases are spoken of in assertions ("my mother" of Tom is "Tom's mother"), pronouns, and collecting
-assertions without saying one twice. Refuses grammar (`extract_en_phrases`) and rules. Before: `extract_en_phrases`. After:
-`extract_en_being`, `extract_en_doing`, `extract_en_calling`.
+assertions without saying one twice. Refuses grammar (`en/grammar/phrases`) and rules.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from backscroll.derive.extract.en.grammar.clauses import Mood
-from backscroll.derive.extract.en.grammar.phrases import Line, Phrase, kin
+from backscroll.derive.extract.en.grammar.phrases import NounPhrase, ParsedSentence, kin
 from backscroll.derive.extract.en.grammar.words import words
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.assertion import LEANS, PRONOUN, Assertion, Claim
 
 _FIRST = frozenset({"i", "me", "myself", "mine"})
@@ -41,8 +40,8 @@ _SAME = {
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """Somebody or something by the name that an assertion uses."""
+class NamedThing:
+    """A person or thing by the name that an assertion uses."""
 
     name: str
     type: str = ""
@@ -56,8 +55,8 @@ class Named:
 
 
 @dataclass(slots=True)
-class Turn:
-    """What the messages of a turn share: genders and types that were shown, and what was found."""
+class TurnContext:
+    """State shared by the messages of a turn: genders and types that were shown, and what was found."""
 
     genders: dict[str, str] = field(default_factory=dict[str, str])
     types: dict[str, str] = field(default_factory=dict[str, str])
@@ -65,12 +64,12 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Reading:
+class MessageReading:
     """A message under reading."""
 
-    said: Said
-    turn: Turn
-    line: Line
+    said: Utterance
+    turn: TurnContext
+    line: ParsedSentence
     #: (number of the sentence, where in the message, name)
     people: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
     number: int = 0  # of the sentence
@@ -84,24 +83,24 @@ class Reading:
 
     # -- names -----------------------------------------------------------
 
-    def pronoun(self, low: str, at: int = 1 << 40) -> Named | None:
-        """Who a pronoun or possessive at this place of the message means."""
+    def pronoun(self, low: str, at: int = 1 << 40) -> NamedThing | None:
+        """Return who a pronoun or possessive at this place of the message means."""
         if low in _FIRST or low == "my":
-            return Named(self.me, "person")
+            return NamedThing(self.me, "person")
         mark = _MARKS.get(low)
         if mark is None:
             return None
         if mark == "you":
             if self.said.addressee and not self.voice:
-                return Named(self.said.addressee, "person")
-            return Named(PRONOUN + "you", "person")
+                return NamedThing(self.said.addressee, "person")
+            return NamedThing(PRONOUN + "you", "person")
         if mark in {"he", "she"}:
             known = self._antecedent(mark, at)
             if known:
                 self.turn.types.setdefault(known, "person")
-                return Named(known, "person", sure=0.9)
-            return Named(PRONOUN + mark, "person", _HINTS[mark])
-        return Named(PRONOUN + mark, "", _HINTS.get(mark, ""))
+                return NamedThing(known, "person", sure=0.9)
+            return NamedThing(PRONOUN + mark, "person", _HINTS[mark])
+        return NamedThing(PRONOUN + mark, "", _HINTS.get(mark, ""))
 
     def _antecedent(self, mark: str, at: int) -> str:
         wanted = _HINTS[mark]
@@ -111,22 +110,22 @@ class Reading:
             for number, name in before
             if number >= self.number - 1 and self.turn.genders.get(name) == wanted
         }
-        if not near:  # the only one of the whole message may be anybody
+        if not near:  # the only one of the whole message is too weak
             near = {name for _, name in before}
             near = near if all(self.turn.genders.get(name, wanted) == wanted for name in near) else set[str]()
-        if not before:  # nobody was shown to be a person: the only name in the sentence so far
+        if not before:  # no known person: the only name in the sentence so far
             names = [w for w in self.line.words if w.tag == "K" and w.start < at]
             near = {
                 w.text for w in names if (w.type or self.turn.types.get(w.text, "person")) == "person"
             } - {self.me}
         return near.pop() if len(near) == 1 else ""
 
-    def _place(self, phrase: Phrase) -> int:
+    def _place(self, phrase: NounPhrase) -> int:
         tokens = self.line.words
         return tokens[phrase.start].start if 0 <= phrase.start < len(tokens) else 1 << 40
 
-    def refer(self, phrase: Phrase, *, loose: bool = False) -> Named | None:
-        """By which name a phrase is spoken of; `loose` takes things without a name as well."""
+    def refer(self, phrase: NounPhrase, *, loose: bool = False) -> NamedThing | None:
+        """Return the name a phrase refers to; `loose` also accepts things without a name."""
         if phrase.pronoun:
             return self.pronoun(phrase.pronoun, self._place(phrase))
         if phrase.name is not None:
@@ -136,7 +135,7 @@ class Reading:
             kind = self.turn.types.get(name.text) or name.type
             if phrase.head in kin() and phrase.head != "family":
                 kind = "person"
-            return Named(name.text, kind, sure=name.sure)
+            return NamedThing(name.text, kind, sure=name.sure)
         owner = self.owner(phrase)
         if phrase.text.lower().endswith((" one", " ones")):
             return None
@@ -144,18 +143,18 @@ class Reading:
             if phrase.head in kin() and phrase.head in _ONE | {"family", "parents"} | _SAME.keys():
                 return self.relative(owner.name, phrase.head)
             if phrase.head in words("animal", "pets"):
-                return Named(f"{owner.name}'s {phrase.head}", "animal")
+                return NamedThing(f"{owner.name}'s {phrase.head}", "animal")
             if phrase.head in words("thing", "vehicle") or loose:
-                return Named(f"{owner.name}'s {phrase.text}", "thing")
+                return NamedThing(f"{owner.name}'s {phrase.text}", "thing")
             return None
         if owner is not None:
             return None
         if loose and phrase.text and phrase.head:
-            return Named(phrase.text, "")
+            return NamedThing(phrase.text, "")
         return None
 
-    def owner(self, phrase: Phrase) -> Named | None:
-        """Whose it is."""
+    def owner(self, phrase: NounPhrase) -> NamedThing | None:
+        """Return the owner."""
         if phrase.owner:
             det, _, noun = phrase.owner.partition(" ")
             if noun and det.islower():
@@ -165,37 +164,37 @@ class Reading:
                 return (
                     self.relative(whose.name, noun)
                     if noun in kin()
-                    else Named(f"{whose.name}'s {noun}", "animal")
+                    else NamedThing(f"{whose.name}'s {noun}", "animal")
                 )
-            return Named(phrase.owner, self.turn.types.get(phrase.owner, ""))
+            return NamedThing(phrase.owner, self.turn.types.get(phrase.owner, ""))
         known = phrase.det in _MARKS or phrase.det == "my"
         return self.pronoun(phrase.det, self._place(phrase)) if known else None
 
-    def kin_owner(self, phrase: Phrase) -> Named | None:
-        """Whose relative or pet it is: "our kids" are the speaker's."""
-        return Named(self.me, "person", sure=0.9) if phrase.det == "our" else self.owner(phrase)
+    def kin_owner(self, phrase: NounPhrase) -> NamedThing | None:
+        """Return whose relative or pet it is: "our kids" are the speaker's."""
+        return NamedThing(self.me, "person", sure=0.9) if phrase.det == "our" else self.owner(phrase)
 
-    def relative(self, owner: str, head: str) -> Named:
-        """The relative of somebody, by a name that is always the same."""
+    def relative(self, owner: str, head: str) -> NamedThing:
+        """Return the relative of a person, by a stable name."""
         noun = _SAME.get(head, head)
         name = f"{owner}'s {noun}"
         self.gender(name, noun)
-        return Named(name, "group" if noun in {"family", "parents"} else "person")
+        return NamedThing(name, "group" if noun in {"family", "parents"} else "person")
 
     def gender(self, name: str, noun: str) -> None:
-        """What a word for a person shows of the gender."""
+        """Note the gender that a word for a person shows."""
         for gender in ("female", "male"):
             if noun in words("gender", gender):
                 self.turn.genders.setdefault(name, gender)
 
     def meet(self, name: str, kind: str = "person") -> None:
-        """Somebody or something is spoken of here."""
+        """Note a mention of a person or thing."""
         if kind == "person":
-            self.people.append((self.number, self._found(name), name))
+            self.people.append((self.number, self._find_start(name), name))
         if kind:
             self.turn.types.setdefault(name, kind)
 
-    def _found(self, name: str) -> int:
+    def _find_start(self, name: str) -> int:
         return next((w.start for w in self.line.words if w.text == name), self.line.start)
 
     # -- finding ---------------------------------------------------------
@@ -203,11 +202,11 @@ class Reading:
     def add(
         self,
         kind: Claim,
-        who: Named,
+        who: NamedThing,
         predicate: str = "",
         *,
         value: str = "",
-        to: Named | None = None,
+        to: NamedThing | None = None,
         sure: float = 1.0,
     ) -> None:
         """Keep one assertion; what is said twice is kept once, as surely as it was said."""
@@ -220,11 +219,11 @@ class Reading:
             return
         if self.said.role == "assistant" and not self.said.speaker and not self.voice:
             if who.name == self.me or (to is not None and to.name == self.me):
-                return  # a program is glad to help; that tells nothing
+                return  # a program is glad to help; that says nothing
             if who.name == PRONOUN + "we":
                 return
             if who.name == PRONOUN + "you":
-                sure *= 0.5  # "you" of advice is anybody
+                sure *= 0.5  # "you" of advice is generic
         sure = round(max(0.05, min(1.0, sure * who.sure * (to.sure if to else 1.0) * self.scale)), 2)
         where = str(self.said.source) if kind is Claim.NODE or who.pronoun else ""
         key = (kind.value, who.name, predicate, value.lower(), to.name if to else "", where)
@@ -253,13 +252,13 @@ class Reading:
                 held, sure=max(held.sure, sure), type=held.type or claim.type, hint=hint
             )
 
-    def node(self, who: Named, sure: float = 1.0) -> None:
-        """There is somebody or something of this name."""
+    def node(self, who: NamedThing, sure: float = 1.0) -> None:
+        """Assert a node of this name."""
         if not who.pronoun:
             self.add(Claim.NODE, who, sure=sure)
 
-    def attribute(self, who: Named, predicate: str, value: str, mood: Mood, sure: float = 1.0) -> None:
-        """`predicate` of it is `value`, or is it no longer."""
+    def attribute(self, who: NamedThing, predicate: str, value: str, mood: Mood, sure: float = 1.0) -> None:
+        """Assert that `predicate` is `value`, or no longer is."""
         if not value:
             return
         sure *= mood.sure
@@ -268,8 +267,10 @@ class Reading:
         else:
             self.add(Claim.ATTRIBUTE, who, predicate, value=value, sure=sure)
 
-    def relation(self, who: Named, predicate: str, to: Named, mood: Mood, sure: float = 1.0) -> None:
-        """It stands in this relation to another, or does so no longer."""
+    def relation(
+        self, who: NamedThing, predicate: str, to: NamedThing, mood: Mood, sure: float = 1.0
+    ) -> None:
+        """Assert a relation, or its end."""
         sure *= mood.sure
         if mood.over or mood.denied:
             self.add(Claim.END, who, predicate, to=to, sure=sure * (1.0 if mood.over else 0.8))

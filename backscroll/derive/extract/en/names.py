@@ -1,8 +1,8 @@
 """Names in English text, found by how they are written and used; there is no list of names.
 
-Owns which capitalised words are names and, where the words around show it, of what. A capital at the start of a sentence makes a
-name only of a word that is not commonly written small, or that stands as a name elsewhere in the turn. Refuses what names
-do: `extract_en` reads that. Before: `extract_en_words`. After: `extract_en_phrases`.
+Owns which capitalised words are names and, where the words around show it, of what. A capital at the start of a sentence
+makes a name only of a word that is not commonly written small, or that is a name elsewhere in the turn. Refuses what
+names do: `extract_en` reads that.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 
-from backscroll.derive.extract.en.grammar.words import Word, common, table, tags, words
+from backscroll.derive.extract.en.grammar.words import EnglishWord, common, table, tags, words
 
 _LINKS = frozenset({"of", "de", "von", "van", "der", "del", "la", "le", "da", "di", "du", "bin", "al", "y"})
-_INSIDE = frozenset({"of", "the", "and", "in", "for"})
 LONGEST_NAME = 6  # words
 _HEADLINE = 7  # words from which a sentence of capitalised words is a headline though it ends in a full stop
 _STRETCHED = re.compile(r"(.)\1\1")
 
 
 @dataclass(slots=True)
-class Seen:
-    """What the turn shows of capitalised words before it is read sentence by sentence."""
+class NameEvidence:
+    """Uses of capitalised words in a turn, before it is read by sentence."""
 
     inside: set[str] = field(default_factory=set[str])  # capitalised where no sentence begins
     small: set[str] = field(default_factory=set[str])  # also written small
@@ -33,11 +32,11 @@ class Seen:
     pairs: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
 
-def survey(lines: Iterable[Sequence[Word]]) -> Seen:
-    """What all sentences of a turn show."""
-    seen = Seen()
+def survey(lines: Iterable[Sequence[EnglishWord]]) -> NameEvidence:
+    """Return what all sentences of a turn show."""
+    seen = NameEvidence()
     for line in lines:
-        if shouted(line):
+        if is_shouted(line):
             continue
         opening = True
         plain = lead(line)
@@ -60,8 +59,8 @@ def survey(lines: Iterable[Sequence[Word]]) -> Seen:
     return seen
 
 
-def lead(line: Sequence[Word]) -> int:
-    """How many words at the start are a heading in bold, or the head of an item: their capitals say nothing."""
+def lead(line: Sequence[EnglishWord]) -> int:
+    """Return how many words at the start are a heading in bold, or the head of an item: their capitals say nothing."""
     size = len(line)
     at = 0
     while at < size and not line[at].text[0].isalpha() and line[at].low != "*":
@@ -80,8 +79,8 @@ def lead(line: Sequence[Word]) -> int:
     return size if len(letters) < 5 and all(w.text[0].isupper() for w in letters) else 0
 
 
-def shouted(line: Sequence[Word]) -> bool:
-    """True for a sentence in capitals, or one whose words nearly all begin with one (a headline, which has no full stop)."""
+def is_shouted(line: Sequence[EnglishWord]) -> bool:
+    """Return True for a sentence in capitals, or one whose words nearly all begin with one (a headline, which has no full stop)."""
     upper = [w.text for w in line if w.low[0] != w.text[0]]
     if len(upper) < 2:
         return False
@@ -93,11 +92,11 @@ def shouted(line: Sequence[Word]) -> bool:
     return sum(1 for text in upper if len(text) > 1) * 10 >= letters * 7
 
 
-def merge(line: list[Word], seen: Seen) -> list[Word]:
-    """The sentence with every name as one word."""
-    if shouted(line):
+def merge(line: list[EnglishWord], seen: NameEvidence) -> list[EnglishWord]:
+    """Return the sentence with every name as one word."""
+    if is_shouted(line):
         return line
-    out: list[Word] = []
+    out: list[EnglishWord] = []
     i, opening = 0, True
     size, plain = len(line), lead(line)
     while i < size:
@@ -111,7 +110,7 @@ def merge(line: list[Word], seen: Seen) -> list[Word]:
         titled = first.isupper() and _after_title(line, i)
         if titled or (first.isupper() and _may_be(word, opening, seen, line, i, i < plain)):
             end = _name_end(line, i)
-            name = _joined(line, i, end)
+            name = _join_words(line, i, end)
             name.sure = 0.85 if opening and end == i + 1 and word.text not in seen.inside else 1.0
             if (
                 titled
@@ -134,12 +133,12 @@ def merge(line: list[Word], seen: Seen) -> list[Word]:
 
 
 @cache
-def _numbered() -> frozenset[str]:
+def _load_numbered_places() -> frozenset[str]:
     return frozenset(str(table("extract_en_cues")["place"]["numbered"]).split())
 
 
-def _after_title(line: Sequence[Word], i: int) -> bool:
-    """True for a title with a name behind it ("Mr. Geller", "Aunt Lisa"), and for "Bank of America", "Lord of the Rings"."""
+def _after_title(line: Sequence[EnglishWord], i: int) -> bool:
+    """Return True for a title with a name behind it ("Mr. Geller", "Aunt Lisa"), and for "Bank of America", "Lord of the Rings"."""
     size, at = len(line), i + 1
     if at >= size or len(line[i].text) < 2 or line[i].tag not in "wI":
         return False
@@ -164,11 +163,13 @@ def _after_title(line: Sequence[Word], i: int) -> bool:
     return False
 
 
-def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int, heading: bool) -> bool:
+def _may_be(
+    word: EnglishWord, opening: bool, seen: NameEvidence, line: Sequence[EnglishWord], i: int, heading: bool
+) -> bool:
     low = word.low
     if len(low) < 2 or low in words("never_names") or low.endswith(".") or low in words("nationality"):
         return False
-    if _uttered(word.text, low):
+    if _is_interjection(word.text, low):
         return False
     tagged = low in tags()
     if not opening:
@@ -176,7 +177,7 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int,
     if tagged or word.tag == "V" or (word.text.isupper() and len(low) <= 3):
         return False
     following = line[i + 1] if i + 1 < len(line) else None
-    if low in _numbered() and following is not None and following.tag == "#":
+    if low in _load_numbered_places() and following is not None and following.tag == "#":
         return True
     item = line[0].tag != '"' and not line[0].text[0].isalpha() and len(line) > 1
     item = item and line[1].start > line[0].end  # and no end of a quotation: '… ," Vera said'
@@ -188,13 +189,13 @@ def _may_be(word: Word, opening: bool, seen: Seen, line: Sequence[Word], i: int,
         return _two(word, following, seen, heading)
     if item and (following is None or following.tag in "wR#" or following.low in {":", "(", "-"}):
         return False  # nothing shows that it is more than the first word
-    return not _formed(low) or _tells(following)
+    return not _has_common_ending(low) or _tells(following)
 
 
-def _inside(word: Word, seen: Seen, line: Sequence[Word], i: int, tagged: bool) -> bool:
-    """Whether a capitalised word inside a sentence may be a name."""
+def _inside(word: EnglishWord, seen: NameEvidence, line: Sequence[EnglishWord], i: int, tagged: bool) -> bool:
+    """Return whether a capitalised word inside a sentence may be a name."""
     low = word.low
-    if low in _numbered() and (i + 1 == len(line) or line[i + 1].tag != "#"):
+    if low in _load_numbered_places() and (i + 1 == len(line) or line[i + 1].tag != "#"):
         return low not in common()
     if word.tag == "V" or (tagged and word.tag not in "B#"):
         return False
@@ -203,8 +204,8 @@ def _inside(word: Word, seen: Seen, line: Sequence[Word], i: int, tagged: bool) 
     return not (tagged and low in seen.small)
 
 
-def _uttered(text: str, low: str) -> bool:
-    """True for sounds and stammering: "Ohhh", "I-I", "No-no", "Y'know", "Shh"."""
+def _is_interjection(text: str, low: str) -> bool:
+    """Return True for sounds and stammering: "Ohhh", "I-I", "No-no", "Y'know", "Shh"."""
     if "-" in low:
         parts = low.split("-")
         if any(a.startswith(b) or b.startswith(a) for a, b in pairwise(parts)) or parts[0] in tags():
@@ -218,13 +219,13 @@ def _uttered(text: str, low: str) -> bool:
     return low.isascii() and not text.isupper() and not any(c in "aeiouy" for c in low)
 
 
-def _tells(following: Word | None) -> bool:
-    """True where what follows a capitalised word at the start of a sentence shows that it is a name."""
+def _tells(following: EnglishWord | None) -> bool:
+    """Return True if what follows a capitalised word at the start of a sentence shows that it is a name."""
     return following is not None and following.tag == "'"
 
 
-def _two(word: Word, following: Word | None, seen: Seen, heading: bool) -> bool:
-    """An ordinary word at the start of a sentence that begins a name of several words: "New York", or as seen elsewhere."""
+def _two(word: EnglishWord, following: EnglishWord | None, seen: NameEvidence, heading: bool) -> bool:
+    """Return an ordinary word at the start of a sentence that begins a name of several words: "New York", or as seen elsewhere."""
     if following is None or not following.text[0].isupper() or following.start - word.end != 1:
         return False
     if following.low in words("never_names") or following.low in tags():
@@ -255,13 +256,13 @@ _ENDINGS = (
 )
 
 
-def _formed(low: str) -> bool:
-    """True for words with an ending that names of people and places seldom have."""
+def _has_common_ending(low: str) -> bool:
+    """Return True for words with an ending that names of people and places seldom have."""
     return len(low) > 5 and low.endswith(_ENDINGS)
 
 
-def _name_end(line: Sequence[Word], i: int) -> int:
-    """Behind the last word of a name that begins at `i`."""
+def _name_end(line: Sequence[EnglishWord], i: int) -> int:
+    """Return the position after the last word of a name that begins at `i`."""
     end, count, size = i + 1, 1, len(line)
     while end < size and count < LONGEST_NAME:
         word = line[end]
@@ -278,7 +279,7 @@ def _name_end(line: Sequence[Word], i: int) -> int:
                 break
             end, count = end + 1, count + 1
             continue
-        if count == 1 and word.tag == "#" and line[i].low in _numbered():
+        if count == 1 and word.tag == "#" and line[i].low in _load_numbered_places():
             return end + 1
         if _goes_on(line, end):
             end, count = end + 2, count + 1
@@ -308,8 +309,8 @@ def _name_end(line: Sequence[Word], i: int) -> int:
     return end
 
 
-def _goes_on(line: Sequence[Word], at: int) -> bool:
-    """True for "Widow's Pass" and "Sugar & Rye": what joins two words of one name."""
+def _goes_on(line: Sequence[EnglishWord], at: int) -> bool:
+    """Return True for "Widow's Pass" and "Sugar & Rye": what joins two words of one name."""
     following = line[at + 1] if at + 1 < len(line) else None
     if following is None or not following.text[0].isupper() or following.start - line[at].end != 1:
         return False
@@ -323,20 +324,24 @@ _WEEK = frozenset(
 )
 
 
-def _joined(line: Sequence[Word], i: int, end: int) -> Word:
+def _join_words(line: Sequence[EnglishWord], i: int, end: int) -> EnglishWord:
     first, last = line[i], line[end - 1]
     if end == i + 1:
-        return Word(first.text, first.low, "K", first.start, first.end, _type_of([first.low]))
+        return EnglishWord(first.text, first.low, "K", first.start, first.end, _type_of([first.low]))
     text = first.text
     for before, word in zip(line[i:end], line[i + 1 : end], strict=False):
         text += (" " if word.start > before.end else "") + word.text
     lows = [w.low for w in line[i:end]]
-    return Word(text, text.lower(), "K", first.start, last.end, _type_of(lows))
+    return EnglishWord(text, text.lower(), "K", first.start, last.end, _type_of(lows))
 
 
 def _type_of(lows: Sequence[str]) -> str:
-    """What the words of a name show of its type."""
-    if len(lows) == 2 and lows[0] in _numbered() and (lows[1][0].isdigit() or tags().get(lows[1]) == "#"):
+    """Return what the words of a name show of its type."""
+    if (
+        len(lows) == 2
+        and lows[0] in _load_numbered_places()
+        and (lows[1][0].isdigit() or tags().get(lows[1]) == "#")
+    ):
         return "place"
     if len(lows) > 1:
         if lows[-1] in words("name_tails", "water"):

@@ -1,8 +1,4 @@
-"""How people and things are called: "Hey Ann,", "I'm Ann", "my brother Tom", "a dog named Rex", "everyone calls me Bob".
-
-Owns calling out, introductions, relatives with and without names, other names, and things with their kind. Before:
-`extract_en_reading`. After: `extract_en` runs these over every sentence.
-"""
+"""Names as nodes and as forms of address: "Hey Ann,", "Thanks, Ann!"; the type that a common noun shows."""
 
 from __future__ import annotations
 
@@ -10,26 +6,25 @@ from functools import cache
 
 from backscroll.derive.extract.en.cues import leans_to_person, name_sure, used_as
 from backscroll.derive.extract.en.grammar.clauses import Mood
-from backscroll.derive.extract.en.grammar.phrases import kin, phrase, phrase_before
-from backscroll.derive.extract.en.grammar.words import Word, words
-from backscroll.derive.extract.en.message import Named, Reading
+from backscroll.derive.extract.en.grammar.phrases import kin
+from backscroll.derive.extract.en.grammar.words import EnglishWord, words
+from backscroll.derive.extract.en.message import MessageReading, NamedThing
 from backscroll.vocab.assertion import LEANS, PRONOUN, Claim
 
 _PLAIN = Mood()
-_NAMED = frozenset("named called nicknamed dubbed".split())
+_MALE_KIND = frozenset("guy man boy girl woman lady person kid friend".split())
 PLURAL_KIN = frozenset(
     "parents children kids sons daughters brothers sisters siblings friends colleagues folks family in-laws grandparents".split()
 )
-_MALE_KIND = frozenset("guy man boy girl woman lady person kid friend".split())
 
 
-def names(r: Reading) -> None:
-    """Every name is a node; what stands before it may show of what."""
+def names(r: MessageReading) -> None:
+    """Make every name a node; the words before it may show its type."""
     line = r.line
     for i, word in enumerate(line.words):
         if word.tag != "K":
             continue
-        kind = word.type or _shown(r, i) or used_as(line, i)
+        kind = word.type or _infer_type(r, i) or used_as(line, i)
         acts = not kind and _acts(r, i)
         if kind:
             r.meet(word.text, kind)
@@ -42,16 +37,16 @@ def names(r: Reading) -> None:
         )
         kind = kind or r.turn.types.get(word.text, "")
         leans = not kind and not word.quoted and leans_to_person(line, i)
-        r.node(Named(word.text, "person" if leans else kind, LEANS if leans else ""), sure=sure)
+        r.node(NamedThing(word.text, "person" if leans else kind, LEANS if leans else ""), sure=sure)
 
 
 def _acronym(text: str) -> bool:
-    """True for two or three capitals: mostly a measure or a term."""
+    """Return True for two or three capitals: mostly a measure or a term."""
     return 1 < len(text) < 4 and text.isupper()
 
 
-def _shown(r: Reading, i: int) -> str:
-    """What the words before a name show: "the movie X", "the city of X", "live in X"."""
+def _infer_type(r: MessageReading, i: int) -> str:
+    """Return what the words before a name show: "the movie X", "the city of X", "live in X"."""
     line = r.line
     before = line.low(i - 1)
     if before == "of":
@@ -73,8 +68,8 @@ def _shown(r: Reading, i: int) -> str:
     return ""
 
 
-def _acts(r: Reading, i: int) -> bool:
-    """True where the name does what people do: it speaks, smiles, has something."""
+def _acts(r: MessageReading, i: int) -> bool:
+    """Return True if the name does what people do: it speaks, smiles, has something."""
     after = r.line.tag(i + 1)
     return (
         after == "B"
@@ -88,12 +83,12 @@ def _acts(r: Reading, i: int) -> bool:
 
 @cache
 def calling_words() -> frozenset[str]:
-    """Words other than names by which somebody is called."""
+    """Return forms of address other than names."""
     return words("vocatives", "dear") | words("vocatives", "kin")
 
 
-def calls(r: Reading, *, overheard: bool = False) -> None:
-    """Somebody is called: "Hey Ann,", "Thanks, Ann!", "Ann, look."; `overheard`: by nobody knows whom."""
+def calls(r: MessageReading, *, overheard: bool = False) -> None:
+    """Read forms of address: "Hey Ann,", "Thanks, Ann!", "Ann, look."; `overheard`: the speaker is unknown."""
     line = r.line
     size = len(line.words)
     for i, word in enumerate(line.words):
@@ -108,25 +103,25 @@ def calls(r: Reading, *, overheard: bool = False) -> None:
         start = i
         if not known and line.low(i - 1) in {"my", "little", "old"}:
             start = i - 1
-        if not _called(r, start, i, size, known):
+        if not _is_vocative(r, start, i, size, known):
             continue
-        you = Named(PRONOUN + "you", "person")
+        you = NamedThing(PRONOUN + "you", "person")
         if known:
             if (
                 word.quoted
                 or word.text.isupper()
                 or any(sum(map(str.isupper, w[1:])) > 1 for w in word.text.split() if "-" not in w)
             ):
-                continue  # letters and made-up spellings stand for things
+                continue  # letters and made-up spellings represent things
             if (word.type or "person") != "person" or r.turn.types.get(word.text, "person") != "person":
                 continue
             r.turn.types.setdefault(word.text, "person")
             r.people = [one for one in r.people if one[2] != word.text]  # "you", never "she"
             if (
                 not r.voice and not overheard
-            ):  # whom somebody in a story calls, nobody in this conversation need be
+            ):  # a person addressed in a story need not be in this conversation
                 r.add(Claim.ALIAS, you, value=word.text, sure=0.8 if word.sure >= 1 else 0.6)
-            r.node(Named(word.text, "person"), sure=0.9)
+            r.node(NamedThing(word.text, "person"), sure=0.9)
         elif not overheard:
             _dear(r, word, you)
 
@@ -135,16 +130,16 @@ _GOES_ON = frozenset("who which and or also known formerly aka born nicknamed ca
 
 
 def same_person(name: str, other: str) -> bool:
-    """True where a name may be another's short form: they begin alike."""
+    """Return True if a name may be another's short form: they begin alike."""
     one, two = name.lower().split(), other.lower().split()
     return any(a.startswith(b[:3]) or b.startswith(a[:3]) for a in one for b in two)
 
 
-def _called(r: Reading, start: int, i: int, size: int, known: bool) -> bool:
+def _is_vocative(r: MessageReading, start: int, i: int, size: int, known: bool) -> bool:
     line = r.line
     before, after = line.low(start - 1), line.low(i + 1)
     opens = start == 0 or line.tag(start - 1) in '."*-'
-    greeted = _greeted(r, start, before)
+    greeted = _is_after_greeting(r, start, before)
     closes = i + 1 >= size or after in _CLOSERS
     filler = line.tag(start - 2) == "R" or (
         line.tag(start - 2) == "I" and line.tag(start - 3) not in '."I*' and line.low(start - 3) != "good"
@@ -175,8 +170,8 @@ _ORDERS = frozenset("look listen wait let please stop tell give help".split())
 _TACKED = frozenset("you ya it too now there here then again sorry okay ok up tonight today me".split())
 
 
-def _tacked_on(r: Reading, start: int, known: bool) -> bool:
-    """At the end without a comma: "thank you Ann.", "what's up Joe?", "I'm sorry buddy."."""
+def _tacked_on(r: MessageReading, start: int, known: bool) -> bool:
+    """Return at the end without a comma: "thank you Ann.", "what's up Joe?", "I'm sorry buddy."."""
     line = r.line
     before = line.low(start - 1)
     if before in {"up", "on"}:
@@ -192,8 +187,8 @@ _GREETINGS = frozenset(
 )
 
 
-def _greeted(r: Reading, start: int, before: str) -> bool:
-    """True after a greeting, or after another opener at the start of the sentence."""
+def _is_after_greeting(r: MessageReading, start: int, before: str) -> bool:
+    """Return True after a greeting, or after another opener at the start of the sentence."""
     line = r.line
     if before in _GREETINGS:
         return True
@@ -203,8 +198,8 @@ def _greeted(r: Reading, start: int, before: str) -> bool:
     return before in words("vocatives", "openers") and first
 
 
-def _in_list(r: Reading, start: int) -> bool:
-    """ "I met Tom, Ann, and Bob": a list, nobody is called."""
+def _in_list(r: MessageReading, start: int) -> bool:
+    """ "I met Tom, Ann, and Bob": a list, not a form of address."""
     line = r.line
     last = line.low(start - 2)
     if line.tag(start - 2) == "K" or last in {"named", "called"} or last in kin() or kind_of(last):
@@ -215,12 +210,12 @@ def _in_list(r: Reading, start: int) -> bool:
     )
 
 
-def _is_kin_before(r: Reading, start: int) -> bool:
+def _is_kin_before(r: MessageReading, start: int) -> bool:
     return r.line.low(start - 2) in kin()
 
 
-def _dear(r: Reading, word: Word, you: Named) -> None:
-    """Called by another word than a name: a hint on the relation, and for relatives the relation itself."""
+def _dear(r: MessageReading, word: EnglishWord, you: NamedThing) -> None:
+    """Read address by another word than a name: a hint on the relation; for relatives, the relation."""
     low = word.low
     relation = kin().get(low, "")
     if (
@@ -228,7 +223,7 @@ def _dear(r: Reading, word: Word, you: Named) -> None:
         and relation
         and low not in {"bro", "sis", "aunt", "uncle", "auntie", "father", "mother"}
     ):
-        r.relation(you, relation, Named(r.me, "person"), _PLAIN, 0.8)
+        r.relation(you, relation, NamedThing(r.me, "person"), _PLAIN, 0.8)
         r.gender(you.name, low)
     r.add(Claim.ALIAS, you, value=word.text.lower(), sure=0.4)
 
@@ -236,186 +231,8 @@ def _dear(r: Reading, word: Word, you: Named) -> None:
 # -- introductions -----------------------------------------------------
 
 
-def introductions(r: Reading) -> None:
-    """ "I'm Ann", "this is Ann", "my name is Ann", "call me Ann", "it's me, Ann"."""
-    line = r.line
-    for i, word in enumerate(line.words):
-        low = word.low
-        if (
-            low in {"'m", "am"}
-            and line.low(i - 1) == "i"
-            and line.tag(i + 1) == "K"
-            and line.tag(i + 2) in '.,"C*'
-            and not line.asked
-        ):
-            _me(r, line.words[i + 1], 0.95 if line.words[i + 1].type in {"", "person"} else 0.3)
-        elif (
-            low in {"'re", "are"}
-            and line.low(i - 1) == "you"
-            and line.tag(i + 1) == "K"
-            and line.tag(i + 2) in '.,"'
-        ):
-            _you_are(r, line.words[i + 1])
-        elif (
-            low in {"name", "names"}
-            and line.tag(i + 1) in "A'"
-            and line.tag(i - 2 if line.low(i - 1) in _REAL else i - 1) in "S'"
-        ):
-            _name_is(r, i)
-        elif low == "by" and line.low(i - 1) in {"go", "goes"} and line.tag(i + 1) == "K":
-            _goes_by(r, i)
-        elif low in {"is", "'s"} and line.low(i - 1) in {"this", "here"} and not line.asked:
-            _this_is(r, i + 1)
-        elif (
-            low in {"call", "calls", "called"}
-            and (line.tag(i + 1) == "P" or line.low(i + 1) == "her")
-            and line.tag(i + 2) == "K"
-            and line.tag(i + 3) in '.,"C*V!?-'
-        ):
-            _called_me(r, i)
-        elif low in _NAMED and line.tag(i + 1) == "K" and line.tag(i - 1) != "P":
-            _named(r, i)
-        elif line.tag(i + 1) == "K" and (
-            low in {"aka", "a.k.a."} or (low in {"as", "for"} and line.low(i - 1) in {"known", "short"})
-        ):
-            _known_as(r, i)
-        elif low == "here" and i == 1 and line.tag(0) == "K" and line.tag(2) == ".":
-            _me(r, line.words[0], 0.8)
-
-
-_REAL = frozenset({"real", "full", "first", "true", "actual"})
-
-
-def _goes_by(r: Reading, i: int) -> None:
-    """ "I go by Bo", "Katherine goes by Kit"."""
-    found = phrase_before(r.line, i - 1)
-    who = r.refer(found) if found is not None else None
-    if who is not None and not r.line.asked:
-        r.meet(r.line.words[i + 1].text)
-        r.add(Claim.ALIAS, who, value=r.line.words[i + 1].text, sure=0.85)
-
-
-def _me(r: Reading, name: Word, sure: float) -> None:
-    r.turn.types.setdefault(name.text, "person")
-    if name.text.lower() != r.me.lower():
-        r.add(Claim.ALIAS, Named(r.me, "person"), value=name.text, sure=sure)
-
-
-def _you_are(r: Reading, name: Word) -> None:
-    """ "You're Ann, right?"."""
-    you = r.pronoun("you")
-    if you is not None and name.type in {"", "person"}:
-        r.turn.types.setdefault(name.text, "person")
-        r.add(
-            Claim.ALIAS,
-            you,
-            value=name.text,
-            sure=0.75 if not r.line.asked or r.line.low(0) == "you" else 0.6,
-        )
-
-
-def _name_is(r: Reading, i: int) -> None:
-    line = r.line
-    at = i + 2
-    while line.tag(at) in "VN":
-        if line.tag(at) == "N":
-            return
-        at += 1
-    found = phrase_before(line, i + 1)
-    if found is None or (line.asked and line.tag(found.start - 1) != "," and found.start > 1):
-        return
-    value = line.words[at] if at < len(line.words) else None
-    if value is None or (value.tag not in {"K", "w"}):
-        return
-    small = value.tag == "w" and (value.text[0].islower() or len(value.text) < 2)
-    if small and (
-        line.tag(at + 1) not in ".,C" or any(w.text[0].isupper() for w in line.words if w.low != "i")
-    ):
-        return  # only where nothing is written with capitals
-    owner = r.owner(found)
-    if owner is None:
-        return
-    if owner.name == r.me:
-        r.turn.types.setdefault(value.text, "person")
-    else:
-        r.meet(value.text)
-    r.add(Claim.ALIAS, owner, value=value.text, sure=0.95 if owner.name == r.me else 0.9)
-
-
-def _this_is(r: Reading, at: int) -> None:
-    line = r.line
-    found = phrase(line, at)
-    if found is None or found.name is None or line.tag(at) == "N":
-        return
-    if line.tag(found.end) not in '.,C"' or found.owner:
-        return
-    kind = found.name.type or ("person" if found.head in kin() or not found.head else "")
-    if found.head and found.head not in kin():
-        return
-    r.meet(found.name.text, kind)
-    r.node(Named(found.name.text, kind), sure=0.9)
-    if (
-        line.low(at - 2) == "this"
-        and not found.det
-        and line.tag(found.end) == "."
-        and line.low(0) in {"this", "hi", "hello", "hey"}
-    ):
-        r.add(Claim.ALIAS, Named(PRONOUN + "they", "person"), value=found.name.text, sure=0.3)
-
-
-def _called_me(r: Reading, i: int) -> None:
-    line = r.line
-    whom = r.pronoun(line.low(i + 1))
-    name = line.words[i + 2]
-    if whom is None or whom.name == PRONOUN + "it" or (line.asked and line.low(i) == "call"):
-        return
-    if line.tag(i - 1) == "A" and line.low(i - 1) in words("hedges", "modals") and line.low(i - 1) != "can":
-        return
-    r.meet(name.text)
-    r.add(Claim.ALIAS, whom, value=name.text, sure=0.85)
-
-
-def _named(r: Reading, i: int) -> None:
-    """ "a dog named Rex", "my brother is called Tom"."""
-    line = r.line
-    at = i
-    while line.tag(at - 1) in "AV":
-        at -= 1
-    found = phrase_before(line, at)
-    name = line.words[i + 1]
-    if found is None or not found.head or found.name is not None:
-        return
-    head = found.head
-    kind = kind_of(head)
-    r.meet(name.text, kind)
-    who = Named(name.text, kind)
-    r.node(who)
-    if head in kin() and head not in PLURAL_KIN:
-        owner = r.owner(found)
-        r.gender(name.text, head)
-        if owner is not None:
-            r.relation(who, kin()[head], owner, _PLAIN, 0.95)
-    elif kind != "person":
-        r.attribute(who, "kind", head, _PLAIN, 0.95)
-    else:
-        r.gender(name.text, head)
-        if head in words("occupation"):
-            r.attribute(who, "occupation", found.text, _PLAIN, 0.9)
-
-
-def _known_as(r: Reading, i: int) -> None:
-    """ "Ann, also known as Red", "Ann, a.k.a. Red", "Liz, short for Elizabeth"."""
-    line = r.line
-    at = i - 1
-    while at > 0 and line.tag(at) != "K" and (line.tag(at) in "AVB,C'" or line.low(at) in {"short", "known"}):
-        at -= 1
-    if line.tag(at) == "K" and at >= 0:
-        one, other = line.words[at].text, line.words[i + 1].text
-        r.add(Claim.ALIAS, Named(one), value=other)
-
-
 def kind_of(head: str) -> str:
-    """The type that a common noun shows; empty where it shows none."""
+    """Return the type that a common noun shows; empty where it shows none."""
     if head.endswith("s") and head[:-1] in words("occupation"):
         head = head[:-1]
     if head.endswith(tuple(words("occupation", "suffix"))):

@@ -1,7 +1,7 @@
-"""Where things are: "the keys are in the blue drawer", "I left my passport on the kitchen table".
+"""Locations of things: "the keys are in the blue drawer", "I left my passport on the kitchen table".
 
-Owns plain statements that put a thing somewhere people keep things (`locating.toml`); figures of speech have no drawer. Refuses questions, denials and
-what may be. Before: `extract_en_reading`. After: `extract_en`.
+Owns plain statements that put a thing somewhere people keep things (`locating.toml`); figures of speech have no drawer.
+Refuses questions, denials and what may be.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import cache
 
 from backscroll.derive.extract.en.grammar.clauses import Mood
-from backscroll.derive.extract.en.grammar.phrases import Phrase, phrase, phrase_before
+from backscroll.derive.extract.en.grammar.phrases import NounPhrase, phrase, phrase_before
 from backscroll.derive.extract.en.grammar.words import table
-from backscroll.derive.extract.en.message import Named, Reading
+from backscroll.derive.extract.en.message import MessageReading, NamedThing
 
 _PLAIN = Mood()
 _IS = frozenset("is are was were 's".split())
@@ -24,12 +24,12 @@ def _list(name: str) -> frozenset[str]:
 
 
 def locating_words() -> frozenset[str]:
-    """Prepositions that say where something is."""
+    """Return prepositions that say where something is."""
     return _list("prepositions")
 
 
-def locates(r: Reading) -> None:
-    """Things that the sentence puts somewhere."""
+def locates(r: MessageReading) -> None:
+    """Read the things that a sentence places somewhere."""
     line = r.line
     if line.asked:
         return
@@ -42,18 +42,18 @@ def locates(r: Reading) -> None:
         where = _where(r, spot)
         thing = _what(r, i)
         if where and thing is not None and thing.name != where:
-            r.relation(Named(thing.name, "thing"), "located_in", Named(where, ""), _PLAIN, 0.85)
+            r.relation(NamedThing(thing.name, "thing"), "located_in", NamedThing(where, ""), _PLAIN, 0.85)
 
 
-def _where(r: Reading, spot: Phrase) -> str:
+def _where(r: MessageReading, spot: NounPhrase) -> str:
     owner = r.owner(spot)
     if owner is not None and owner.pronoun:
         return spot.text
     return f"{owner.name}'s {spot.text}" if owner is not None else spot.text
 
 
-def _what(r: Reading, at: int) -> Named | None:
-    """The thing that is there: before "is", or behind "put"."""
+def _what(r: MessageReading, at: int) -> NamedThing | None:
+    """Return the thing that is there: before "is", or behind "put"."""
     line = r.line
     back = at - 1
     while line.tag(back) == "V":

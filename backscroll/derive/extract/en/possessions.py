@@ -1,21 +1,26 @@
-"""What somebody has, and what stands beside a name: "she has two cats", "Ann, a forest elf, ...", "my dog Rex".
+"""Possessions and appositions: "she has two cats", "Ann, a forest elf, ...", "my dog Rex".
 
-Owns sentences around "have", appositions and things with names. Before: `extract_en_being`. After: `extract_en` runs these over every
-sentence.
+Owns sentences around "have", appositions and things with names.
 """
 
 from __future__ import annotations
 
-from backscroll.derive.extract.en.calling import kind_of
-from backscroll.derive.extract.en.classes import classed, told
+from backscroll.derive.extract.en.classes import read_class, weaken_past_state
 from backscroll.derive.extract.en.grammar.clauses import Mood, subject
-from backscroll.derive.extract.en.grammar.phrases import Phrase, kin, object_phrases, phrase, phrase_before
-from backscroll.derive.extract.en.grammar.words import Word, words
-from backscroll.derive.extract.en.message import Named, Reading
+from backscroll.derive.extract.en.grammar.phrases import (
+    NounPhrase,
+    kin,
+    object_phrases,
+    phrase,
+    phrase_before,
+)
+from backscroll.derive.extract.en.grammar.words import EnglishWord, words
+from backscroll.derive.extract.en.message import MessageReading, NamedThing
+from backscroll.derive.extract.en.naming import kind_of
 
 
-def having(r: Reading, i: int) -> bool:
-    """A form of "have" at `i` that is no auxiliary."""
+def having(r: MessageReading, i: int) -> bool:
+    """Return a form of "have" at `i` that is not an auxiliary."""
     line = r.line
     low = line.low(i)
     if low not in {"have", "has", "had", "'ve", "got"}:
@@ -48,9 +53,9 @@ def having(r: Reading, i: int) -> bool:
     return True
 
 
-def _has(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
+def _has(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> None:
     head, text = found.head, found.text
-    mood = told(r, who, mood)
+    mood = weaken_past_state(r, who, mood)
     if not head or found.pronoun or found.owner or found.det in _OTHERS:
         return
     if head in words("thing", "body"):
@@ -60,7 +65,7 @@ def _has(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
         _has_kin(r, who, found, mood)
     elif head in words("animal", "pets"):
         named = _by_name(r, found)
-        pet = Named(named.text if named is not None else text, "animal")
+        pet = NamedThing(named.text if named is not None else text, "animal")
         if named is not None:
             r.meet(named.text, "animal")
             r.attribute(pet, "kind", head, Mood(), 0.95)
@@ -74,8 +79,8 @@ def _has(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
 _OTHERS = frozenset({"your", "his", "her", "their", "the", "that", "this"})
 
 
-def _by_name(r: Reading, found: Phrase) -> Word | None:
-    """The name that follows: "a dog named Rex", "a dog, Rex,"."""
+def _by_name(r: MessageReading, found: NounPhrase) -> EnglishWord | None:
+    """Return the name that follows: "a dog named Rex", "a dog, Rex,"."""
     line = r.line
     if line.tag(found.end + 1) != "K":
         return None
@@ -86,11 +91,11 @@ def _by_name(r: Reading, found: Phrase) -> Word | None:
     return None
 
 
-def _has_kin(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
+def _has_kin(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> None:
     named = _by_name(r, found)
     if named is not None:
         r.meet(named.text)
-        r.relation(Named(named.text, "person"), kin()[found.head], who, mood, 0.95)
+        r.relation(NamedThing(named.text, "person"), kin()[found.head], who, mood, 0.95)
         return
     none = found.det in {"no", "any"}
     if who.pronoun or (mood.denied and not found.number and not none):
@@ -100,14 +105,14 @@ def _has_kin(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
     r.attribute(who, f"has_{_singular(found.head)}", value, Mood(mood.sure), 0.85)
 
 
-def _has_thing(r: Reading, who: Named, found: Phrase, mood: Mood) -> None:
+def _has_thing(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> None:
     if found.det not in {"a", "an", "my"} and not found.number:
         return
     if found.head not in words("thing", "ownable") and found.head not in words("thing", "vehicle"):
         return
     if who.pronoun or r.line.low(found.end) in {"of", "to", "for", "about"} or len(found.text.split()) > 3:
         return
-    r.relation(who, "owns", Named(found.text, "thing"), mood, 0.75)
+    r.relation(who, "owns", NamedThing(found.text, "thing"), mood, 0.75)
 
 
 def _singular(head: str) -> str:
@@ -116,7 +121,7 @@ def _singular(head: str) -> str:
     ) or (head[:-1] if head.endswith("s") and not head.endswith("ss") else head)
 
 
-def appositions(r: Reading) -> None:
+def appositions(r: MessageReading) -> None:
     """ "Ann, a forest elf, …", "the baker, Tom, …"."""
     line = r.line
     for i, word in enumerate(line.words):
@@ -129,10 +134,12 @@ def appositions(r: Reading) -> None:
             continue  # a list
         head = found.head
         if head in words("occupation") or head in words("race") or kind_of(head):
-            classed(r, Named(word.text, word.type or r.turn.types.get(word.text, "")), found, Mood(0.9))
+            read_class(
+                r, NamedThing(word.text, word.type or r.turn.types.get(word.text, "")), found, Mood(0.9)
+            )
 
 
-def owned_names(r: Reading) -> None:
+def owned_names(r: MessageReading) -> None:
     """ "my dog Rex", "Ann's cat Tom", "my dog, Rex,"."""
     line = r.line
     for i, word in enumerate(line.words):
@@ -147,7 +154,7 @@ def owned_names(r: Reading) -> None:
         owner = r.kin_owner(found)
         if owner is None:
             continue
-        pet = Named(line.words[at].text, "animal")
+        pet = NamedThing(line.words[at].text, "animal")
         r.meet(pet.name, "animal")
         r.attribute(pet, "kind", word.low, Mood(), 0.95)
         r.relation(owner, "has_pet", pet, Mood(), 0.95 if at == i + 1 else 0.8)

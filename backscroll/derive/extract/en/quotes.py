@@ -1,7 +1,7 @@
 """Who speaks inside quotation marks, and which quotation marks hold a title.
 
-In a story `"I live in Rome," said Tom` tells something of Tom, not of whoever wrote the message. Owns finding quoted speech and its
-speaker where that is plain; where it is not, the speech is left unread. Before: the words of a message. After: `extract_en`.
+In a story `"I live in Rome," said Tom` says something about Tom, not about the author. Owns finding quoted speech
+and its speaker where that is plain; where it is not, the speech is left unread.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _SMALL = frozenset("a an the of in on and or to for with from at by is".split())
 
 
 @dataclass(frozen=True, slots=True)
-class Quoted:
+class Quotation:
     """Words in quotation marks: `text[start:end]`, without the marks."""
 
     start: int
     end: int
     voice: str = ""  # who says them; empty: the author of the message
     title: bool = False  # a name, not speech
-    unread: bool = False  # speech of nobody knows whom
+    unread: bool = False  # speech of an unknown speaker
 
 
-def quoted(text: str, author: str) -> list[Quoted]:
-    """All quotations of a text, in order. `author`: the name of who writes; empty where it has none."""
+def find_quotes(text: str, author: str) -> list[Quotation]:
+    """Return all quotations of a text, in order. `author`: the name of who writes; empty where it has none."""
     if '"' not in text and "“" not in text:
         return []
-    out: list[Quoted] = []
+    out: list[Quotation] = []
     last = ""
     for found in _QUOTED.finditer(text):
         inner = found[1]
@@ -51,16 +51,16 @@ def quoted(text: str, author: str) -> list[Quoted]:
         bare = inner.rstrip(",.")
         spoken = bare != inner and " " not in bare  # "Whiskey.": said, not named
         if _is_title(bare) and not spoken and (bare == inner or (not voice and not told)):
-            out.append(Quoted(start, start + len(bare), title=True))
+            out.append(Quotation(start, start + len(bare), title=True))
             continue
         if voice:
             last = voice
         if not voice and told == "same":
             voice = last
         if not voice and not (author and told != "other"):
-            out.append(Quoted(start, end, unread=True))
+            out.append(Quotation(start, end, unread=True))
         else:
-            out.append(Quoted(start, end, voice))
+            out.append(Quotation(start, end, voice))
     return out
 
 
@@ -78,7 +78,7 @@ def _is_title(inner: str) -> bool:
 
 
 def _voice(text: str, start: int, end: int) -> tuple[str, str]:
-    """The name of who speaks, and "same" where a pronoun points back, "other" where somebody without a name speaks."""
+    """Return the speaker's name; "same" for a pronoun that points back, "other" for a speaker without a name."""
     after = _AFTER.match(text[end : end + _NEAR])
     if after is not None:
         if after["i"]:

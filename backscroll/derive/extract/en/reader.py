@@ -1,8 +1,7 @@
-"""Assertions by rules from English prose: who and what is spoken of, what is said of them, how they stand to each other.
+"""Assertions by rules from English prose: who and what is spoken of, what is said of them, how they relate to each other.
 
-Owns which parts of a message are read (prose, items; never code, tables, headings or data), in which order the rules run, and the
-limits. Refuses to decide who a pronoun means beyond the message: `graph/naming/identity` does. Before: `derive/extract/said`. After:
-`derive/extract/assertions`.
+Owns which parts of a message are read (prose, items; never code, tables, headings or data), in which order the rules run, and
+the limits. Refuses to decide who a pronoun means beyond the message: `graph/naming/identity` does.
 """
 
 from __future__ import annotations
@@ -13,18 +12,19 @@ from dataclasses import replace
 
 from backscroll.derive.essence.sentences import Sentence, sentences
 from backscroll.derive.extract.en.actions import doing, doing_words
-from backscroll.derive.extract.en.being import being
-from backscroll.derive.extract.en.calling import calling_words, calls, introductions, names
+from backscroll.derive.extract.en.attributes import being
 from backscroll.derive.extract.en.grammar.clauses import starts_question
-from backscroll.derive.extract.en.grammar.phrases import Line, kin
-from backscroll.derive.extract.en.grammar.words import Word, cut
-from backscroll.derive.extract.en.message import Reading, Turn
-from backscroll.derive.extract.en.names import Seen, merge, survey
+from backscroll.derive.extract.en.grammar.phrases import ParsedSentence, kin
+from backscroll.derive.extract.en.grammar.words import EnglishWord, cut
+from backscroll.derive.extract.en.introductions import introductions
+from backscroll.derive.extract.en.message import MessageReading, TurnContext
+from backscroll.derive.extract.en.names import NameEvidence, merge, survey
+from backscroll.derive.extract.en.naming import calling_words, calls, names
 from backscroll.derive.extract.en.places import locates, locating_words
 from backscroll.derive.extract.en.possessions import appositions, having, owned_names
-from backscroll.derive.extract.en.quotes import Quoted, quoted
+from backscroll.derive.extract.en.quotes import Quotation, find_quotes
 from backscroll.derive.extract.en.relatives import relatives
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.assertion import LEANS, Assertion, Claim
 
 #: Characters of a message that are read in full; of longer ones the first three quarters of this and the last quarter.
@@ -33,26 +33,26 @@ LONGEST = 600  # characters of a sentence; longer ones are data, or no prose
 _DATA = re.compile(r"\S{60}|[{}<>|=\\]{2}|[\w.-]+/[\w.-]+/[\w.-]+|https?://")
 
 
-def read(sentences: Sequence[Said]) -> list[Assertion]:
-    """What the messages of one turn say, in order."""
-    turn = Turn()
+def read(sentences: Sequence[Utterance]) -> list[Assertion]:
+    """Return what the messages of one turn say, in order."""
+    turn = TurnContext()
     cut_up = [_lines(said.text) for said in sentences]
     seen = survey(words for lines in cut_up for _, words in lines)
     for said, lines in zip(sentences, cut_up, strict=True):
         _message(said, lines, seen, turn)
-    return [_typed(claim, turn) for claim in turn.found.values()]
+    return [_fill_type(claim, turn) for claim in turn.found.values()]
 
 
-def _typed(claim: Assertion, turn: Turn) -> Assertion:
-    """A name may show its type only later in the turn."""
+def _fill_type(claim: Assertion, turn: TurnContext) -> Assertion:
+    """Return a name may show its type only later in the turn."""
     known = turn.types.get(claim.subject) if claim.kind is Claim.NODE else ""
     if known and (not claim.type or claim.hint == LEANS):
         return replace(claim, type=known, hint="")
     return claim
 
 
-def _lines(text: str) -> list[tuple[Sentence, list[Word]]]:
-    out: list[tuple[Sentence, list[Word]]] = []
+def _lines(text: str) -> list[tuple[Sentence, list[EnglishWord]]]:
+    out: list[tuple[Sentence, list[EnglishWord]]] = []
     for part, at in _parts(text):
         for sentence in sentences(part):
             if (
@@ -74,9 +74,11 @@ def _parts(text: str) -> list[tuple[str, int]]:
     return [(text[:first], 0), (text[last:], last)]
 
 
-def _message(said: Said, lines: list[tuple[Sentence, list[Word]]], seen: Seen, turn: Turn) -> None:
-    r = Reading(said, turn, Line([], "", 0))
-    marks = quoted(said.text, said.speaker)
+def _message(
+    said: Utterance, lines: list[tuple[Sentence, list[EnglishWord]]], seen: NameEvidence, turn: TurnContext
+) -> None:
+    r = MessageReading(said, turn, ParsedSentence([], "", 0))
+    marks = find_quotes(said.text, said.speaker)
     at = 0
     for number, (sentence, tokens) in enumerate(lines):
         while at < len(marks) and marks[at].end <= sentence.start:
@@ -86,26 +88,28 @@ def _message(said: Said, lines: list[tuple[Sentence, list[Word]]], seen: Seen, t
             words = merge(run, seen)
             if not words:
                 continue
-            r.line = Line(words, sentence.text, sentence.start, starts_question(words))
+            r.line = ParsedSentence(words, sentence.text, sentence.start, starts_question(words))
             r.voice = mark.voice if mark is not None else ""
             r.scale = 0.9 if r.voice else 1.0
             if mark is not None and mark.unread:
-                _overheard(r)
+                _read_unattributed(r)
             else:
                 _sentence(r)
 
 
-def _runs(tokens: list[Word], marks: list[Quoted], at: int) -> list[tuple[list[Word], Quoted | None]]:
-    """The words of a sentence, cut where quoted speech begins and ends; a title in quotation marks becomes one name."""
+def _runs(
+    tokens: list[EnglishWord], marks: list[Quotation], at: int
+) -> list[tuple[list[EnglishWord], Quotation | None]]:
+    """Return the words of a sentence, cut where quoted speech begins and ends; a title in quotation marks becomes one name."""
     if at >= len(marks) or not tokens or marks[at].start >= tokens[-1].end:
         return [(tokens, None)]
-    out: list[tuple[list[Word], Quoted | None]] = []
+    out: list[tuple[list[EnglishWord], Quotation | None]] = []
     for word in tokens:
         while at < len(marks) and marks[at].end <= word.start:
             at += 1
         inside = marks[at] if at < len(marks) and marks[at].start <= word.start else None
         if inside is not None and inside.title:
-            _titled(out, word, inside)
+            _append_title_word(out, word, inside)
             continue
         if not out or out[-1][1] is not inside:
             out.append(([], inside))
@@ -113,28 +117,30 @@ def _runs(tokens: list[Word], marks: list[Quoted], at: int) -> list[tuple[list[W
     return out
 
 
-def _titled(out: list[tuple[list[Word], Quoted | None]], word: Word, mark: Quoted) -> None:
+def _append_title_word(
+    out: list[tuple[list[EnglishWord], Quotation | None]], word: EnglishWord, mark: Quotation
+) -> None:
     if not out or out[-1][1] is not None:
         out.append(([], None))
     run = out[-1][0]
     if run and run[-1].tag == "K" and run[-1].start == mark.start:
         last = run[-1]
         text = last.text + (" " if word.start > last.end else "") + word.text
-        run[-1] = Word(text, text.lower(), "K", last.start, word.end, "work", quoted=True)
+        run[-1] = EnglishWord(text, text.lower(), "K", last.start, word.end, "work", quoted=True)
         return
     if run and run[-1].tag == '"':
         run.pop()
-    run.append(Word(word.text, word.low, "K", word.start, word.end, quoted=True))
+    run.append(EnglishWord(word.text, word.low, "K", word.start, word.end, quoted=True))
 
 
-def _overheard(r: Reading) -> None:
-    """Speech of nobody knows whom: only which names it uses, and whom it calls."""
+def _read_unattributed(r: MessageReading) -> None:
+    """Read speech of an unknown speaker: only names and forms of address."""
     if any(w.tag == "K" for w in r.line.words):
         names(r)
         calls(r, overheard=True)
 
 
-def _sentence(r: Reading) -> None:
+def _sentence(r: MessageReading) -> None:
     words = r.line.words
     named = any(w.tag == "K" for w in words)
     lows = {w.low for w in words}
@@ -154,7 +160,7 @@ def _sentence(r: Reading) -> None:
     _verbs(r)
 
 
-def _verbs(r: Reading) -> None:
+def _verbs(r: MessageReading) -> None:
     verbs = doing_words()
     for i, word in enumerate(r.line.words):
         if word.tag in "A'":

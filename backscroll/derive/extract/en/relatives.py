@@ -1,15 +1,15 @@
 """Relatives and friends: "my brother Tom", "Tom's wife Ann", "Tom, my brother,", "my mother", "our kids, Max and Mia".
 
-Owns words for people who are somebody's. Before: `extract_en_reading`. After: `extract_en` runs this over every sentence.
+Owns words for relatives.
 """
 
 from __future__ import annotations
 
-from backscroll.derive.extract.en.calling import PLURAL_KIN, same_person
 from backscroll.derive.extract.en.grammar.clauses import Mood
-from backscroll.derive.extract.en.grammar.phrases import Phrase, kin, phrase_before
-from backscroll.derive.extract.en.grammar.words import Word, words
-from backscroll.derive.extract.en.message import Named, Reading
+from backscroll.derive.extract.en.grammar.phrases import NounPhrase, kin, phrase_before
+from backscroll.derive.extract.en.grammar.words import EnglishWord, words
+from backscroll.derive.extract.en.message import MessageReading, NamedThing
+from backscroll.derive.extract.en.naming import PLURAL_KIN, same_person
 from backscroll.vocab.assertion import Claim
 
 _PLAIN = Mood()
@@ -20,7 +20,7 @@ _FAMILY = frozenset(
 _UNSURE_KIN = frozenset({"partner", "date", "baby", "kid", "child", "folks"})
 
 
-def relatives(r: Reading) -> None:
+def relatives(r: MessageReading) -> None:
     """ "my brother Tom", "Tom's wife Ann", "Tom, my brother,", "my mother" (who then has no name yet)."""
     line = r.line
     for i, word in enumerate(line.words):
@@ -41,16 +41,16 @@ def relatives(r: Reading) -> None:
         _relative(r, i, found, owner)
 
 
-def _with_name(r: Reading, i: int) -> Phrase | None:
+def _with_name(r: MessageReading, i: int) -> NounPhrase | None:
     found = phrase_before(r.line, i + 2)
     return found if found is not None and found.head == r.line.low(i) else None
 
 
-def _relative(r: Reading, i: int, found: Phrase, owner: Named) -> None:
+def _relative(r: MessageReading, i: int, found: NounPhrase, owner: NamedThing) -> None:
     line = r.line
     low = line.low(i)
     relation = kin()[low]
-    name: Word | None = found.name
+    name: EnglishWord | None = found.name
     sure = 0.95
     if line.tag(i + 1) == "'" and line.tag(i + 2) in "wK#":
         name = None  # "my brother's car"
@@ -69,32 +69,32 @@ def _relative(r: Reading, i: int, found: Phrase, owner: Named) -> None:
         sure = 0.85
     if "ex" in found.text.lower().split()[:1] or low.startswith("ex-"):
         if name is not None:
-            r.add(Claim.END, Named(name.text, "person"), relation, to=owner, sure=0.9)
+            r.add(Claim.END, NamedThing(name.text, "person"), relation, to=owner, sure=0.9)
         return
     if name is not None:
         if name.type in {"place", "organisation"}:
             return
-        who = Named(name.text, "person", sure=name.sure)
+        who = NamedThing(name.text, "person", sure=name.sure)
         r.meet(name.text)
         r.gender(name.text, low)
         r.relation(who, relation, owner, _PLAIN, sure)
         return
     if line.tag(found.start - 1) in "AVN'":
-        return  # "is my brother": it says so of somebody else
+        return  # "is my brother": about another person
     if relation in _FAMILY and low not in _UNSURE_KIN and not owner.pronoun and _real(r, found):
         who = r.relative(owner.name, low)
         r.relation(who, relation, owner, _PLAIN, 0.8)
         r.people.append((r.number, line.words[found.start].start, who.name))
 
 
-def _is(r: Reading, i: int, found: Phrase) -> Word | None:
+def _is(r: MessageReading, i: int, found: NounPhrase) -> EnglishWord | None:
     """ "my brother is Tom.": the name, where it is all that is said."""
     line = r.line
     alone = line.low(i + 1) in {"is", "was"} and line.tag(i + 2) == "K" and line.tag(i + 3) in ",."
     return line.words[i + 2] if alone and _real(r, found) else None
 
 
-def _several(r: Reading, i: int) -> None:
+def _several(r: MessageReading, i: int) -> None:
     """ "our two kids, Max and Mia"."""
     line = r.line
     found = phrase_before(line, i + 1)
@@ -102,7 +102,7 @@ def _several(r: Reading, i: int) -> None:
     if found is None or line.tag(at) != "K" or line.low(at + 1) not in {"and", ",", "&"}:
         return
     owner = r.kin_owner(found)
-    names: list[Word] = []
+    names: list[EnglishWord] = []
     while line.tag(at) == "K" and len(names) < 8:
         names.append(line.words[at])
         at += 1
@@ -115,11 +115,11 @@ def _several(r: Reading, i: int) -> None:
     for name in names:
         r.meet(name.text)
         r.gender(name.text, line.low(i).removesuffix("s"))
-        r.relation(Named(name.text, "person"), kin()[line.low(i)], owner, _PLAIN, 0.85)
+        r.relation(NamedThing(name.text, "person"), kin()[line.low(i)], owner, _PLAIN, 0.85)
 
 
-def _real(r: Reading, found: Phrase) -> bool:
-    """False for relatives that are denied, wished for or asked about."""
+def _real(r: MessageReading, found: NounPhrase) -> bool:
+    """Return False for relatives that are denied, wished for or asked about."""
     line = r.line
     start = max(0, found.start - 5)
     return (

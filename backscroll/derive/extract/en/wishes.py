@@ -1,25 +1,33 @@
-"""What people like and want to do, what changes hands, who parts: "I love hiking", "she gave Tom the ring", "they broke up".
+"""Likes, wishes, giving and parting: "I love hiking", "she gave Tom the ring", "they broke up".
 
-Owns deeds as the object of a verb, wishes, giving. Before: `extract_en_reading`. After: `extract_en_doing`.
+Owns deeds as the object of a verb, wishes, giving.
 """
 
 from __future__ import annotations
 
 from backscroll.derive.extract.en.grammar.clauses import Mood, subject
-from backscroll.derive.extract.en.grammar.phrases import Line, Phrase, kin, object_phrases, phrase, sort_of
+from backscroll.derive.extract.en.grammar.phrases import (
+    NounPhrase,
+    ParsedSentence,
+    kin,
+    object_phrases,
+    phrase,
+    sort_of,
+)
 from backscroll.derive.extract.en.grammar.words import words
-from backscroll.derive.extract.en.message import Named, Reading
+from backscroll.derive.extract.en.message import MessageReading, NamedThing
 from backscroll.vocab.assertion import Claim
 
 _NO_HOBBY = frozenset(
     "say saying think thinking call calling believe know knowing see seeing hear hearing imagine point thank add adding have having keep hearing "
     "make making use using know get getting take taking do doing feel feeling find finding share sharing put let give giving try trying ask start".split()
 )
+_POSSESSIVE = frozenset({"my", "your", "his", "her", "their", "our", "its"})
 _LASTING = (("thing", "ownable"), ("thing", "vehicle"), ("animal", "pets"), ("thing", "place"))
 _NO_DEED = frozenset("clothing spring string wedding morning evening nothing ceiling painting".split())
 
 
-def gerund(line: Line, at: int) -> bool:
+def gerund(line: ParsedSentence, at: int) -> bool:
     """ "hiking", and not "wedding"."""
     return (
         line.tag(at) in "Bw"
@@ -30,7 +38,7 @@ def gerund(line: Line, at: int) -> bool:
     )
 
 
-def liking(r: Reading, predicate: str, at: int, who: tuple[Phrase, ...], mood: Mood) -> bool:
+def liking(r: MessageReading, predicate: str, at: int, who: tuple[NounPhrase, ...], mood: Mood) -> bool:
     """ "loves to dance", "likes reading mysteries"."""
     line = r.line
     start = at + 1 if line.low(at) == "to" else at
@@ -48,18 +56,18 @@ def liking(r: Reading, predicate: str, at: int, who: tuple[Phrase, ...], mood: M
             for found in object_phrases(line, start + 1):
                 to = r.refer(found, loose=True)
                 if to is not None and not to.pronoun:
-                    r.relation(named, "likes", Named(to.name, "thing"), told, 0.85)
+                    r.relation(named, "likes", NamedThing(to.name, "thing"), told, 0.85)
             continue
         for text in deeds(line, start):
             r.attribute(named, "avoids" if unwanted else "hobby", text, told, 0.85)
     return True
 
 
-def deeds(line: Line, start: int) -> list[str]:
-    """What is done, each: "hiking and swimming" are two."""
+def deeds(line: ParsedSentence, start: int) -> list[str]:
+    """Return what is done, each: "hiking and swimming" are two."""
     out: list[str] = []
     while len(out) < 4:
-        text, end = deed(line, start)
+        text, end = read_activity(line, start)
         if not text:
             break
         out.append(text)
@@ -80,8 +88,8 @@ def deeds(line: Line, start: int) -> list[str]:
     return out
 
 
-def deed(line: Line, start: int) -> tuple[str, int]:
-    """What is done, the verb with what belongs to it; and where that ends."""
+def read_activity(line: ParsedSentence, start: int) -> tuple[str, int]:
+    """Return what is done, the verb with what belongs to it; and where that ends."""
     end = start + 1
     if line.low(start) == "go" and line.low(end).endswith("ing"):
         start, end = end, end + 1
@@ -108,7 +116,7 @@ def deed(line: Line, start: int) -> tuple[str, int]:
     return line.piece(start, end), end
 
 
-def wanting(r: Reading, i: int) -> None:
+def wanting(r: MessageReading, i: int) -> None:
     """ "wants to be a doctor", "wants a dog"."""
     line = r.line
     if line.tag(i - 1) in "DS'" or line.low(i - 1) in {"do", "does", "did", "you", "we"}:
@@ -123,7 +131,7 @@ def wanting(r: Reading, i: int) -> None:
         if named is None or named.pronoun:
             continue
         if line.low(at) == "to":
-            text, _ = deed(line, at + 1)
+            text, _ = read_activity(line, at + 1)
             bare = line.tag(at + 2) == "R" and line.low(at + 1) in {"visit", "explore", "adopt", "save"}
             if text and line.low(at + 1) in words("goals") and len(text.split()) > 1 and not bare:
                 r.attribute(named, "goal", text, mood, 0.75)
@@ -136,10 +144,10 @@ def wanting(r: Reading, i: int) -> None:
                 and any(found.head in words(*room) for room in _LASTING)
                 and line.low(found.end) not in {"to", "of", "that", "for"}
             ):
-                r.relation(named, "wants", Named(found.text, sort_of(found)), mood, 0.7)
+                r.relation(named, "wants", NamedThing(found.text, sort_of(found)), mood, 0.7)
 
 
-def giving(r: Reading, i: int) -> None:
+def giving(r: MessageReading, i: int) -> None:
     """ "gave the ring to Tom", "gave Tom the ring": it changes hands."""
     line = r.line
     who, mood = subject(line, i)
@@ -173,12 +181,12 @@ def giving(r: Reading, i: int) -> None:
         or thing.head in {"hug", "kiss", "nod", "smile", "hand", "look", "wave", "wink", "sigh"}
     ):
         return
-    what = Named(thing.name.text if thing.name is not None else thing.text, "thing")
+    what = NamedThing(thing.name.text if thing.name is not None else thing.text, "thing")
     r.relation(to, "owns", what, Mood(mood.sure), 0.8)
     r.add(Claim.END, giver, "owns", to=what, sure=0.7)
 
 
-def parting(r: Reading, i: int) -> None:
+def parting(r: MessageReading, i: int) -> None:
     """ "Ann and Tom broke up"."""
     line = r.line
     who, mood = subject(line, i)
@@ -186,3 +194,25 @@ def parting(r: Reading, i: int) -> None:
         one, other = r.refer(who[0]), r.refer(who[1])
         if one is not None and other is not None:
             r.add(Claim.END, one, "partner_of", to=other, sure=0.85 * mood.sure)
+
+
+def is_lasting_taste(found: NounPhrase) -> bool:
+    """ "the beach", and not "the idea", "your tone": what people like beyond the moment."""
+    if found.det in _POSSESSIVE or found.owner:
+        return any(
+            found.head in listed
+            for listed in (
+                kin(),
+                words("animal", "pets"),
+                words("thing", "ownable"),
+                words("thing", "vehicle"),
+            )
+        )
+    if found.det != "the":
+        return True
+    rooms = ("place", "food", "drink", "music", "sport", "reading", "film")
+    return (
+        found.head.endswith("s")
+        or any(found.head in words("thing", room) for room in rooms)
+        or found.head in words("animal", "wild")
+    )

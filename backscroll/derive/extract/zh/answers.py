@@ -1,7 +1,7 @@
 """Questions that a turn leaves open, and bare answers at the start of one: the fold puts them together.
 
-Owns what the last message asks (whose birthday, which address) and what the first words of a turn would say if the turn before had asked for it.
-Refuses to know the turn before: extraction reads one turn. Before: `extract_zh_reading`. After: `extract_zh`; `graph/naming/pronouns` settles both.
+Owns what the last message asks (whose birthday, which address) and what the first words of a turn would say if the turn
+before had asked for it. Refuses to know the turn before: extraction reads one turn.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from backscroll.derive.extract.zh.rules import Clause, Rule, asking, clauses, denied
+from backscroll.derive.extract.zh.rules import ClaimRule, Clause, asking, clauses, is_denied
 from backscroll.derive.extract.zh.scene import Scene
-from backscroll.derive.extract.zh.sentence import apply, clause_of, stated
+from backscroll.derive.extract.zh.sentence import apply, clause_of, cut_question
 from backscroll.vocab.assertion import Assertion, Claim
 
 _BARE = 60  # characters of a sentence that may be a bare answer
@@ -20,7 +20,7 @@ ASKED = "asked"
 
 
 def open_questions(scene: Scene) -> Iterator[Assertion]:
-    """What the last message of a turn asks: the next turn may answer with a bare value, and the fold has both."""
+    """Yield what the last message of a turn asks: the next turn may answer with a bare value, and the fold has both."""
     for rule, subject, number in scene.context.asked:
         if number == scene.number and rule.answer is not None:
             for predicate in rule.predicate.split():
@@ -30,24 +30,24 @@ def open_questions(scene: Scene) -> Iterator[Assertion]:
 
 
 def bare_answers(scene: Scene, *, more: bool = False) -> Iterator[Assertion]:
-    """What the first words of a turn say if the turn before asked for it: whose it is, is left to the fold. `more`: the answer goes on."""
+    """Yield what the first words of a turn say if the turn before asked for it: whose it is, is left to the fold. `more`: the answer goes on."""
     parts = clauses(scene.marked.text)
     if len(scene.marked.plain) > _BARE or not parts or parts[0].asks:
         return
     for rule in asking():
         if more and not rule.more:
             continue
-        yield from _answered(scene, rule, parts)
+        yield from _read_answer(scene, rule, parts)
 
 
-def _answered(scene: Scene, rule: Rule, parts: list[Clause]) -> list[Assertion]:
-    """What the first stretch that may answer a question says; 我 in 我记得有 … is none."""
+def _read_answer(scene: Scene, rule: ClaimRule, parts: list[Clause]) -> list[Assertion]:
+    """Return what the first stretch that may answer a question says; 我 in 我记得有 … is none."""
     for whole in rule.answer.finditer(scene.marked.text) if rule.answer is not None else ():
-        m = stated(whole.re, whole, parts)
+        m = cut_question(whole.re, whole, parts)
         clause = clause_of(parts, m.start(), m.end())
         if clause is None or clause.asks or clause.supposes:
             continue
-        if denied(clause.text[: max(0, m.start() - clause.start)]):
+        if is_denied(clause.text[: max(0, m.start() - clause.start)]):
             continue
         softer = replace(clause, sure=clause.sure * 0.85)
         found = apply(scene, rule, m, softer, ("@asked", rule.of[0]))

@@ -1,7 +1,7 @@
-"""What a turn talks about while it is read: topics by kind, who 他 and 这部电影 are, what was asked last.
+"""Context of a turn while it is read: topics by kind, who 他 and 这部电影 are, what was asked last.
 
-Owns the state that runs from sentence to sentence of one turn, and the words that bring a topic up. Refuses guesses: where two
-people could be meant, a pronoun stays a pronoun. Before: `extract_zh_marks`. After: `extract_zh_reading`.
+Owns the state that runs from sentence to sentence of one turn, and the words that bring a topic up. Refuses guesses: where
+two people could be meant, a pronoun stays a pronoun.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 
-from backscroll.derive.extract.zh.marks import KIND_OF, Marked
+from backscroll.derive.extract.zh.marks import KIND_OF, MarkedSentence
 from backscroll.derive.extract.zh.naming.names import (
     ORGANISATION,
     PERSON,
     PLACE,
     WORK,
-    Found,
+    NameSpan,
     is_chinese_name,
     is_transcribed,
 )
-from backscroll.derive.extract.zh.rules import Rule
-from backscroll.derive.extract.zh.words import is_region, listed, table, words_of
+from backscroll.derive.extract.zh.rules import ClaimRule
+from backscroll.derive.extract.zh.words import is_region, load_words, table, words_of
 
 _KINDS = {
     WORK: "电影|影片|片子|电视剧|连续剧|剧|歌曲|歌|曲子|专辑|唱片|单曲|小说|书|作品|动画片|动画|动漫|节目|游戏|纪录片|大片",
@@ -99,9 +99,9 @@ def _definites() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((kind, re.compile(pattern)) for kind, pattern in table("definite").items())
 
 
-def introduced(text: str) -> list[Found]:
-    """Names that a sentence brings up as a topic: 你知道X吗, X这部电影."""
-    out: list[Found] = []
+def find_introduced_names(text: str) -> list[NameSpan]:
+    """Return names that a sentence brings up as a topic: 你知道X吗, X这部电影."""
+    out: list[NameSpan] = []
     for kind, pattern in _introductions():
         for m in pattern.finditer(text):
             start, end = m.span("x")
@@ -111,18 +111,18 @@ def introduced(text: str) -> list[Found]:
             if (
                 len(name) < 2
                 or _BAD.search(name)
-                or name in listed("not_names")
-                or name in listed("not_places")
+                or name in load_words("not_names")
+                or name in load_words("not_places")
                 or _grammar(name)
             ):
                 continue
             sure = 0.9 if kind else 0.75 if _guess(name) != WORK else 0.7
-            out.append(Found(start, end, kind or _guess(name), sure))
+            out.append(NameSpan(start, end, kind or _guess(name), sure))
     return out
 
 
 def _grammar(name: str) -> bool:
-    """True for a word that only joins others: 而且, 其实."""
+    """Return True for a word that only joins others: 而且, 其实."""
     words = words_of(name)
     return len(words) == 1 and words[0].tag[0] in "cdpruyo"
 
@@ -131,34 +131,34 @@ def _guess(name: str) -> str:
     foreign = is_transcribed(name.replace("·", ""))
     if (is_chinese_name(name) and len(name) <= 3) or foreign:
         return PERSON
-    if any(name.endswith(s) for s in listed("place_suffixes")):
+    if any(name.endswith(s) for s in load_words("place_suffixes")):
         return PLACE  # 华韵·宜兴传统文化馆
     if "·" in name:
         return PERSON
-    return ORGANISATION if any(name.endswith(s) for s in listed("org_suffixes") if len(s) > 1) else WORK
+    return ORGANISATION if any(name.endswith(s) for s in load_words("org_suffixes") if len(s) > 1) else WORK
 
 
 def definites(text: str) -> list[tuple[int, int, str]]:
-    """Where a thing is spoken of by its kind (这部电影), with the kind."""
+    """Return where a thing is spoken of by its kind (这部电影), with the kind."""
     return [(m.start(), m.end(), kind) for kind, pattern in _definites() for m in pattern.finditer(text)]
 
 
 @dataclass(slots=True)
 class Context:
-    """What the turn talks about at a moment of its reading."""
+    """The topics of a turn at one point of its reading."""
 
     topics: dict[str, str] = field(default_factory=dict[str, str])  # kind -> name
     order: list[str] = field(default_factory=list[str])  # kinds, the one brought up last at the end
     clear: bool = False  # whether the person in `topics` is the only one it can be
     sexes: dict[str, str] = field(default_factory=dict[str, str])
-    asked: list[tuple[Rule, str, int]] = field(
-        default_factory=list[tuple[Rule, str, int]]
+    asked: list[tuple[ClaimRule, str, int]] = field(
+        default_factory=list[tuple[ClaimRule, str, int]]
     )  # rule, of what, in which message
     selves: set[str] = field(default_factory=set[str])  # names that speakers have given themselves
     asking: int = -1  # number of the message that asked last
 
     def bring_up(self, kind: str, name: str, clear: bool = True) -> None:
-        """From now on this is talked about."""
+        """Set the current topic."""
         self.topics[kind] = name
         if kind in self.order:
             self.order.remove(kind)
@@ -167,7 +167,7 @@ class Context:
             self.clear = clear
 
     def asked_about(self, number: int, message: int) -> str:
-        """Of what a rule's thing was asked in the message before; empty where it was not."""
+        """Return what the message before asked about; empty if it did not."""
         return next((of for rule, of, at in self.asked if rule.number == number and at == message - 1), "")
 
     def about(self, kinds: tuple[str, ...]) -> tuple[str, str]:
@@ -178,7 +178,7 @@ class Context:
         return "", ""
 
     def who(self, marker: str) -> str:
-        """Whom a pronoun means where that is plain, else the pronoun itself."""
+        """Return whom a pronoun means if that is clear, else the pronoun."""
         if marker in ("@he", "@she") and self.clear and PERSON in self.topics:
             name = self.topics[PERSON]
             sex = self.sexes.get(name)
@@ -192,13 +192,13 @@ class Context:
         return marker
 
     def open_topic(self, kind: str, name: str, sure: float) -> None:
-        """Something is brought up; what is of an unknown kind may turn out to be a work or a place."""
+        """Open a topic; one of an unknown kind may turn out to be a work or a place."""
         if kind == WORK and sure <= 0.7:
             self.bring_up(PLACE, name)
         self.bring_up(kind, name)
 
-    def heard(self, marked: Marked, new: set[str], objects: set[str]) -> None:
-        """Take note of what a sentence has spoken of: what was brought up, then what stands alone or first."""
+    def note_sentence(self, marked: MarkedSentence, new: set[str], objects: set[str]) -> None:
+        """Take note of what a sentence has spoken of: what was brought up, then what comes alone or first."""
         by_kind: dict[str, list[str]] = {}
         for number, one in enumerate(marked.mentions):
             after = marked.mentions[number + 1 : number + 2]
@@ -230,8 +230,8 @@ class Context:
                 self.bring_up(kind, free[0])
 
     @staticmethod
-    def _leads(marked: Marked, kind: str, name: str) -> bool:
-        """True where a name opens a clause, or is marked as a title: then it is what the talk turns to."""
+    def _leads(marked: MarkedSentence, kind: str, name: str) -> bool:
+        """Return True if a name opens a clause, or is marked as a title: then it is what the talk turns to."""
         if kind == WORK:
             return True
         one = next(m for m in marked.mentions if m.name == name)

@@ -1,7 +1,7 @@
-"""Where things are, in Chinese: 钥匙在蓝色抽屉里, 我把护照放在书房的保险柜里了.
+"""Locations of things, in Chinese: 钥匙在蓝色抽屉里, 我把护照放在书房的保险柜里了.
 
-Owns plain statements that put a thing somewhere people keep things (`locating.toml`). Refuses questions, denials and suppositions. Before:
-`extract_zh_rules` (clauses). After: `extract_zh_reading`.
+Owns plain statements that put a thing somewhere people keep things (`locating.toml`). Refuses questions, denials and
+suppositions.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def _list(name: str) -> frozenset[str]:
     return frozenset(str(table("locating")[name]).split())
 
 
-def located(scene: Scene) -> Iterator[Assertion]:
-    """Things that the sentence puts somewhere."""
+def read_locations(scene: Scene) -> Iterator[Assertion]:
+    """Read the things that a sentence places somewhere."""
     text = scene.marked.plain
     plain = normal(text)
     if "在" not in plain and "进" not in plain and "到" not in plain:

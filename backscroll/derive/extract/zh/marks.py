@@ -1,9 +1,8 @@
 """Marked sentences: names, pronouns and values replaced by one character each, so that patterns can speak of "a person".
 
-Owns the marks: each kind of thing has its own range of private characters; a pattern writes `{P}` for any person, `{L}` place,
-`{O}` organisation, `{W}` work, `{D}` date, `{U}` length of time, `{M}` amount of money, `{H}` hours, `{F}` telephone, `{N}` count, `{A}` award.
-What a stretch of the marked text was before can always be had back. Refuses meaning. Before: `extract_zh_names`. After: `extract_zh_people`,
-`extract_zh_slots` read the marked sentence.
+Owns the marks: each kind of thing has its own range of private characters; a pattern writes `{P}` for any person, `{L}`
+place, `{O}` organisation, `{W}` work, `{D}` date, `{U}` length of time, `{M}` amount of money, `{H}` hours, `{F}` telephone,
+`{N}` count, `{A}` award. What a stretch of the marked text was before can always be had back. Refuses meaning.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from backscroll.derive.extract.zh.naming.names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK, Found
+from backscroll.derive.extract.zh.naming.names import ANIMAL, ORGANISATION, PERSON, PLACE, WORK, NameSpan
 from backscroll.derive.extract.zh.words import table
 
 _FIRST = 0xF0000
@@ -81,42 +80,42 @@ _PRONOUN_EDGE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class SentenceMention:
     """Something spoken of at one place of a sentence."""
 
     kind: str  # a letter of `KINDS`
     start: int  # in the normal text of the sentence
     end: int
-    name: str  # as it stands in the text; for a pronoun its marker
+    name: str  # as it is in the text; for a pronoun its marker
     sure: float = 1.0
     of: str = ""  # for 我妈妈: the word for kin
     owner: str = ""  # and whose
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedSentence:
     """A sentence with marks: `text` is what patterns read, `places` says where each of its characters began."""
 
     text: str
-    plain: str  # as it stands in the message
+    plain: str  # as it is in the message
     places: tuple[int, ...]  # one more than characters
-    mentions: tuple[Mention, ...]
-    marks: Mapping[str, Mention]
+    mentions: tuple[SentenceMention, ...]
+    marks: Mapping[str, SentenceMention]
 
-    def at(self, mark: str) -> Mention:
-        """The mention behind a mark."""
+    def at(self, mark: str) -> SentenceMention:
+        """Return the mention behind a mark."""
         return self.marks[mark]
 
     def was(self, start: int, end: int) -> str:
-        """What a stretch of the marked text was before."""
+        """Return what a stretch of the marked text was before."""
         return self.plain[self.places[start] : self.places[end]]
 
     def group(self, match: re.Match[str], name: str) -> str:
-        """What a group of a match was before."""
+        """Return what a group of a match was before."""
         return self.was(*match.span(name)) if match[name] is not None else ""
 
     def parts(self, match: re.Match[str], name: str) -> list[str]:
-        """The pieces of an enumeration; names are whole, though they may hold a character that separates (颐和园)."""
+        """Return the pieces of an enumeration; names are whole, though they may hold a character that separates (颐和园)."""
         out: list[str] = []
         at, end = match.span(name)
         for cut in [*_PARTS.finditer(self.text, at, end), None]:
@@ -128,13 +127,13 @@ class Marked:
 
 
 def is_mark(char: str) -> bool:
-    """True for a mark of any kind."""
+    """Return True for a mark of any kind."""
     return len(char) == 1 and _FIRST <= ord(char) < _FIRST + _ROOM * len(KINDS)
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern with its shorthands written out: `{P}` any person, `{Ps}` one or several in a row."""
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a pattern with its shorthands written out: `{P}` any person, `{Ps}` one or several in a row."""
     pattern = pattern.replace("{p}", CLASS["P"][1:-1])
     for kind, chars in CLASS.items():
         pattern = pattern.replace("{" + kind + "s}", f"{chars}(?:{_GLUE}{{1,4}}{chars}){{0,30}}").replace(
@@ -165,7 +164,9 @@ def _values(text: str) -> list[tuple[int, int, str]]:
     return out
 
 
-def mark(normal: str, plain: str, names: list[Found], topics: list[tuple[int, int, str]]) -> Marked:
+def mark(
+    normal: str, plain: str, names: list[NameSpan], topics: list[tuple[int, int, str]]
+) -> MarkedSentence:
     """Mark a sentence: works, then values, then what is spoken of by its kind (`topics`), other names, pronouns."""
     spans: list[tuple[int, int, str, str, float]] = []
     cells = bytearray(len(normal))
@@ -191,15 +192,17 @@ def mark(normal: str, plain: str, names: list[Found], topics: list[tuple[int, in
         take(m.start(), m.end(), "P", table("pronouns")[m[0]], 1.0)
     spans.sort()
     return _build(
-        normal, plain, [Mention(kind, start, end, name, sure) for start, end, kind, name, sure in spans]
+        normal,
+        plain,
+        [SentenceMention(kind, start, end, name, sure) for start, end, kind, name, sure in spans],
     )
 
 
-def _build(normal: str, plain: str, mentions: list[Mention]) -> Marked:
+def _build(normal: str, plain: str, mentions: list[SentenceMention]) -> MarkedSentence:
     out: list[str] = []
     places: list[int] = []
-    kept: list[Mention] = []
-    marks: dict[str, Mention] = {}
+    kept: list[SentenceMention] = []
+    marks: dict[str, SentenceMention] = {}
     counts = dict.fromkeys(KINDS, 0)
     at = 0
     for one in mentions:
@@ -216,11 +219,11 @@ def _build(normal: str, plain: str, mentions: list[Mention]) -> Marked:
         at = one.end
     out += normal[at:]
     places += range(at, len(normal) + 1)
-    return Marked("".join(out), plain, tuple(places), tuple(kept), marks)
+    return MarkedSentence("".join(out), plain, tuple(places), tuple(kept), marks)
 
 
-def remark(marked: Marked, normal: str, joined: list[Mention]) -> Marked:
-    """The same sentence with some stretches taken together as one mention (我妈妈)."""
+def remark(marked: MarkedSentence, normal: str, joined: list[SentenceMention]) -> MarkedSentence:
+    """Return the same sentence with some stretches taken together as one mention (我妈妈)."""
     taken = [(m.start, m.end) for m in joined]
     rest = [m for m in marked.mentions if not any(a <= m.start and m.end <= b for a, b in taken)]
     return _build(normal, marked.plain, sorted([*rest, *joined], key=lambda m: m.start))
@@ -231,14 +234,14 @@ _STARTS = re.compile(
     "(?:不是|是|来自|住|居住|搬|喜欢|不喜欢|最爱|爱|讨厌|害怕|怕|养|有|在|躲在|待在|呆在|藏在|坐在|站在|逃到|当|做|擅长|从事|担任|打算|计划|准备|身高|性格|职业|毕业|出生|毕业于|把|将|去过|去了|买|送|给|嫁|娶|和|跟|精通|患|得了|加入|辞职|离开|\\d{1,3}岁|[二三四五六七八九]?十[一二三四五六七八九]?岁|一个|一名|一位|外号|小名|英文名|昵称|长着|留着|扎着)"
 )
 _CLAUSE = re.compile("(?<=[，,；;])")
-_OPENS = compiled("^(?:[^\\s，。！？在到去从把被对给向是叫有和跟与同]{0,3}?){P}?(?P<a>{P})")
+_OPENS = compile_pattern("^(?:[^\\s，。！？在到去从把被对给向是叫有和跟与同]{0,3}?){P}?(?P<a>{P})")
 
 
-_CALLED = compiled("[有养生].{0,12}叫(?:(?P<b>{P})[，,；;]|)")
+_CALLED = compile_pattern("[有养生].{0,12}叫(?:(?P<b>{P})[，,；;]|)")
 
 
-def elided(marked: Marked) -> Marked:
-    """The sentence with its subject put before those later clauses that leave it out (我叫小明，[我]住在上海)."""
+def restore_subjects(marked: MarkedSentence) -> MarkedSentence:
+    """Return the sentence with its subject put before those later clauses that leave it out (我叫小明，[我]住在上海)."""
     text = marked.text
     subject = ""
     out: list[str] = []
@@ -253,10 +256,12 @@ def elided(marked: Marked) -> Marked:
             out.append(subject)
             places.append(marked.places[at])
         elif any(CLASS_P <= c < CLASS_L for c in clause[:6]):
-            subject = ""  # somebody else may be the subject now
+            subject = ""  # the subject may be another person now
         if called := _CALLED.search(clause):
             subject = called["b"] or ""  # 我有一个女儿叫朵朵，今年5岁: she
         out.append(clause)
         places += marked.places[at:cut]
         at = cut
-    return Marked("".join(out), marked.plain, (*places, marked.places[-1]), marked.mentions, marked.marks)
+    return MarkedSentence(
+        "".join(out), marked.plain, (*places, marked.places[-1]), marked.mentions, marked.marks
+    )

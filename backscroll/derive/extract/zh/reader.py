@@ -1,8 +1,8 @@
 """Assertions by rules from Chinese: what the messages of one turn say about people, places, works and things.
 
-Local: reads one turn and nothing else; who a pronoun means is settled here only where the turn makes it plain. Owns the order of
-reading: which stretches are read, who speaks in a quotation, who is addressed by name. Refuses code, tables and what is asked or
-supposed. Before: `derive/extract/said`. After: `derive/extract/assertions`.
+Local: reads one turn and nothing else; who a pronoun means is settled here only where the turn makes it plain. Owns the order
+of reading: which stretches are read, who speaks in a quotation, who is addressed by name. Refuses code, tables and what is
+asked or supposed.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from backscroll.derive.essence.sentences import sentences
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.derive.extract.zh.answers import bare_answers, open_questions
-from backscroll.derive.extract.zh.context import Context, definites, introduced
-from backscroll.derive.extract.zh.marks import KIND_OF, compiled, is_mark, mark
-from backscroll.derive.extract.zh.naming.cues import Candidate, candidates, weigh
-from backscroll.derive.extract.zh.naming.names import ORGANISATION, PERSON, PLACE, WORK, Found, names_of
+from backscroll.derive.extract.zh.context import Context, definites, find_introduced_names
+from backscroll.derive.extract.zh.marks import KIND_OF, compile_pattern, is_mark, mark
+from backscroll.derive.extract.zh.naming.cues import NameCandidate, candidates, weigh
+from backscroll.derive.extract.zh.naming.names import ORGANISATION, PERSON, PLACE, WORK, NameSpan, names_of
 from backscroll.derive.extract.zh.relatives import together
 from backscroll.derive.extract.zh.scene import Scene
 from backscroll.derive.extract.zh.sentence import note_questions, read_sentence
-from backscroll.derive.extract.zh.words import is_region, listed, normal, one_of, words_of
+from backscroll.derive.extract.zh.words import is_region, load_words, normal, one_of, words_of
 from backscroll.vocab.assertion import REGION, Assertion, Claim
 
 #: Of a longer message the first and the last part are read.
@@ -39,24 +39,24 @@ _SAYS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _SpokenSentence:
     """A sentence of a message, with who speaks in it."""
 
-    said: Said
+    said: Utterance
     number: int
     plain: str
     normal: str
-    quoted: bool = False  # somebody's words inside a narration
+    quoted: bool = False  # quoted speech inside a narration
     after: str = ""  # the narration before the quotation, which may say whose words they are
 
 
-def read(sentences: Sequence[Said]) -> list[Assertion]:
-    """What these messages (one turn, in order) say about the world."""
+def read(sentences: Sequence[Utterance]) -> list[Assertion]:
+    """Return what these messages (one turn, in order) say about the world."""
     pieces = [p for number, said in enumerate(sentences) for p in _pieces(said, number)]
-    new = [introduced(p.normal) for p in pieces]
+    new = [find_introduced_names(p.normal) for p in pieces]
     cut = [words_of(p.normal) for p in pieces]
     maybe = candidates([p.normal for p in pieces], cut)
-    here: list[dict[str, Candidate]] = [{} for _ in pieces]
+    here: list[dict[str, NameCandidate]] = [{} for _ in pieces]
     for name, one in maybe.items():
         for number in {use[0] for use in one.uses}:
             here[number][name] = one
@@ -68,7 +68,7 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
     context = Context()
     out: list[Assertion] = []
     speaker = ""
-    last: _Piece | None = None
+    last: _SpokenSentence | None = None
     for piece, found, fresh, some in zip(pieces, names, new, here, strict=True):
         asked = last.normal if last is not None and last.number != piece.number else ""
         last = piece
@@ -80,21 +80,21 @@ def read(sentences: Sequence[Said]) -> list[Assertion]:
             told = bool(_SAYS.search(piece.after) and speaker)
             story = (
                 not piece.said.speaker and piece.said.role == "assistant"
-            )  # somebody in it speaks, not the program
+            )  # a person in it speaks, not the program
             me, sure = (speaker, 0.8) if told else ("" if story else piece.said.who, 0.6)
         scene = Scene(
             piece.said, me, "" if piece.quoted else piece.said.addressee, marked, context, piece.number, sure
         )
         joined = together(marked, piece.normal, scene.settle)
         scene = Scene(piece.said, me, scene.you, joined, context, piece.number, sure)
-        called = [] if piece.quoted and not piece.said.speaker else [*_called(scene, asked)]
+        called = [] if piece.quoted and not piece.said.speaker else [*_read_vocatives(scene, asked)]
         said = [*called, *read_sentence(scene)]
         out += [*_nodes(scene, found, some), *said]
         context.selves |= {
             a.value for a in said if a.kind is Claim.ALIAS and a.subject == me and a.sure >= 0.5
         }
         brought = {piece.plain[f.start : f.end] for f in fresh}
-        context.heard(
+        context.note_sentence(
             joined, brought, {a.object or a.value for a in said if a.kind is not Claim.ALIAS} - {""}
         )
         note_questions(scene)
@@ -113,7 +113,7 @@ def _clip(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST // 2] + "\n" + text[-LONGEST // 2 :]
 
 
-def _pieces(said: Said, number: int) -> Iterator[_Piece]:
+def _pieces(said: Utterance, number: int) -> Iterator[_SpokenSentence]:
     if not _HAN.search(said.text):
         return
     for part in sentences(_clip(said.text)):
@@ -122,8 +122,8 @@ def _pieces(said: Said, number: int) -> Iterator[_Piece]:
         yield from _speech(said, number, part.text)
 
 
-def _speech(said: Said, number: int, plain: str) -> Iterator[_Piece]:
-    """A sentence, and the words that somebody speaks inside it, each for itself."""
+def _speech(said: Utterance, number: int, plain: str) -> Iterator[_SpokenSentence]:
+    """Yield a sentence and each quoted speech inside it separately."""
     text = _EMPHASIS.sub(" ", _URL.sub(lambda m: " " * len(m[0]), normal(plain)))
     inner: list[tuple[int, int]] = [
         m.span(1)
@@ -133,17 +133,19 @@ def _speech(said: Said, number: int, plain: str) -> Iterator[_Piece]:
     at = 0
     for start, end in inner:
         if text[at : start - 1].strip():
-            yield _Piece(said, number, plain[at : start - 1], text[at : start - 1])
-        yield _Piece(said, number, plain[start:end], text[start:end], True, text[at : start - 1].rstrip("“ "))
+            yield _SpokenSentence(said, number, plain[at : start - 1], text[at : start - 1])
+        yield _SpokenSentence(
+            said, number, plain[start:end], text[start:end], True, text[at : start - 1].rstrip("“ ")
+        )
         at = end + 1
     if text[at:].strip("”，。 "):
-        yield _Piece(said, number, plain[at:], text[at:])
+        yield _SpokenSentence(said, number, plain[at:], text[at:])
 
 
 class _Lexicon:
-    """The names that the turn shows plainly, to be found again where they stand less plainly."""
+    """The names that the turn shows plainly, to be found again in less clear positions."""
 
-    def __init__(self, pieces: list[_Piece], names: list[list[Found]]) -> None:
+    def __init__(self, pieces: list[_SpokenSentence], names: list[list[NameSpan]]) -> None:
         kinds: dict[str, str] = {}
         for piece, found in zip(pieces, names, strict=True):
             for one in found:
@@ -152,13 +154,13 @@ class _Lexicon:
                     kinds.setdefault(text, one.kind)
         self._kinds = kinds
 
-    def more(self, text: str, found: list[Found]) -> list[Found]:
-        """The names of a sentence: its own, and those known from elsewhere in the turn."""
-        again: list[Found] = []
+    def more(self, text: str, found: list[NameSpan]) -> list[NameSpan]:
+        """Return the names of a sentence: its own, and those known from elsewhere in the turn."""
+        again: list[NameSpan] = []
         for name, kind in self._kinds.items():
             at = text.find(name)
             while at >= 0:
-                again.append(Found(at, at + len(name), kind, 0.9))
+                again.append(NameSpan(at, at + len(name), kind, 0.9))
                 at = text.find(name, at + len(name))
         longer = [
             f for f in found if not any(a.start <= f.start and f.end <= a.end and a != f for a in again)
@@ -168,16 +170,16 @@ class _Lexicon:
 
 @cache
 def _vocatives() -> tuple[re.Pattern[str], ...]:
-    greet = one_of(listed("greetings"))
-    term = f"(?:我(?:的|亲爱的))?{one_of(listed('endearments'))}"
+    greet = one_of(load_words("greetings"))
+    term = f"(?:我(?:的|亲爱的))?{one_of(load_words('endearments'))}"
     who = f"(?P<x>{{P}}|{term})"
     return (
-        compiled(f"^(?:{greet}[，,！!。.…、\\s~]{{0,3}}){{0,3}}{who}(?=[，,！!…？?~] ?[^\\s])"),
-        compiled(f"^(?:{greet}[，,！!。.…、\\s~]{{0,3}}){{1,3}}{who}(?=[，,。！!？?….~]|$)"),
-        compiled(f"[，,]{who}(?=[。！!？?….~]{{0,3}}$)"),
-        compiled("^(?P<x>{P})(?=[。.！!]{1,3}$)"),
-        compiled("^(?P<x>{P}) ?(?={P}[^的和跟与]|你|我)"),
-        compiled(f"[，,] ?{who}(?=[，,] ?(?:{{P}}|别|请|不|快|来|可以|能))"),
+        compile_pattern(f"^(?:{greet}[，,！!。.…、\\s~]{{0,3}}){{0,3}}{who}(?=[，,！!…？?~] ?[^\\s])"),
+        compile_pattern(f"^(?:{greet}[，,！!。.…、\\s~]{{0,3}}){{1,3}}{who}(?=[，,。！!？?….~]|$)"),
+        compile_pattern(f"[，,]{who}(?=[。！!？?….~]{{0,3}}$)"),
+        compile_pattern("^(?P<x>{P})(?=[。.！!]{1,3}$)"),
+        compile_pattern("^(?P<x>{P}) ?(?={P}[^的和跟与]|你|我)"),
+        compile_pattern(f"[，,] ?{who}(?=[，,] ?(?:{{P}}|别|请|不|快|来|可以|能))"),
     )
 
 
@@ -185,8 +187,8 @@ _ADDRESS = re.compile(r"(?:位于|地处|坐落[于在]|地址(?:是|在|为|：
 _WHO = re.compile(r"谁|哪位|哪个人|哪些人|哪几位|什么名字|叫什么")
 
 
-def _called(scene: Scene, before: str = "") -> Iterator[Assertion]:
-    """By which name somebody is addressed; nobody, where the message before asked for a name."""
+def _read_vocatives(scene: Scene, before: str = "") -> Iterator[Assertion]:
+    """Yield names in forms of address; none if the message before asked for a name."""
     if _WHO.search(before):
         return
     text = scene.marked.text
@@ -222,9 +224,9 @@ def _called(scene: Scene, before: str = "") -> Iterator[Assertion]:
             return
 
 
-def _with_candidates(text: str, found: list[Found], maybe: Mapping[str, Candidate]) -> list[Found]:
-    """The names of a sentence, with stretches that the turn makes likely to be names."""
-    more: list[Found] = []
+def _with_candidates(text: str, found: list[NameSpan], maybe: Mapping[str, NameCandidate]) -> list[NameSpan]:
+    """Return the names of a sentence, with stretches that the turn makes likely to be names."""
+    more: list[NameSpan] = []
     for name, one in maybe.items():
         if one.sure < _LIKELY:
             continue
@@ -232,14 +234,14 @@ def _with_candidates(text: str, found: list[Found], maybe: Mapping[str, Candidat
         while at >= 0:
             end = at + len(name)
             if not any(f.start < end and at < f.end and _keeps(f, at, end, one, text) for f in found):
-                more.append(Found(at, end, one.kind, min(0.9, one.sure)))
+                more.append(NameSpan(at, end, one.kind, min(0.9, one.sure)))
             at = text.find(name, end)
     kept = [f for f in found if not any(m.start < f.end and f.start < m.end for m in more)]
     return [*more, *kept]
 
 
-def _keeps(known: Found, start: int, end: int, one: Candidate, text: str) -> bool:
-    """True where what another rule has found stays: a title, a name with a dot, the same stretch as the same kind of thing."""
+def _keeps(known: NameSpan, start: int, end: int, one: NameCandidate, text: str) -> bool:
+    """Return True if what another rule has found stays: a title, a name with a dot, the same stretch as the same kind of thing."""
     if known.kind == WORK or "·" in text[known.start : known.end]:
         return True
     if (known.start, known.end) == (start, end):
@@ -248,14 +250,16 @@ def _keeps(known: Found, start: int, end: int, one: Candidate, text: str) -> boo
     return within and known.kind in _PLACES and one.kind in _PLACES  # 幽谷神潭, not 神潭
 
 
-def _nodes(scene: Scene, found: list[Found], maybe: Mapping[str, Candidate]) -> Iterator[Assertion]:
-    """What is there: every name that the sentence uses, with its type, as surely as it is a name."""
+def _nodes(scene: Scene, found: list[NameSpan], maybe: Mapping[str, NameCandidate]) -> Iterator[Assertion]:
+    """Yield what is there: every name that the sentence uses, with its type, as surely as it is a name."""
     places = {(f.start, f.end): f for f in found}
     text = normal(scene.marked.plain)
     seen: set[str] = set()
     for one in scene.marked.mentions:
         if one.kind in KIND_OF and not one.name.startswith("@") and not one.of:
-            used = places.get((one.start, one.end)) or Found(one.start, one.end, KIND_OF[one.kind], one.sure)
+            used = places.get((one.start, one.end)) or NameSpan(
+                one.start, one.end, KIND_OF[one.kind], one.sure
+            )
             sure, kind = weigh(normal(one.name), used, maybe.get(normal(one.name)), text)
             seen.add(one.name)
             if made := scene.claim(Claim.NODE, one.name, sure=sure, type=kind):
@@ -278,10 +282,10 @@ def _last_person(scene: Scene) -> str:
 
 
 def _once(found: list[Assertion]) -> list[Assertion]:
-    """Each thing once, where it is said most surely; nodes that only repeat a name are left out."""
+    """Return each thing once, where it is said most surely; nodes that only repeat a name are left out."""
     best: dict[tuple[str, ...], Assertion] = {}
     for one in found:
-        # a pronoun means somebody else in another message
+        # a pronoun means another person in another message
         pronoun = one.subject.startswith("@") or one.object.startswith("@")
         where = str(one.source) if pronoun or one.kind is Claim.NODE else ""
         key = (one.kind.value, one.subject, one.predicate, one.value, one.object, where)

@@ -1,7 +1,6 @@
 """The rules for Chinese as objects: read from `extract_zh_rules.toml` and `extract_zh_things.toml`, their shorthands written out.
 
-Owns the shape of a rule and whether a sentence says, asks, supposes or denies something. Refuses names and topics. Before:
-`extract_zh_marks`. After: `extract_zh_reading` applies the rules.
+Owns the shape of a rule and whether a sentence says, asks, supposes or denies something. Refuses names and topics.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import cast
 
-from backscroll.derive.extract.zh.marks import compiled
+from backscroll.derive.extract.zh.marks import compile_pattern
 
 _FILES = ("extract_zh_rules.toml", "extract_zh_things.toml")
 _NEEDED = re.compile(r"\(\?P<\w+>\{([PLOWDUMHFNA])s?\}\)(?!\)?\?)")
@@ -36,7 +35,7 @@ _DENY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ClaimRule:
     """One rule: what it claims, and the patterns that say, ask and answer it."""
 
     number: int
@@ -54,16 +53,16 @@ class Rule:
     negated: str = ""
     sure: float = 0.9
     more: bool = False  # answers may go on in further messages
-    cue: frozenset[str] = frozenset()  # one of these stands in every sentence that says it; none: any may
+    cue: frozenset[str] = frozenset()  # one of these is in every sentence that says it; none: any may
     needs: tuple[
         frozenset[str], ...
     ] = ()  # for each pattern of `say`: the kinds of marks without which it cannot match
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
-    """Every rule, in the order of the files."""
-    out: list[Rule] = []
+def rules() -> tuple[ClaimRule, ...]:
+    """Return every rule, in the order of the files."""
+    out: list[ClaimRule] = []
     words: dict[str, str] = {}
     for name in _FILES:
         data = cast(
@@ -77,34 +76,34 @@ def rules() -> tuple[Rule, ...]:
 
 
 @cache
-def asking() -> tuple[Rule, ...]:
-    """The rules whose thing can be asked for and answered in a word."""
+def asking() -> tuple[ClaimRule, ...]:
+    """Return the rules whose thing can be asked for and answered in a word."""
     return tuple(r for r in rules() if r.ask and r.answer is not None)
 
 
 def written_out(pattern: str, words: dict[str, str]) -> str:
-    """A pattern with the words in capitals replaced; words may use other words."""
+    """Return a pattern with the words in capitals replaced; words may use other words."""
     for _ in range(2):
         for name, text in words.items():
             pattern = pattern.replace("{" + name + "}", text)
     return pattern
 
 
-def _rule(number: int, raw: dict[str, object], words: dict[str, str]) -> Rule:
+def _rule(number: int, raw: dict[str, object], words: dict[str, str]) -> ClaimRule:
     def patterns(key: str) -> tuple[re.Pattern[str], ...]:
-        return tuple(compiled(written_out(p, words)) for p in cast("list[str]", raw.get(key, [])))
+        return tuple(compile_pattern(written_out(p, words)) for p in cast("list[str]", raw.get(key, [])))
 
     def text(key: str, default: str = "") -> str:
         return str(raw.get(key, default))
 
     answer = text("answer")
-    return Rule(
+    return ClaimRule(
         number,
         claim=text("claim", "attribute"),
         predicate=text("predicate"),
         say=patterns("say"),
         ask=patterns("ask"),
-        answer=compiled(written_out(answer, words)) if answer else None,
+        answer=compile_pattern(written_out(answer, words)) if answer else None,
         of=tuple(text("of").split()),
         type=text("type"),
         object_type=text("object_type"),
@@ -132,7 +131,7 @@ class Clause:
 
 
 def clauses(text: str) -> list[Clause]:
-    """The clauses of a marked sentence, each with how it is meant."""
+    """Return the clauses of a marked sentence, each with how it is meant."""
     out: list[Clause] = []
     at = 0
     supposing, adds = False, "除了" in text and _BESIDES.search(text) is not None
@@ -159,23 +158,23 @@ def clauses(text: str) -> list[Clause]:
     return out
 
 
-def denied(text: str) -> bool:
-    """True where these words deny what they say."""
+def is_denied(text: str) -> bool:
+    """Return True if these words deny what they say."""
     return _DENY.search(text) is not None
 
 
 @cache
-def _by_character() -> dict[str, tuple[Rule, ...]]:
-    """Character -> the rules for which it is a cue; the empty one: rules without cues."""
-    out: dict[str, list[Rule]] = {"": []}
+def _by_character() -> dict[str, tuple[ClaimRule, ...]]:
+    """Return character -> the rules for which it is a cue; the empty one: rules without cues."""
+    out: dict[str, list[ClaimRule]] = {"": []}
     for rule in rules():
         for character in rule.cue or ("",):
             out.setdefault(character, []).append(rule)
     return {character: tuple(found) for character, found in out.items()}
 
 
-def fitting(text: str, kinds: frozenset[str]) -> Iterator[tuple[Rule, re.Pattern[str]]]:
-    """The rules and patterns that a sentence with these characters and kinds of marks can match at all, in their order."""
+def fitting(text: str, kinds: frozenset[str]) -> Iterator[tuple[ClaimRule, re.Pattern[str]]]:
+    """Yield the rules and patterns that a sentence with these characters and kinds of marks can match at all, in their order."""
     table = _by_character()
     able = {rule.number: rule for character in {*text, ""} for rule in table.get(character, ())}
     for _, rule in sorted(able.items()):
@@ -185,5 +184,5 @@ def fitting(text: str, kinds: frozenset[str]) -> Iterator[tuple[Rule, re.Pattern
 
 
 def asks(text: str) -> bool:
-    """True where a sentence may hold a question."""
+    """Return True if a sentence may hold a question."""
     return "？" in text or "?" in text or _ASKING.search(text) is not None

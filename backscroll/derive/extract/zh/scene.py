@@ -1,7 +1,7 @@
 """One sentence as it is read: who speaks to whom, what the words are, what the turn talks about.
 
-Owns settling a mention (我 is the speaker, 她 whoever the turn makes plain) and making an assertion that carries its sentence.
-Refuses to find anything. Before: `extract_zh_marks`, `extract_zh_context`. After: `extract_zh_reading`.
+Owns settling a mention (我 is the speaker, 她 the person the turn makes clear) and making an assertion that carries its sentence.
+Refuses to find anything.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from backscroll.derive.extract.said import Said
+from backscroll.derive.extract.utterance import Utterance
 from backscroll.derive.extract.zh.context import Context
-from backscroll.derive.extract.zh.marks import KIND_OF, Marked, Mention, is_mark
+from backscroll.derive.extract.zh.marks import KIND_OF, MarkedSentence, SentenceMention, is_mark
 from backscroll.derive.extract.zh.naming.names import PLACE, WORK
 from backscroll.derive.extract.zh.values import is_noun
-from backscroll.derive.extract.zh.words import is_region, listed, normal
+from backscroll.derive.extract.zh.words import is_region, load_words, normal
 from backscroll.vocab.assertion import Assertion, Claim
 
 #: What may follow the name of a place where the name is whole.
@@ -29,16 +29,16 @@ _HINTS = {"@she": "female", "@he": "male", "@it": "thing"}
 class Scene:
     """One sentence as it is read: who speaks to whom, the words, what the turn talks about."""
 
-    said: Said
+    said: Utterance
     me: str  # what "I" means here
     you: str
-    marked: Marked
+    marked: MarkedSentence
     context: Context
     number: int  # of the message in the turn
     sure: float = 1.0
 
-    def settle(self, mention: Mention) -> str:
-        """Whom or what a mention means: a name, or a pronoun marker."""
+    def settle(self, mention: SentenceMention) -> str:
+        """Return what a mention means: a name, or a pronoun marker."""
         if mention.name == "@i":
             return self.me
         if mention.name == "@you":
@@ -47,14 +47,14 @@ class Scene:
             return mention.name
         if mention.name in ("@he", "@she"):
             before = [m for m in self.marked.mentions if m.kind == "P" and m.end <= mention.start]
-            named = {m.name for m in before if not m.name.startswith("@") and not self._apposed(m)}
+            named = {m.name for m in before if not m.name.startswith("@") and not self._is_apposed(m)}
             named -= self.context.selves
-            if named:  # somebody stands before it in the sentence: that one, unless there are two
+            if named:  # the person before it in the sentence, unless there are two
                 return named.pop() if len(named) == 1 else mention.name
         return self.context.who(mention.name)
 
-    def _apposed(self, mention: Mention) -> bool:
-        """True for 我妹妹 in 我妹妹小芳 and in 小芳是我妹妹: it is somebody who is named beside it."""
+    def _is_apposed(self, mention: SentenceMention) -> bool:
+        """Return True for 我妹妹 in 我妹妹小芳 and in 小芳是我妹妹: the person is named beside it."""
         return bool(mention.of) and (
             any(m.kind == "P" and m.start == mention.end for m in self.marked.mentions)
             or self.marked.plain[: mention.start].endswith("是")
@@ -63,7 +63,7 @@ class Scene:
     def claim(
         self, kind: Claim, subject: str, predicate: str = "", sure: float = 0.9, **facts: str
     ) -> Assertion | None:
-        """An assertion of this sentence; None where it would say nothing."""
+        """Return an assertion of this sentence; None where it would say nothing."""
         subject = _bare(subject) if "《" in subject or "》" in subject else subject
         other = facts.get("object", "")
         if "《" in other or "》" in other:
@@ -77,7 +77,7 @@ class Scene:
             or re.match(r"@\w+的", other)
         ):
             return None
-        scale = 1.0 if kind is Claim.NODE else self.sure  # a name is one whoever says it
+        scale = 1.0 if kind is Claim.NODE else self.sure  # a name is one, whoever the speaker
         return Assertion(
             kind,
             subject,
@@ -101,7 +101,7 @@ _TITLED = re.compile(r"^[^《》]{0,6}《([^《》]{1,40})》$")
 
 
 def _bare(name: str) -> str:
-    """A name without what says of what it is the title: 电影《X》 is X."""
+    """Return a name without what says of what it is the title: 电影《X》 is X."""
     found = _TITLED.match(name)
     if found:
         return found[1]
@@ -109,7 +109,7 @@ def _bare(name: str) -> str:
 
 
 def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0, *, venue: bool = False) -> str:
-    """The thing of one of these kinds that a place of the sentence speaks of: the nearest in the clause, or what opens an earlier one."""
+    """Return the thing of one of these kinds that a place of the sentence speaks of: the nearest in the clause, or what opens an earlier one."""
     marked = scene.marked
     limit, floor = marked.places[before], marked.places[after]
     opens = max((marked.text.rfind(c, 0, before) for c in "，。！？；,!?;"), default=-1) + 1
@@ -143,8 +143,8 @@ def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0, *
 _OWNER = re.compile(r"(?:^|[，。！？；,])(?P<x>[^\s，。！？；：、“”\"]{3,22}?)(?P<of>的?)$")
 
 
-def spelled(scene: Scene, m: re.Match[str]) -> str:
-    """A thing that no rule for names knows, where it stands right before what it has: 老街面馆(东门店)的营业时间."""
+def find_owner_before(scene: Scene, m: re.Match[str]) -> str:
+    """Return a thing that no rule for names knows, where it is right before what it has: 老街面馆(东门店)的营业时间."""
     text = m.string[max(0, m.start() - 30) : m.start()]
     found = _OWNER.search(text)
     if not found or any(is_mark(c) and scene.marked.at(c).name.startswith("@") for c in found["x"]):
@@ -153,7 +153,8 @@ def spelled(scene: Scene, m: re.Match[str]) -> str:
     name = scene.marked.was(start, start + len(found["x"]))
     plain = normal(name).split("(")[0].split("（")[0]
     called = (
-        plain.endswith((*listed("place_suffixes"), *listed("org_suffixes"), "店", "中心")) and len(plain) > 4
+        plain.endswith((*load_words("place_suffixes"), *load_words("org_suffixes"), "店", "中心"))
+        and len(plain) > 4
     )
     if not called and (not found["of"] or _KIND.search(plain)):
         return ""
@@ -163,9 +164,9 @@ def spelled(scene: Scene, m: re.Match[str]) -> str:
 _KIND = re.compile(r"(?:景点|酒店|餐馆|餐厅|宾馆|公司|电影|歌|专辑|景区)$")
 
 
-def unnamed(scene: Scene, kinds: tuple[str, ...], before: int) -> tuple[str, str]:
-    """What is talked about, where the turn does not name it: `@it` for a work or a place, `@topic` for others; the fold knows the
-    turns before. Nothing where somebody stands before it in the sentence."""
+def infer_topic(scene: Scene, kinds: tuple[str, ...], before: int) -> tuple[str, str]:
+    """Return what is talked about, where the turn does not name it: `@it` for a work or a place, `@topic` for others; the fold knows the
+    turns before. Nothing if a person precedes it in the sentence."""
     limit = scene.marked.places[before]
     if any(x.kind == "P" and x.end <= limit for x in scene.marked.mentions):
         return "", ""

@@ -1,7 +1,7 @@
-"""Values in Chinese sentences made clean: without particles, cut where a new thought begins, refused where they are no values.
+"""Values in Chinese sentences made clean: without particles, cut where a new thought begins, refused where they are not values.
 
-Owns what may stand as an attribute's value or as the other end of a relation where no name stands there. Refuses sentences,
-questions and pronouns. Before: `extract_zh_rules` found a stretch. After: `extract_zh_reading` claims it.
+Owns what may be an attribute's value, or the other end of a relation without a name. Refuses sentences,
+questions and pronouns.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from backscroll.derive.extract.zh.naming.names import ORGANISATION
-from backscroll.derive.extract.zh.words import cutter, listed, normal, words_of
+from backscroll.derive.extract.zh.words import cutter, load_words, normal, words_of
 
 _TAIL = re.compile(r"(?:[了的吧啊呀呢哦嘛啦哈噢喔~～]|来着|之类的|什么的|左右|一样|而已|罢了|等等|等地|等)+$")
 _HEAD = re.compile(
@@ -52,7 +52,7 @@ _VERB_HEAD = re.compile(
 
 
 def value_of(text: str, longest: int = 24) -> str:
-    """A plain value: trimmed; empty where it is none."""
+    """Return a plain value: trimmed; empty where it is none."""
     text = _HEAD.sub("", text.strip(" 　“”\"'‘’*（）()：:，,、；;"))
     cut = _CUT.search(text, 2)
     if cut:
@@ -64,7 +64,7 @@ def value_of(text: str, longest: int = 24) -> str:
 
 
 def as_written(clean: Callable[[str], str], text: str) -> str:
-    """What `clean` makes of the normal form of a text, in the characters of the text itself."""
+    """Return what `clean` makes of the normal form of a text, in the characters of the text itself."""
     plain = normal(text)
     found = clean(plain)
     at = plain.find(found) if found else -1
@@ -72,7 +72,7 @@ def as_written(clean: Callable[[str], str], text: str) -> str:
 
 
 def is_noun(text: str, strict: bool = False) -> bool:
-    """True where the words are those of a noun phrase and nothing else (`strict`: with no verb in it)."""
+    """Return True if the words are those of a noun phrase and nothing else (`strict`: with no verb in it)."""
     words = words_of(text)
     if not words or len(text) < 2:
         return False
@@ -92,10 +92,10 @@ def is_noun(text: str, strict: bool = False) -> bool:
 
 
 def place_of(text: str) -> str:
-    """A place said without a name (山脚下的木屋); empty where it is none."""
+    """Return a place said without a name (山脚下的木屋); empty where it is none."""
     text = value_of(text, 14)
     text = re.sub(r"(?:里面|里|中|上|内)$", "", text) if len(text) > 2 else text
-    bad = listed("not_names") | {
+    bad = load_words("not_names") | {
         "一起",
         "家",
         "这里",
@@ -120,13 +120,13 @@ def place_of(text: str) -> str:
 
 
 def event_of(text: str) -> str:
-    """An event by what it is called (读书会); empty where it is none."""
+    """Return an event by what it is called (读书会); empty where it is none."""
     text = value_of(text, 16)
     return text if text.endswith(_EVENTS) and len(text) > 2 else ""
 
 
 def thing_of(text: str) -> str:
-    """A thing said without a name (一把旧剑 -> 旧剑); empty where it is none."""
+    """Return a thing said without a name (一把旧剑 -> 旧剑); empty where it is none."""
     text = re.sub(
         r"^(?:一|两|几|这|那|我的|他的|她的|你的|自己的)(?:个|把|辆|台|件|本|张|款|颗|枚|块|根|双|顶|套|条|只|支)?",
         "",
@@ -174,8 +174,8 @@ def thing_of(text: str) -> str:
     return text if is_noun(text) and text not in dull else ""
 
 
-def liked(text: str) -> str:
-    """What somebody likes or hates: a thing, or something that is done."""
+def clean_taste(text: str) -> str:
+    """Return what a person likes or hates: a thing, or an activity."""
     text = value_of(text, 16)
     if "《" in text and "》" in text:
         return text[text.index("《") + 1 : text.index("》")]  # what is liked is the film, not to watch it
@@ -208,7 +208,7 @@ def liked(text: str) -> str:
 
 
 def suits(match: str, kind: str, name: str) -> bool:
-    """True where a name is of the sort that a rule wants."""
+    """Return True if a name is of the sort that a rule wants."""
     if match.startswith("unit "):
         return name.endswith(tuple(match.split()[1:]))
     if match == "country":
@@ -221,5 +221,5 @@ def suits(match: str, kind: str, name: str) -> bool:
 
 
 def is_deed(text: str) -> bool:
-    """True for what one is told to do rather than called: 早点睡, 一声."""
+    """Return True for a request rather than a form of address: 早点睡, 一声."""
     return any(w.tag[0] in "vdmprcu" and cutter().has_word(w.text) for w in words_of(text))

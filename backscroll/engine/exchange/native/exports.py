@@ -1,7 +1,7 @@
 """Writing native files: whole logs, exactly, with the bytes, replies and lessons that belong to them.
 
-A fork that is exported alone brings the past that it shares; of what was forgotten later the line itself says so. What is
-damaged in a store does not keep the rest from being exported. After: `engine/exchange/native/imports`, which reads such files.
+A fork that is exported alone brings the past that it shares; of what was forgotten later the line itself says so. What is damaged
+in a store does not keep the rest from being exported.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _BATCH = 500
 _EVERY = 1 << 40
 
 
 def native_lines(
-    engine: Engine, threads: Sequence[str] | None, problems: list[Problem] | None = None
+    engine: EngineScope, threads: Sequence[str] | None, problems: list[Problem] | None = None
 ) -> Iterator[str]:
-    """The lines of a native file: some threads with the past that they share, or the whole store.
+    """Yield the lines of a native file: some threads with the past that they share, or the whole store.
 
     What is damaged in a whole store is left out and noted in `problems`.
     """
     store = engine.store
     left = [] if problems is None else problems
-    states = store.read(lambda reader: _wanted(reader, threads, left))
+    states = store.read(lambda reader: _select_threads(reader, threads, left))
     yield header("store" if threads is None else "thread", engine.means.now(), len(states))
     sent: set[str] = set()
     for state in states:
@@ -57,8 +57,8 @@ def native_lines(
     yield from lesson_lines(engine, [state.id for state in states])
 
 
-def _log_lines(engine: Engine, state: ThreadState, sent: set[str]) -> Iterator[str]:
-    """The events of a thread, each after the bytes that it is the first to refer to."""
+def _log_lines(engine: EngineScope, state: ThreadState, sent: set[str]) -> Iterator[str]:
+    """Yield the events of a thread, each after the bytes that it is the first to refer to."""
     store, seq = engine.store, state.fork_seq
     while page := store.read(lambda r, q=seq: r.events(state.id, q + 1, state.head, limit=_BATCH)):
         gone = [event for event in page if event.forgotten]
@@ -89,7 +89,7 @@ def _untold(reader: Reader, state: ThreadState, events: Sequence[Event]) -> set[
     return out
 
 
-def _wanted(reader: Reader, threads: Sequence[str] | None, left: list[Problem]) -> list[ThreadState]:
+def _select_threads(reader: Reader, threads: Sequence[str] | None, left: list[Problem]) -> list[ThreadState]:
     """Threads in the order of their birth, ancestors first; an ancestor that was not asked for ends where it is shared."""
     out: dict[str, ThreadState] = {}
     whole = set(threads or ())
@@ -98,7 +98,7 @@ def _wanted(reader: Reader, threads: Sequence[str] | None, left: list[Problem]) 
         lost = set(reader.unreadable())
         names = [name for name in names if not _rests_on(reader, name, lost)]
         known = reader.threads_like("", _EVERY)
-        what = "the thread is damaged and was left out; `backscroll verify --repair` mends what can be mended"
+        what = "the thread is damaged and was left out; `backscroll verify --repair` repairs what can be repaired"
         left += [Problem(what, where=name[:8]) for name in known if name not in set(names)]
     for name in names:
         line: list[ThreadState] = []
@@ -115,7 +115,7 @@ def _wanted(reader: Reader, threads: Sequence[str] | None, left: list[Problem]) 
 
 
 def _rests_on(reader: Reader, thread: str, lost: set[str]) -> bool:
-    """True for a fork of what cannot be read."""
+    """Return True for a fork of what cannot be read."""
     seen: set[str] = set()
     at: str | None = thread
     while at is not None and at not in seen and at not in lost:
@@ -140,7 +140,7 @@ def _every(reader: Reader) -> Iterator[ThreadState]:
 
 
 def thread_line(state: ThreadState) -> str:
-    """What a file says about a thread apart from its events."""
+    """Return what a file says about a thread apart from its events."""
     data: dict[str, Json] = {
         "thread": state.id,
         "root": state.root,

@@ -1,7 +1,7 @@
 """Native import: whole logs, exactly. Every line is looked over before anything of the file is written.
 
 A thread that is here already is extended where the file goes on from our last event; where the two went different ways, the
-file's way becomes a fork at the last event they share. What was forgotten here is not brought back by a file.
+file's way becomes a fork at the last event they share. What was forgotten here is not restored by a file.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.engine.core.lineage import View, kin_of
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.exchange.files import FileSource
-from backscroll.engine.exchange.imports import ImportReport
 from backscroll.engine.exchange.native.journal import take_reply
 from backscroll.engine.exchange.native.lesson_lines import take_lesson
 from backscroll.engine.exchange.native.survey import rows, survey
-from backscroll.engine.exchange.native.trust import Survey, Surveyed
+from backscroll.engine.exchange.native.trust import NativeSurvey, ThreadSurvey
+from backscroll.engine.exchange.reports import ImportReport
+from backscroll.engine.folder.files import FileSource
 from backscroll.engine.log import erasure as forgetting
-from backscroll.engine.log.forks import begin_fork, counted
+from backscroll.engine.log.forks import begin_fork, count_inherited
 from backscroll.errors import BackscrollError, FormatError
 from backscroll.formats.native import blob_from, event_from
-from backscroll.record.about import About
 from backscroll.record.content import blobs_in
 from backscroll.record.history import FORGOTTEN
 from backscroll.record.order import WIDTH, at_end
 from backscroll.record.ports import Reader, ThreadState, Writer
+from backscroll.record.thread_info import ThreadDescription
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _BATCH = 500
 _WEIGHT = 4_000_000  # or about this many bytes
-#: What a prompt shows is told by places and numbers of one log. A fork shows everything until it is condensed anew.
+#: What a prompt shows is reported by places and numbers of one log. A fork shows everything until it is condensed again.
 _VIEWS = frozenset({Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED, Kind.PLACED})
 _NUMBERS = frozenset({"of", "group", "runs"})  # parts of a head that count events of their own log
 _TASKS = frozenset(
@@ -45,7 +45,9 @@ _TASKS = frozenset(
 _PLACES = frozenset({"position", "place", "after"})  # … that are places in the history of their own log
 
 
-def import_native(engine: Engine, source: FileSource, *, dry_run: bool, again: bool) -> list[ImportReport]:
+def import_native(
+    engine: EngineScope, source: FileSource, *, dry_run: bool, again: bool
+) -> list[ImportReport]:
     """Bring in a native file: look all of it over, then write what can be believed."""
     del again  # the log remembers by itself what was forgotten
     found = survey(engine, source, dry_run=dry_run)
@@ -64,11 +66,11 @@ def import_native(engine: Engine, source: FileSource, *, dry_run: bool, again: b
     return found.reports
 
 
-def _write_all(engine: Engine, source: FileSource, found: Survey) -> None:
+def _write_all(engine: EngineScope, source: FileSource, found: NativeSurvey) -> None:
     intake: _Intake | None = None
     moved: dict[str, tuple[str, int]] = {}
     wanted = {each.number: each for each in found.threads.values() if each.sound}
-    for number, row in rows(source, _passed):
+    for number, row in rows(source, _ignore_damage):
         if "thread" in row or "reply" in row or "lesson" in row:
             moved |= {} if intake is None else intake.finish()
             intake = _Intake(engine, wanted[number]) if number in wanted else None
@@ -81,16 +83,18 @@ def _write_all(engine: Engine, source: FileSource, found: Survey) -> None:
     if intake is not None:
         moved |= intake.finish()
     buried = {message for each in wanted.values() for message in each.buried}
-    buried |= {message for each in wanted.values() for message in each.rehearsal.forgotten(each.upto)}
+    buried |= {
+        message for each in wanted.values() for message in each.rehearsal.list_forgotten_messages(each.upto)
+    }
     bury(engine, buried)
 
 
-def _passed(_what: str, _line: int) -> None:
+def _ignore_damage(_what: str, _line: int) -> None:
     """What is damaged was noted when the file was looked over."""
 
 
-def _report_of(found: Survey, row: dict[str, Json]) -> ImportReport:
-    """The report of the thread that a reply belongs to."""
+def _report_of(found: NativeSurvey, row: dict[str, Json]) -> ImportReport:
+    """Return the report of the thread that a reply belongs to."""
     name: Json = row.get("for")
     each = found.threads.get(name) if isinstance(name, str) else None
     return found.reports[-1] if each is None else each.report
@@ -99,7 +103,7 @@ def _report_of(found: Survey, row: dict[str, Json]) -> ImportReport:
 class _Intake:
     """Takes in one thread of a native file, line by line, as far as it was found sound."""
 
-    def __init__(self, engine: Engine, found: Surveyed) -> None:
+    def __init__(self, engine: EngineScope, found: ThreadSurvey) -> None:
         self.engine = engine
         self.found = found
         self.report = found.report
@@ -139,7 +143,7 @@ class _Intake:
             self.flush()
 
     def finish(self) -> dict[str, tuple[str, int]]:
-        """Write the rest; gives where the thread went, if its way became a fork."""
+        """Write the rest; return where the thread went, if its way became a fork."""
         self.flush()
         grown = self.fork or (
             self.name if self.state is None and self.found.line.parent is not None else None
@@ -210,7 +214,7 @@ class _Intake:
             line.root,
             line.fork_seq,
             self.found.link,
-            About(),
+            ThreadDescription(),
             line.created_at,
             line.created_at,
             parent=line.parent,
@@ -218,7 +222,7 @@ class _Intake:
             fork_position=line.fork_position,
             fork_message=line.fork_message,
         )
-        tx.add_thread(counted(tx, state, as_logged=True))
+        tx.add_thread(count_inherited(tx, state, as_logged=True))
 
     def _diverge(self, tx: Writer, at: int) -> Pen:
         state = tx.lock_thread(self.name)
@@ -237,13 +241,13 @@ def _honour(tx: Writer, event: Event) -> None:
     said = [e for message in messages for e in tx.events_about(message) if e.body is not None]
     state = tx.thread(event.thread)
     family = [] if state is None else kin_of(tx, state.root)
-    told = forgetting.condensed(tx, family, messages) if messages else []
+    told = forgetting.find_condensations(tx, family, messages) if messages else []
     tx.unmake([e.id for e in said], [kin.id for kin in family])
     forgetting.erase(tx, [*said, *told])
 
 
 def empty_in(reader: Reader, thread: str) -> list[Ref]:
-    """The messages of a history whose words are gone although nothing says that they were forgotten."""
+    """Return the messages of a history whose words are gone although nothing says that they were forgotten."""
     state = reader.thread(thread)
     out: list[Ref] = []
     low: bytes | None = None
@@ -255,7 +259,7 @@ def empty_in(reader: Reader, thread: str) -> list[Ref]:
     return out
 
 
-def bury(engine: Engine, messages: Collection[Ref], actor: str = "import:native") -> None:
+def bury(engine: EngineScope, messages: Collection[Ref], actor: str = "import:native") -> None:
     """Note in every log that still shows messages whose words are gone that they were forgotten."""
     if not messages:
         return
@@ -283,13 +287,13 @@ def _stands_empty(tx: Writer, view: View, message: Ref) -> bool:
     entry = view.entry(message)
     if entry is None or entry.flags & FORGOTTEN:
         return False
-    spoken = tx.spoken([entry.revision]).get(entry.revision)
+    spoken = tx.read_spoken([entry.revision]).get(entry.revision)
     return spoken is not None and spoken.body is None
 
 
 def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
-    """Write an event of the file's way into the fork; names of things that the fork made anew are changed to theirs."""
-    told = event.kind is not Kind.TASKED  # a step whose words were forgotten was taken all the same
+    """Write an event of the file's way into the fork; names of things that the fork rebuilt are changed to theirs."""
+    told = event.kind is not Kind.TASKED  # a step whose words were forgotten was taken anyway
     if (event.forgotten and told) or event.kind in _VIEWS:
         # The number must be used up, so that the names after it fit.
         what = "forgotten" if event.forgotten else event.kind.value
@@ -297,7 +301,7 @@ def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
         return
     head = cast("dict[str, Json]", _renamed_in(event.head, thread, fork))
     for name in _NUMBERS & head.keys():
-        head[name] = _renumbered(head[name], fork[1])
+        head[name] = _renumber_events(head[name], fork[1])
     if event.kind in (Kind.TASKED, Kind.FLUSHED):
         for name in _TASKS & head.keys():
             head[name] = _task_renumbered(head[name], fork[1])
@@ -307,45 +311,46 @@ def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
         event,
         thread=pen.state.id,
         seq=pen.state.head + 1,
-        target=None if event.target is None else _renamed(event.target, thread, fork),
+        target=None if event.target is None else _rename_ref(event.target, thread, fork),
         head=head,
     )
     pen.rewrite(moved)
 
 
-def _renumbered(value: Json, first: int) -> Json:
+def _renumber_events(value: Json, first: int) -> Json:
     """Numbers of events of the same log, which the fork counts one higher from where it left."""
     if isinstance(value, list):
-        return [_renumbered(each, first) for each in cast("list[Json]", value)]
+        return [_renumber_events(each, first) for each in cast("list[Json]", value)]
     return value + 1 if isinstance(value, int) and value >= first else value
 
 
 def _task_renumbered(value: Json, first: int) -> Json:
-    return str(_renumbered(int(value), first)) if isinstance(value, str) and value.isdecimal() else value
+    return str(_renumber_events(int(value), first)) if isinstance(value, str) and value.isdecimal() else value
 
 
-def _shifted(value: Json, first: int) -> Json:
-    """The same place in the fork. Places begin with a number of an event, so their order stays as it was."""
+def _shift_position(value: Json, first: int) -> Json:
+    """Return the same place in the fork. Places begin with a number of an event, so their order stays as it was."""
     if not isinstance(value, str) or len(value) < 2 * WIDTH:
         return value
     number = int(value[: 2 * WIDTH], 16)
     return at_end(number + 1).hex() + value[2 * WIDTH :] if number >= first else value
 
 
-def _renamed(ref: Ref, thread: str, fork: tuple[str, int]) -> Ref:
+def _rename_ref(ref: Ref, thread: str, fork: tuple[str, int]) -> Ref:
     name, first = fork
     return Ref(name, ref.seq + 1) if ref.thread == thread and ref.seq >= first else ref
 
 
 def _renamed_in(value: Json, thread: str, fork: tuple[str, int]) -> Json:
-    """The same head with the names of moved events changed, wherever they stand."""
+    """Return the same head with the names of moved events changed, wherever they stand."""
     if isinstance(value, dict):
         held = cast("dict[str, Json]", value)
         return {
-            k: _shifted(v, fork[1]) if k in _PLACES else _renamed_in(v, thread, fork) for k, v in held.items()
+            k: _shift_position(v, fork[1]) if k in _PLACES else _renamed_in(v, thread, fork)
+            for k, v in held.items()
         }
     if isinstance(value, list):
         return [_renamed_in(v, thread, fork) for v in cast("list[Json]", value)]
     if isinstance(value, str) and value.startswith(f"{thread}.") and value[33:].isdecimal():
-        return str(_renamed(parse_ref(value), thread, fork))
+        return str(_rename_ref(parse_ref(value), thread, fork))
     return value

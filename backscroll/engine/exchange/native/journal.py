@@ -1,8 +1,8 @@
-"""The journal in native files: what models answered, one line each, after all logs, so that nobody pays for it again.
+"""The journal in native files: what models answered, one line each, after all logs, so that it is not paid for again.
 
-Owns the shape of such a line and its way back in. A reply is taken where its thread and all of its sources are here with
-their words; where a file's way became a fork, its sources are named as the fork names them. Before: `engine/exchange/native/imports`, which
-reads and writes the rest of the file. A program that knows no journal leaves these lines out and says so.
+Owns the shape of such a line and its way back in. A reply is taken where its thread and all of its sources are here with their
+words; where a file's way became a fork, its sources are named as the fork names them. A program that knows no journal leaves these
+lines out and says so.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.engine.exchange.imports import ImportReport
+from backscroll.engine.exchange.reports import ImportReport
 from backscroll.formats.sources.json_text import dumps
-from backscroll.record.derived import Reply
+from backscroll.record.derived import RecipeReply
 from backscroll.record.ports import Writer
 from backscroll.vocab.foreign import Problem
 from backscroll.vocab.ids import Ref, parse_ref
@@ -27,33 +27,33 @@ from backscroll.vocab.values.fields import (
     is_text,
     is_thread,
     is_time,
-    listed,
+    make_list_check,
     wrong_field,
 )
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _REPLY: Mapping[str, Check] = {
     "reply": is_position,
     "recipe": is_name,
     "for": is_thread,
     "model": lambda value: value == "" or is_name(value),
-    "sources": listed(is_ref),
+    "sources": make_list_check(is_ref),
     "at": is_time,
 }
-#: Where a thread of a file went: the fork that its way became, and the first event that the fork made anew.
+#: Where a thread of a file went: the fork that its way became, and the first event that the fork rebuilt.
 Moved = Mapping[str, tuple[str, int]]
 
 
-def reply_lines(engine: Engine, threads: Sequence[str]) -> Iterator[str]:
-    """A line for every reply that was kept for these threads."""
+def reply_lines(engine: EngineScope, threads: Sequence[str]) -> Iterator[str]:
+    """Yield a line for every reply that was kept for these threads."""
     for thread in threads:
         for reply in engine.store.read(lambda reader, t=thread: reader.replies(t)):
             yield reply_line(reply)
 
 
-def reply_line(reply: Reply) -> str:
+def reply_line(reply: RecipeReply) -> str:
     """One reply."""
     data: dict[str, Json] = {
         "reply": reply.key.hex(),
@@ -64,11 +64,11 @@ def reply_line(reply: Reply) -> str:
         "at": reply.at,
     }
     value = _plain(reply.body)
-    return dumps({**data, **({"body64": _coded(reply.body)} if value is None else {"body": value})})
+    return dumps({**data, **({"body64": _encode_body(reply.body)} if value is None else {"body": value})})
 
 
-def reply_from(data: Mapping[str, Json]) -> Reply:
-    """The reply that `reply_line` wrote; raises ValueError where the line is damaged."""
+def reply_from(data: Mapping[str, Json]) -> RecipeReply:
+    """Return the reply that `reply_line` wrote; raises ValueError where the line is damaged."""
     wrong = wrong_field(data, _REPLY, {"body64": is_text})
     if wrong is None and ("body" in data) == ("body64" in data):
         wrong = "body"
@@ -80,11 +80,11 @@ def reply_from(data: Mapping[str, Json]) -> Reply:
         raise ValueError("its body is nested too deeply") from error
     sources = tuple(parse_ref(source) for source in data["sources"])
     key = bytes.fromhex(data["reply"])
-    return Reply(key, data["recipe"], data["for"], data["model"], body, sources, data["at"])
+    return RecipeReply(key, data["recipe"], data["for"], data["model"], body, sources, data["at"])
 
 
 def take_reply(
-    engine: Engine, row: Mapping[str, Json], moved: Moved, report: ImportReport, line: int
+    engine: EngineScope, row: Mapping[str, Json], moved: Moved, report: ImportReport, line: int
 ) -> None:
     """Keep a reply that came with a file, or say why not. One whose line is damaged was noted before."""
     try:
@@ -92,11 +92,11 @@ def take_reply(
     except ValueError:
         return  # noted when the file was looked over
     thread = moved[reply.thread][0] if reply.thread in moved else reply.thread
-    sources = tuple(_renamed(source, moved) for source in reply.sources)
-    kept = Reply(reply.key, reply.recipe, thread, reply.model, reply.body, sources, reply.at)
+    sources = tuple(_rename_ref(source, moved) for source in reply.sources)
+    kept = RecipeReply(reply.key, reply.recipe, thread, reply.model, reply.body, sources, reply.at)
 
     def work(tx: Writer) -> bool:
-        there = tx.spoken(sources)
+        there = tx.read_spoken(sources)
         sound = all(source in there and there[source].body is not None for source in sources)
         if sound and tx.thread(thread) is not None:
             tx.keep_reply(kept)
@@ -108,14 +108,14 @@ def take_reply(
         report.problems.append(Problem(what, line))
 
 
-def _renamed(ref: Ref, moved: Moved) -> Ref:
-    """What a fork calls an event that it made anew: it has one more event before it, its own beginning."""
+def _rename_ref(ref: Ref, moved: Moved) -> Ref:
+    """Return what a fork calls an event that it rebuilt: it has one more event before it, its own beginning."""
     name, first = moved.get(ref.thread, ("", 0))
     return Ref(name, ref.seq + 1) if name and ref.seq >= first else ref
 
 
 def _plain(body: bytes) -> Json:
-    """The body as a JSON value, where reading and writing it again gives the same bytes; else None."""
+    """Return the body as a JSON value, where reading and writing it again gives the same bytes; else None."""
     try:
         value = json.loads(body.decode("utf-8"))
         return value if value is not None and _bytes(value) == body else None
@@ -127,5 +127,5 @@ def _bytes(value: Json) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
-def _coded(body: bytes) -> str:
+def _encode_body(body: bytes) -> str:
     return base64.b64encode(body).decode("ascii")

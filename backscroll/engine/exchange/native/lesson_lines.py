@@ -1,7 +1,7 @@
 """Lessons in native files: what was asked for again, one line each, so that a copy condenses as the original does.
 
-Owns the shape of such a line and its way back in. Lessons hold no words; the same lesson twice is one. A program that knows no lessons
-leaves these lines out and says so. Before: `engine/prompts/compaction/lessons`. After: `engine/exchange/native/imports`, which reads and writes the rest of the file.
+Owns the shape of such a line and its way back in. Lessons hold no words; the same lesson twice is one. A program that knows no
+lessons leaves these lines out and says so.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from backscroll.vocab.part import Json
 from backscroll.vocab.values.fields import Check, is_name, is_thread, is_time, wrong_field
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _MOST = 200  # characters of a feature: they are names such as `tool:read`
 
 
-def lesson_lines(engine: Engine, threads: Sequence[str]) -> Iterator[str]:
-    """A line for everything that was learned in these threads, oldest first."""
+def lesson_lines(engine: EngineScope, threads: Sequence[str]) -> Iterator[str]:
+    """Yield a line for everything that was learned in these threads, oldest first."""
     for thread in threads:
         found = engine.store.read(lambda reader, t=thread: reader.lessons(t))
         for lesson in reversed(found):
@@ -32,7 +32,7 @@ def lesson_lines(engine: Engine, threads: Sequence[str]) -> Iterator[str]:
 
 
 def lesson_from(row: Mapping[str, Json]) -> Lesson:
-    """The lesson that `lesson_lines` wrote; raises ValueError where the line is damaged."""
+    """Return the lesson that `lesson_lines` wrote; raises ValueError where the line is damaged."""
     wrong = wrong_field(row, _LESSON, {})
     if wrong is not None:
         raise ValueError(f"the field {wrong} is missing or not valid")
@@ -51,7 +51,7 @@ def _is_amount(value: Json) -> bool:
 _LESSON: Mapping[str, Check] = {"lesson": _is_feature, "for": is_thread, "amount": _is_amount, "at": is_time}
 
 
-def take_lesson(engine: Engine, row: Mapping[str, Json]) -> None:
+def take_lesson(engine: EngineScope, row: Mapping[str, Json]) -> None:
     """Keep a lesson that came with a file, where its thread is here. One whose line is damaged was noted before."""
     try:
         lesson = lesson_from(row)

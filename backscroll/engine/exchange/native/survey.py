@@ -1,7 +1,7 @@
 """Looking a native file over before anything of it is written: which threads it holds, and how far each can be believed.
 
 Owns: reading every line once with the distrust that foreign files get, checking every field, seal and link, folding each log in
-memory. One bad thread does not stop the others; `engine/exchange/native/trust` decides how far each is taken in. Writes nothing. Before: `formats/native` (one line), `record/rehearsal` (one log). After: `engine/exchange/native/imports`, which writes.
+memory. One bad thread does not stop the others; `engine/exchange/native/trust` decides how far each is taken in. Writes nothing.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, cast
 
-from backscroll.engine.exchange.files import FileSource
-from backscroll.engine.exchange.imports import ImportReport
 from backscroll.engine.exchange.native.journal import reply_from
 from backscroll.engine.exchange.native.lesson_lines import lesson_from
 from backscroll.engine.exchange.native.trust import (
     REST,
-    Survey,
-    Surveyed,
+    NativeSurvey,
+    ThreadSurvey,
     decide,
     entry_at,
     misbegun,
     misread,
     past_here,
 )
+from backscroll.engine.exchange.reports import ImportReport
+from backscroll.engine.folder.files import FileSource
 from backscroll.errors import BackscrollError, FormatError, StoreCorrupt
 from backscroll.formats.native import LINES, ThreadLine, blob_from, checked_header, event_from, thread_from
-from backscroll.formats.sources.json_text import NotJson, parsed
+from backscroll.formats.sources.json_text import NotJson, try_parse
 from backscroll.record.chain import DAMAGE, flaws, genesis
 from backscroll.record.content import blobs_in
+from backscroll.record.event_schema import misshapen
 from backscroll.record.history import Entry
-from backscroll.record.rehearsal import Past, Rehearsal
-from backscroll.record.wellformed import misshapen
+from backscroll.record.rehearsal import ForkPast, LogReplay
 from backscroll.vocab.event import SPEAKING, Event
 from backscroll.vocab.foreign import Problem
 from backscroll.vocab.ids import Ref, parse_ref
@@ -38,13 +38,13 @@ from backscroll.vocab.part import Json
 from backscroll.vocab.values.fields import is_ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 
-def survey(engine: Engine, source: FileSource, *, dry_run: bool) -> Survey:
+def survey(engine: EngineScope, source: FileSource, *, dry_run: bool) -> NativeSurvey:
     """Read a file through; nothing is written."""
-    out = Survey()
-    reading = _Reading(engine, source, out, dry_run=dry_run)
+    out = NativeSurvey()
+    reading = _SurveyPass(engine, source, out, dry_run=dry_run)
     promised: Json = None
     for number, row in rows(source, reading.note):
         if number == 1:
@@ -68,11 +68,11 @@ def survey(engine: Engine, source: FileSource, *, dry_run: bool) -> Survey:
 
 
 def rows(source: FileSource, note: Callable[[str, int], None]) -> Iterator[tuple[int, dict[str, Json]]]:
-    """The objects of a file, line by line; the first must be ours, and a damaged one is noted."""
+    """Yield the objects of a file, line by line; the first must be ours, and a damaged one is noted."""
     for number, line in source.lines(ample='{"blob":'):
         if not line.strip():
             continue
-        data = parsed(line)
+        data = try_parse(line)
         if not isinstance(data, NotJson) and isinstance(data, dict):
             yield number, cast("dict[str, Json]", data)
             continue
@@ -85,16 +85,16 @@ def rows(source: FileSource, note: Callable[[str, int], None]) -> Iterator[tuple
         note(f"the line is damaged and was left out: {why}", number)
 
 
-class _Reading:
+class _SurveyPass:
     """Goes through the lines of a file once."""
 
-    def __init__(self, engine: Engine, source: FileSource, out: Survey, *, dry_run: bool) -> None:
+    def __init__(self, engine: EngineScope, source: FileSource, out: NativeSurvey, *, dry_run: bool) -> None:
         self.engine = engine
         self.source = source
         self.out = out
         self.dry_run = dry_run
         self.lines = 0  # about threads
-        self._now: Surveyed | None = None
+        self._now: ThreadSurvey | None = None
         self._astray: set[str] = set()  # threads whose events came without the line about them
         self._bytes: dict[str, int] = {}  # that came and were not referred to yet, with their lines
 
@@ -152,14 +152,16 @@ class _Reading:
             what = f"thread {line.id[:8]} is in the file twice, the second was left out"
             report.problems.append(Problem(what, number))
             return
-        found = Surveyed(line, number, report, Rehearsal(line.id, line.fork_seq, Past()), line.fork_seq)
+        found = ThreadSurvey(
+            line, number, report, LogReplay(line.id, line.fork_seq, ForkPast()), line.fork_seq
+        )
         self.out.threads[line.id] = self._now = found
         wrong = self._link(found)
         if wrong is not None:
             found.stop(f"{wrong}, the thread was left out", number)
 
-    def _link(self, found: Surveyed) -> str | None:
-        """Find what a thread builds on; gives why there is nothing."""
+    def _link(self, found: ThreadSurvey) -> str | None:
+        """Find what a thread builds on; return why there is nothing."""
         line = found.line
         if line.parent is None:
             found.link = genesis(line.id)
@@ -173,8 +175,8 @@ class _Reading:
             return "it is not of the family of the thread it forked from"
         return None
 
-    def _link_here(self, found: Surveyed) -> str | None:
-        """The same where the thread that it forked from is in the store and not, or not as far, in the file."""
+    def _link_here(self, found: ThreadSurvey) -> str | None:
+        """Return the same where the thread that it forked from is in the store and not, or not as far, in the file."""
         line = found.line
         try:
             past = self.engine.store.read(lambda reader: past_here(reader, line))
@@ -185,7 +187,7 @@ class _Reading:
         found.link, root, reached = past
         if root != line.root:
             return "it is not of the family of the thread it forked from"
-        found.rehearsal.past = Past(self._entry_here(line), self._speaks_here, reached)
+        found.rehearsal.past = ForkPast(self._entry_here(line), self._speaks_here, reached)
         return None
 
     def _entry_here(self, line: ThreadLine):
@@ -240,7 +242,7 @@ class _Reading:
             self._bytes.pop(blob, None)
         self._left_bytes(found)
 
-    def _misfit(self, found: Surveyed, event: Event, wrong: list[str]) -> str | None:
+    def _misfit(self, found: ThreadSurvey, event: Event, wrong: list[str]) -> str | None:
         if event.seq != found.upto + 1:
             return f"it does not follow event {found.upto}"
         return wrong[0] if wrong else misshapen(event) or misread(event) or misbegun(found.line, event)
@@ -255,7 +257,7 @@ class _Reading:
             return
         self._bytes[name] = number
 
-    def _left_bytes(self, found: Surveyed | None) -> None:
+    def _left_bytes(self, found: ThreadSurvey | None) -> None:
         """Bytes come right before the event that refers to them; others would never be found, or forgotten, again."""
         for number in self._bytes.values():
             what = Problem("attached bytes to which no message refers were left out", number)

@@ -1,9 +1,8 @@
 """How far each thread of a native file can be believed.
 
-Owns: what is known of a thread of a file while it is looked over, what its line must have in common with its first event, and,
-once all threads are known, up to which event each is taken in: words may be absent only where something says that they were
-forgotten, a fork needs its parent, and what the store has under the same names must have begun in the same way.
-Before: `record/rehearsal`. After: `engine/exchange/native/survey`, which reads the lines.
+Owns: what is known of a thread of a file while it is looked over, what its line must have in common with its first event, and, once
+all threads are known, up to which event each is taken in: words may be absent only where something says that they were forgotten, a
+fork needs its parent, and what the store has under the same names must have begun in the same way.
 """
 
 from __future__ import annotations
@@ -12,32 +11,32 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from backscroll.engine.core.lineage import View, reach
-from backscroll.engine.exchange.imports import ImportReport
+from backscroll.engine.exchange.reports import ImportReport
 from backscroll.errors import BackscrollError, StoreCorrupt
 from backscroll.formats.native import ThreadLine
 from backscroll.record.chain import DAMAGE
 from backscroll.record.history import Entry
 from backscroll.record.ports import Reader
-from backscroll.record.rehearsal import Missing, Rehearsal
+from backscroll.record.rehearsal import LogReplay, MissingBody
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.foreign import Problem
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _HASH = 32
 REST = "the rest of this thread was left out"
 
 
 @dataclass(slots=True)
-class Surveyed:
+class ThreadSurvey:
     """One thread of a file."""
 
     line: ThreadLine
     number: int  # of its line in the file
     report: ImportReport
-    rehearsal: Rehearsal
+    rehearsal: LogReplay
     upto: int  # the last event that is taken in
     shared: int | None = None  # the last event that the store has too; None: the store has nothing else
     link: bytes = b""  # the hash that its first event builds on
@@ -53,28 +52,28 @@ class Surveyed:
         self.report.problems.append(Problem(what, number))
 
     def hash_at(self, seq: int) -> bytes:
-        """The hash of an event, or what the first one builds on."""
+        """Return the hash of an event, or what the first one builds on."""
         at = (seq - self.line.fork_seq) * _HASH
         return bytes(self.hashes[at - _HASH : at]) if at > 0 else self.link
 
     @property
     def sound(self) -> bool:
-        """True where at least the beginning is taken in."""
+        """True if at least the beginning is taken in."""
         return self.upto > self.line.fork_seq
 
 
 @dataclass(slots=True)
-class Survey:
+class NativeSurvey:
     """What is in a file."""
 
     reports: list[ImportReport] = field(default_factory=list[ImportReport])
-    threads: dict[str, Surveyed] = field(default_factory=dict[str, Surveyed])
+    threads: dict[str, ThreadSurvey] = field(default_factory=dict[str, ThreadSurvey])
     whole: bool = True  # the file holds a whole store, so that no log in it is cut short
     problems: list[Problem] = field(default_factory=list[Problem])  # of the file, not of one thread
 
 
 def misbegun(line: ThreadLine, event: Event) -> str | None:
-    """What of the line about a thread does not follow from its first event."""
+    """Return what of the line about a thread does not follow from its first event."""
     if event.seq != line.fork_seq + 1:
         return None
     if event.kind is not (Kind.CREATED if line.parent is None else Kind.FORKED):
@@ -92,13 +91,13 @@ def misbegun(line: ThreadLine, event: Event) -> str | None:
 
 
 def misread(event: Event) -> str | None:
-    """What those who will read an event have against it."""
+    """Return what those who will read an event have against it."""
     if event.body is None:
         return None
     from backscroll.engine.folder.change_log import recorded_of
     from backscroll.engine.knowledge.graph_acts import override_of, world_in
-    from backscroll.engine.prompts.compaction.body import frozen_of
     from backscroll.engine.prompts.placement import placement_of
+    from backscroll.engine.prompts.stored_compaction import frozen_of
 
     try:
         if event.kind is Kind.COMPACTED:
@@ -117,7 +116,7 @@ def misread(event: Event) -> str | None:
 
 
 def past_here(reader: Reader, line: ThreadLine) -> tuple[bytes, str, dict[str, int]] | None:
-    """What a fork builds on that is in the store: a hash, the family, and how far each log of its past reaches."""
+    """Return what a fork builds on that is in the store: a hash, the family, and how far each log of its past reaches."""
     state = reader.thread(line.parent or "")
     if state is None or state.head < line.fork_seq:
         return None
@@ -129,7 +128,7 @@ def past_here(reader: Reader, line: ThreadLine) -> tuple[bytes, str, dict[str, i
 
 
 def entry_at(reader: Reader, line: ThreadLine, message: Ref) -> Entry | None:
-    """The entry that a fork finds in the store for a message of its past."""
+    """Return the entry that a fork finds in the store for a message of its past."""
     state = reader.thread(line.parent or "")
     if state is None:
         return None
@@ -138,7 +137,7 @@ def entry_at(reader: Reader, line: ThreadLine, message: Ref) -> Entry | None:
     return None if found is None or (limit is not None and found.position > limit) else found
 
 
-def decide(engine: Engine, out: Survey) -> None:
+def decide(engine: EngineScope, out: NativeSurvey) -> None:
     """How far each thread can be believed once all of them are known."""
     for found in out.threads.values():
         _compare(engine, found)
@@ -150,14 +149,14 @@ def decide(engine: Engine, out: Survey) -> None:
             _check_parent(engine, out, found)
 
 
-def _compare(engine: Engine, found: Surveyed) -> None:
+def _compare(engine: EngineScope, found: ThreadSurvey) -> None:
     """What is in the store under the same names must have begun in the same way."""
     line = found.line
     if not found.sound:
         return
 
     try:
-        held, shared = engine.store.read(lambda reader: (reader.thread(line.id), _shared(reader, found)))
+        held, shared = engine.store.read(lambda reader: (reader.thread(line.id), _find_shared(reader, found)))
     except (*DAMAGE, StoreCorrupt) as error:
         what = f"the thread is damaged in the store, nothing was added to it: {error}"
         _cut(found, line.fork_seq, what, found.number)
@@ -172,8 +171,8 @@ def _compare(engine: Engine, found: Surveyed) -> None:
         found.shared = shared
 
 
-def _shared(reader: Reader, found: Surveyed) -> int:
-    """The last event that file and store have in common: hashes cover everything before them, so halving finds it."""
+def _find_shared(reader: Reader, found: ThreadSurvey) -> int:
+    """Return the last event that file and store have in common: hashes cover everything before them, so halving finds it."""
     low, high = found.line.fork_seq, found.upto
     while low < high:
         middle = (low + high + 1) // 2
@@ -185,14 +184,14 @@ def _shared(reader: Reader, found: Surveyed) -> int:
     return low
 
 
-def _cut(found: Surveyed, upto: int, what: str, number: int | None) -> None:
+def _cut(found: ThreadSurvey, upto: int, what: str, number: int | None) -> None:
     found.upto = min(found.upto, upto)
     found.report.problems.append(Problem(what, number))
 
 
-def _check_missing(out: Survey, found: Surveyed) -> None:
+def _check_missing(out: NativeSurvey, found: ThreadSurvey) -> None:
     """Words may be absent only where something says that they were forgotten."""
-    for each in found.rehearsal.unexplained(found.upto):
+    for each in found.rehearsal.find_unexplained_gaps(found.upto):
         if not _said_elsewhere(out, found, each):
             what = (
                 f"event {each.seq} lacks its words, and nothing says that they were forgotten: it and {REST}"
@@ -203,7 +202,7 @@ def _check_missing(out: Survey, found: Surveyed) -> None:
             found.buried.add(each.message)
 
 
-def _said_elsewhere(out: Survey, found: Surveyed, each: Missing) -> bool:
+def _said_elsewhere(out: NativeSurvey, found: ThreadSurvey, each: MissingBody) -> bool:
     if each.declared:
         return True
     kin = [k for k in out.threads.values() if k.line.root == found.line.root and k is not found and k.sound]
@@ -221,8 +220,8 @@ def _said_elsewhere(out: Survey, found: Surveyed, each: Missing) -> bool:
     return not out.whole and bool(heirs) and all(h.rehearsal.entry(message) is None for h in heirs)
 
 
-def _check_parent(engine: Engine, out: Survey, found: Surveyed) -> None:
-    """A fork whose parent is not taken in that far has nothing to stand on."""
+def _check_parent(engine: EngineScope, out: NativeSurvey, found: ThreadSurvey) -> None:
+    """A fork whose parent is not taken in that far has nothing to are on."""
     line = found.line
     parent = out.threads.get(line.parent or "")
     if line.parent is None or not found.sound:

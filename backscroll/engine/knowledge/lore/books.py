@@ -1,7 +1,7 @@
 """The lorebooks of a thread: entries in force that can wake, with the names of the conversation in them.
 
-Books are events of the log (`world_told`), so undo, forks and copies carry them. What was read is kept in memory until another rare event comes.
-Before: `engine/knowledge/graph_acts`, `graph/world/description`. After: `engine/knowledge/lore/placing`, `engine/prompts/composer`.
+Books are events of the log, so undo, forks and copies carry them. What was read is kept in memory until another rare
+event comes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from backscroll.engine.core.lineage import View
 from backscroll.engine.knowledge.graph_acts import world_in
 from backscroll.formats.cards.macros import fill_macros
 from backscroll.graph.reading.view import WorldEntry
-from backscroll.recall.lore.waking import LoreLine
+from backscroll.recall.lore.activation import LoreLine
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.sheet.sheet import Sheet
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
+    from backscroll.engine.inputs.inputs import PromptInputs
 
 _ACTING = frozenset({Kind.WORLD_TOLD, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})
 _HELD = 64  # threads whose books are kept in memory
@@ -41,23 +41,23 @@ class Books:
     ids: frozenset[str] = frozenset()
 
     def holds(self, tells: Sequence[str]) -> bool:
-        """True where every entry whose words a block tells is still in force with these words."""
+        """Return True if every entry whose words a block tells is still in force with these words."""
         return all(told.removeprefix(TELLS) in self.ids for told in tells if told.startswith(TELLS))
 
 
 def is_lore(tells: Sequence[str]) -> bool:
-    """True for a block that tells entries of lorebooks."""
+    """Return True for a block that tells entries of lorebooks."""
     return any(told.startswith(TELLS) for told in tells)
 
 
 def entry_id(entry: WorldEntry) -> str:
-    """A name that follows from what an entry says and where it stands."""
+    """Return a name that follows from what an entry says and where it is."""
     words = f"{entry.source}\0{entry.name}\0{entry.text}"
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def books_of(thread: Thread, sheet: Sheet, as_of: int | None) -> Books:
-    """The books in force when the sheet was read."""
+def books_of(thread: ThreadScope, sheet: PromptInputs, as_of: int | None) -> Books:
+    """Return the books in force when the sheet was read."""
     rare = sheet.standing.rare
     if as_of is not None:
         return _read(thread, Books(), rare, as_of)
@@ -71,7 +71,7 @@ def books_of(thread: Thread, sheet: Sheet, as_of: int | None) -> Books:
     return known
 
 
-def _read(thread: Thread, known: Books, rare: int, as_of: int | None) -> Books:
+def _read(thread: ThreadScope, known: Books, rare: int, as_of: int | None) -> Books:
     history = thread if as_of is None else thread.at(as_of)
 
     def look(view: View) -> Books:
@@ -98,34 +98,34 @@ def _read(thread: Thread, known: Books, rare: int, as_of: int | None) -> Books:
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
-def names_in(thread: Thread, messages: Sequence[Message], language: str) -> tuple[str, str]:
-    """What `{{user}}` and `{{char}}` stand for: the names of the card, of those who sign, or words for them."""
+def names_in(thread: ThreadScope, messages: Sequence[Message], language: str) -> tuple[str, str]:
+    """Return what `{{user}}` and `{{char}}` represent: the names of the card, of those who sign, or words for them."""
     card = card_of_thread(thread)
-    char = card or _signed(messages, "assistant")
+    char = card or _find_author(messages, "assistant")
     actor = thread.engine.settings.actor
-    user = _signed(messages, "user") or ("" if actor == "user" else actor)
+    user = _find_author(messages, "user") or ("" if actor == "user" else actor)
     nobody = _NOBODY["zh" if language.startswith("zh") else "en"]
     return user or nobody[0], char or nobody[1]
 
 
 def user_name(actor: str, language: str) -> str:
-    """What `{{user}}` stands for where nobody has spoken yet."""
+    """Return what `{{user}}` represents before anyone has spoken."""
     return _NOBODY["zh" if language.startswith("zh") else "en"][0] if actor == "user" else actor
 
 
-def card_of_thread(thread: Thread) -> str:
-    """The name of the character whose card the thread began with; empty where there is none."""
+def card_of_thread(thread: ThreadScope) -> str:
+    """Return the name of the character whose card the thread began with; empty if there is none."""
     return card_name(thread.legible.info.metadata)
 
 
 def card_name(metadata: Mapping[str, Json]) -> str:
-    """The name of the character in the metadata of a thread."""
+    """Return the name of the character in the metadata of a thread."""
     card: Json = metadata.get("card")
     name = cast("Mapping[str, Json]", card).get("name") if isinstance(card, Mapping) else None
     return name if isinstance(name, str) else ""
 
 
-def _signed(messages: Sequence[Message], role: str) -> str:
+def _find_author(messages: Sequence[Message], role: str) -> str:
     return next(
         (m.author.strip() for m in reversed(messages) if m.role == role and m.author and m.author.strip()), ""
     )

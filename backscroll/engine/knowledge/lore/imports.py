@@ -1,7 +1,7 @@
 """Telling a thread about a book: from text, from the bytes of a card, and with a card that is imported.
 
-A card that is imported stands in front of the conversation as a system message, so its description tells the graph about the character and is not placed a
-second time. Before: `formats/lorebooks/reader`, `formats/cards`. After: `engine/knowledge/graph`, `engine/exchange/imports`.
+A card that is imported is in front of the conversation as a system message, so its description tells the graph about the
+character and is not placed a second time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from backscroll.engine.knowledge.lore.books import card_of_thread, user_name
 from backscroll.errors import InvalidInput
 from backscroll.formats.cards.macros import fill_macros
-from backscroll.formats.cards.reading import LARGEST_FILE, card_file, is_packed_card
+from backscroll.formats.cards.reader import LARGEST_FILE, card_file, is_packed_card
 from backscroll.formats.lorebooks.entry import LoreEntry
 from backscroll.formats.lorebooks.reader import read_lorebook
 from backscroll.formats.sources.json_text import dumps
@@ -26,21 +26,20 @@ from backscroll.vocab.part import Json, Text
 from backscroll.vocab.values.unicode import valid_text
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
     from backscroll.graph.reading.view import WorldEntry
 
 
-#: Bytes of a card that are read at the most.
+#: Bytes of a card that are read at most.
 LARGEST_CARD = LARGEST_FILE + 1
 
 
 def is_card(data: bytes) -> bool:
-    """True for a picture or an archive, by its first bytes."""
+    """Return True for a picture or an archive, by its first bytes."""
     return is_packed_card(data)
 
 
-def tell_book(thread: Thread, name: str, data: str | bytes) -> list[WorldEntry]:
+def tell_book(thread: ThreadScope, name: str, data: str | bytes) -> list[WorldEntry]:
     """Write a description of the world into the log; one of the same name takes the place of the one before."""
     text = data if isinstance(data, str) else _text_of(data, name)
     entries = world_entries(read_lorebook(text, name), card_of_thread(thread))
@@ -64,7 +63,7 @@ def _text_of(data: bytes, name: str) -> str:
         ) from error
 
 
-def _write(thread: Thread, name: str, entries: Sequence[WorldEntry]) -> None:
+def _write(thread: ThreadScope, name: str, entries: Sequence[WorldEntry]) -> None:
     body: Json = {"name": name, "entries": to_json(entries)}
     thread.stroke(lambda pen: pen.write(Kind.WORLD_TOLD, body=body))
 
@@ -72,8 +71,8 @@ def _write(thread: Thread, name: str, entries: Sequence[WorldEntry]) -> None:
 # -- with a conversation that is imported ------------------------------------------------------------------------------
 
 
-def with_user(engine: Engine, foreign: ForeignThread) -> ForeignThread:
-    """A conversation from elsewhere with the user's name in place of `{{user}}`."""
+def with_user(engine: EngineScope, foreign: ForeignThread) -> ForeignThread:
+    """Return a conversation from elsewhere with the user's name in place of `{{user}}`."""
     user = user_name(engine.settings.actor, foreign.language)
 
     def content(said: Content) -> Content:
@@ -93,29 +92,29 @@ def with_user(engine: Engine, foreign: ForeignThread) -> ForeignThread:
     return replace(foreign, items=items(foreign.items))
 
 
-def tell_arrived(engine: Engine, thread_id: str, actor: str, world: Mapping[str, str]) -> int:
+def tell_arrived(engine: EngineScope, thread_id: str, actor: str, world: Mapping[str, str]) -> int:
     """Tell a thread about the books that came with it, where it does not know them yet; how many entries were told."""
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
-    thread, told = Thread(engine, thread_id, actor), 0
+    thread, told = ThreadScope(engine, thread_id, actor), 0
     for given, text in world.items():
         name = valid_text(given)
         entries = world_entries([_beside_card(e) for e in read_lorebook(valid_text(text), name)])
-        if entries and to_json(entries) != _known(thread, name):
+        if entries and to_json(entries) != _find_entries(thread, name):
             _write(thread, name, entries)
             told += len(entries)
     return told
 
 
 def _beside_card(entry: LoreEntry) -> LoreEntry:
-    """A part of a card stands in the system message that the card became."""
+    """Return the part of a card that is in the system message that the card became."""
     if not entry.in_card or entry.rule is None:
         return entry
     return replace(entry, rule=replace(entry.rule, position="card"))
 
 
-def _known(thread: Thread, name: str) -> Json:
-    """The entries that a thread was told under a name, lifted ones included: what a user dropped is not told again."""
+def _find_entries(thread: ThreadScope, name: str) -> Json:
+    """Return the entries that a thread was reported under a name, lifted ones included: what a user dropped is not told again."""
     events = thread.reading(lambda view: view.others())
     bodies = (
         cast("Mapping[str, Json]", words_from_bytes(e.body))

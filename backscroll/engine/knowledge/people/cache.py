@@ -1,9 +1,8 @@
-"""The graph of a user or a project in memory: brought up to date when somebody looks, thread by thread.
+"""The graph of a user or a project in memory: brought up to date when the user looks, thread by thread.
 
-Owns the fold over threads: turns in the order in which they were said, the newest wins; a turn that a fork shares with its parent counts
-once; pronouns are settled inside each conversation; what people changed, in any of the threads or about the whole, stands on top. It
-equals a fold that was made anew. Every OS thread has its own, so that nobody changes what another one reads. Before:
-`engine/knowledge/people/turns`, `graph/settled`, `graph/fold`. After: `engine/knowledge/people/graph`, `engine/knowledge/people/block`.
+Owns the fold over threads: turns in the order in which they were said, the newest wins; a turn that a fork shares with its parent
+counts once; pronouns are settled inside each conversation; what people changed, in any of the threads or about the whole, is on
+top. It equals a fold that was rebuilt. Every OS thread has its own, so that the user does not change what another one reads.
 """
 
 from __future__ import annotations
@@ -15,48 +14,49 @@ from operator import is_
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from backscroll.engine.core.artefacts import keep_artefacts
+from backscroll.engine.core.audience import PROFILE, STATES, ScopeThreads
 from backscroll.engine.core.lineage import View
 from backscroll.engine.knowledge.graph_acts import overrides_in, world_in
 from backscroll.engine.knowledge.graph_holder import fold_options
-from backscroll.engine.knowledge.people.scope import PROFILE, STATES, Scope
-from backscroll.engine.knowledge.people.turns import Reading, ThreadTurns, turns_of
-from backscroll.engine.models.used import ASSERTIONS, models_used
+from backscroll.engine.knowledge.people.turns import ScopeAllowance, ThreadTurns, turns_of
+from backscroll.engine.models.usage import ASSERTIONS, models_used
 from backscroll.graph.fold import Graph, let_go
-from backscroll.graph.reading.view import Options, WorldEntry
-from backscroll.graph.settled import REACH, has_pronouns, settled
+from backscroll.graph.reading.view import NodeView, Options, WorldEntry
+from backscroll.graph.resolved_claims import REACH, has_pronouns, resolve_pronouns
 from backscroll.record.acts import acts_in_force
 from backscroll.record.ports import Reader, ThreadState
+from backscroll.tasks.preferences.profile import person_in
 from backscroll.vocab.assertion import Assertion, Override, TurnClaims
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _HELD = 16  # scopes in memory
 _PARTS = 1_000  # threads whose turns are in memory
 _ACTING = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})
-#: What one prompt may read of what nobody has read yet: messages, and turns to analyse. With a worker it comes later anyway.
+#: What one prompt may read of what is still unread: messages, and turns to analyse. With a worker it comes later anyway.
 _BESIDE, _ALONE = (256, 8), (1_024, 40)
 _FEW = 4  # turns whose claims a prompt found and does not write down: the analysis will, and writing costs more than finding
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _GraphShare:
     """What one thread gives to the graph."""
 
     state: ThreadState
     turns: ThreadTurns
     told: tuple[TurnClaims, ...]  # with pronouns settled, placed among all threads
-    settled: Mapping[Ref, _Settled]
+    settled: Mapping[Ref, _SettledTurn]
     acts: tuple[Event, ...]
     forgot: int  # the last event that erased words
     token: object
-    since: _Since | None = None  # what changed, where it goes on from an earlier part
+    since: _ShareDifference | None = None  # what changed, where it goes on from an earlier part
 
 
-class _Since(NamedTuple):
+class _ShareDifference(NamedTuple):
     """How a part differs from the one before it."""
 
     token: object  # of that one
@@ -64,7 +64,7 @@ class _Since(NamedTuple):
     dropped: tuple[Ref, ...]  # openings of the others that it had
 
 
-class _Settled(NamedTuple):
+class _SettledTurn(NamedTuple):
     """A turn whose pronouns were settled, and from which turns."""
 
     turn: TurnClaims
@@ -72,19 +72,19 @@ class _Settled(NamedTuple):
     result: TurnClaims
 
     def fits(self, turn: TurnClaims, before: Sequence[TurnClaims]) -> bool:
-        """True where it was made from these very turns."""
+        """Return True if it was made from these very turns."""
         same = len(before) == len(self.before) and all(map(is_, before, self.before))
         return turn is self.turn and same
 
 
 @dataclass
-class HeldScope:
+class CachedScope:
     """A graph over threads, and what it was made from."""
 
-    scope: Scope
+    scope: ScopeThreads
     options: Options
     graph: Graph = field(init=False)
-    parts: dict[str, _Part] = field(default_factory=dict[str, _Part])  # by thread
+    parts: dict[str, _GraphShare] = field(default_factory=dict[str, _GraphShare])  # by thread
     families: dict[str, dict[Ref, TurnClaims]] = field(default_factory=dict[str, dict[Ref, TurnClaims]])
     overrides: tuple[Override, ...] = ()
     books: tuple[Ref, ...] = ()  # the events whose descriptions of the world are in it
@@ -95,57 +95,61 @@ class HeldScope:
 
     @property
     def pending(self) -> bool:
-        """True where something is still to be read."""
+        """True if something is still to be read."""
         return any(part.turns.unread or part.turns.unfound for part in self.parts.values())
 
     def turns(self) -> Iterator[TurnClaims]:
-        """What is in it, in no order."""
+        """Return what is in it, in no order."""
         return (turn for family in self.families.values() for turn in family.values())
 
     def claims(self, opening: Ref) -> Sequence[Assertion]:
-        """What one turn says."""
+        """Return what one turn says."""
         found = (family[opening] for family in self.families.values() if opening in family)
         return next((turn.claims for turn in found), ())
 
     @property
     def acted(self) -> bool:
-        """True where somebody ever changed something by hand."""
+        """True if the user ever changed something manually."""
         return any(part.acts for part in self.parts.values())
 
 
-def held_scope(engine: Engine, scope: Scope, *, ready: bool = False) -> HeldScope:
-    """The graph of a scope as it stands. `ready`: for a prompt, which reads no more than a fixed amount of what is new."""
+def held_scope(engine: EngineScope, scope: ScopeThreads, *, ready: bool = False) -> CachedScope:
+    """Return the graph of a scope as it is. `ready`: for a prompt, which reads no more than a fixed amount of what is new."""
     shelf = engine.memo.shelf("scopes", _HELD)
     name = (scope, threading.get_ident())
     options = _options(engine, scope)
-    kept = cast("HeldScope | None", shelf.get(name))
-    held = kept if kept is not None and kept.options == options else HeldScope(scope, options)
-    reading = Reading()
+    kept = cast("CachedScope | None", shelf.get(name))
+    held = kept if kept is not None and kept.options == options else CachedScope(scope, options)
+    reading = ScopeAllowance()
     if ready:
-        reading = Reading(*(_BESIDE if engine.at_work is not None else _ALONE))
-    held = engine.store.read(lambda reader: _refreshed(engine, reader, held, reading))
+        reading = ScopeAllowance(*(_BESIDE if engine.at_work is not None else _ALONE))
+    held = engine.store.read(lambda reader: _refresh_scope(engine, reader, held, reading))
     if not ready or len(reading.fresh) > _FEW:
         keep_artefacts(engine, reading.fresh)
     shelf[name] = held
     return held
 
 
-def _options(engine: Engine, scope: Scope) -> Options:
+def _options(engine: EngineScope, scope: ScopeThreads) -> Options:
     return replace(fold_options(engine.settings), user=scope.name if scope.kind == "user" else "user")
 
 
-def _refreshed(engine: Engine, reader: Reader, held: HeldScope, reading: Reading) -> HeldScope:
+def _refresh_scope(
+    engine: EngineScope, reader: Reader, held: CachedScope, reading: ScopeAllowance
+) -> CachedScope:
     """Bring a held graph up to date. Where words were erased, another one takes its place: this one may still keep them."""
     rows = held.scope.threads(reader, memo=engine.memo.shelf(STATES, 64))
     states = {state.id: state for state in rows}
     modelled = bool(models_used(reader, ASSERTIONS))
-    parts: dict[str, _Part] = {}
-    for state in reversed(list(states.values())):  # the newest first: the allowance of whoever waits ends
+    parts: dict[str, _GraphShare] = {}
+    for state in reversed(
+        list(states.values())
+    ):  # the newest first: the allowance of the waiting caller ends
         parts[state.id] = _part(engine, reader, state, held.scope, reading, modelled=modelled)
     gone = held.parts.keys() - states.keys()
     if gone or any(name in parts and parts[name].forgot != old.forgot for name, old in held.parts.items()):
         let_go()
-        held = HeldScope(held.scope, held.options)
+        held = CachedScope(held.scope, held.options)
     changed = [name for name, part in parts.items() if held.parts.get(name) is not part]
     if not changed:
         return held
@@ -161,7 +165,11 @@ def _refreshed(engine: Engine, reader: Reader, held: HeldScope, reading: Reading
 
 
 def _put(
-    reader: Reader, held: HeldScope, root: str, family: Sequence[_Part], before: Mapping[str, _Part]
+    reader: Reader,
+    held: CachedScope,
+    root: str,
+    family: Sequence[_GraphShare],
+    before: Mapping[str, _GraphShare],
 ) -> None:
     """Bring what one family of threads says along; where a thread only grew, no more than its end is looked at."""
     one = family[0]
@@ -175,21 +183,27 @@ def _put(
         held.families[root].update((turn.opening, turn) for turn in put)
         return
     old = held.families.get(root, {})
-    new = {turn.opening: turn for turn in one.told} if len(family) == 1 else _merged(reader, family)
+    new = {turn.opening: turn for turn in one.told} if len(family) == 1 else _merge_turns(reader, family)
     news = [turn for opening, turn in new.items() if old.get(opening) != turn]
     held.graph.update(news, [opening for opening in old if opening not in new])
     held.families[root] = new
 
 
 def _part(
-    engine: Engine, reader: Reader, state: ThreadState, scope: Scope, reading: Reading, *, modelled: bool
-) -> _Part:
-    """What a thread gives; one to which nothing was added since is not looked at again."""
+    engine: EngineScope,
+    reader: Reader,
+    state: ThreadState,
+    scope: ScopeThreads,
+    reading: ScopeAllowance,
+    *,
+    modelled: bool,
+) -> _GraphShare:
+    """Return what a thread gives; one to which nothing was added since is not looked at again."""
     shelf = engine.memo.shelf("scope-threads", _PARTS)
-    # In a graph of a whole project "I" is somebody else in the threads of each user.
+    # In a graph of a whole project "I" is another process in the threads of each user.
     named = state.about.user if scope.everybody else ""
     name = (state.id, named)
-    known = cast("_Part | None", shelf.get(name))
+    known = cast("_GraphShare | None", shelf.get(name))
     read = None if known is None else known.turns
     turns = turns_of(engine, reader, state, read, reading, modelled=modelled)
     if known is not None and known.turns is turns:
@@ -202,27 +216,27 @@ def _part(
         known, news = None, View(reader, state).others()
     acts = (*(() if known is None else known.acts), *(e for e in news if e.kind in _ACTING))
     if known is None:
-        told, kept = _placed(state, turns, 0, (), named, {})
-        shelf[name] = made = _Part(state, turns, tuple(told), kept, acts, forgot, object())
+        told, kept = _place_turns(state, turns, 0, (), named, {})
+        shelf[name] = made = _GraphShare(state, turns, tuple(told), kept, acts, forgot, object())
         return made
     low = min(len(known.turns.order), len(turns.order))
     same = next((n for n in (low, low - 1) if n > 0 and turns.order[:n] == known.turns.order[:n]), 0)
-    told, kept = _placed(state, turns, same, known.told[:same], named, known.settled)
-    since = _Since(known.token, same, tuple(turn.opening for turn in known.told[same:]))
+    told, kept = _place_turns(state, turns, same, known.told[:same], named, known.settled)
+    since = _ShareDifference(known.token, same, tuple(turn.opening for turn in known.told[same:]))
     whole = (*known.told[:same], *told)
-    shelf[name] = made = _Part(state, turns, whole, kept, acts, forgot, object(), since)
+    shelf[name] = made = _GraphShare(state, turns, whole, kept, acts, forgot, object(), since)
     return made
 
 
-def _placed(
+def _place_turns(
     state: ThreadState,
     turns: ThreadTurns,
     same: int,
     told: Sequence[TurnClaims],
     named: str,
-    known: Mapping[Ref, _Settled],
-) -> tuple[list[TurnClaims], dict[Ref, _Settled]]:
-    """The turns of a thread after the first ones, by when they were said; none comes before an earlier one of its thread."""
+    known: Mapping[Ref, _SettledTurn],
+) -> tuple[list[TurnClaims], dict[Ref, _SettledTurn]]:
+    """Return the turns of a thread after the first ones, by when they were said; none comes before an earlier one of its thread."""
     out: list[TurnClaims] = []
     kept = dict(known)
     latest = int.from_bytes(told[-1].position[:8]) if told else 0
@@ -234,17 +248,17 @@ def _placed(
             before = turns.order[max(0, number - REACH) : number]
             held = known.get(turn.opening)
             if held is None or not held.fits(turn, before):
-                held = _Settled(turn, tuple(before), settled(turn, before))
+                held = _SettledTurn(turn, tuple(before), resolve_pronouns(turn, before))
             kept[turn.opening] = held
             whole = held.result
-        claims = whole.claims if not named else tuple(_renamed(claim, named) for claim in whole.claims)
+        claims = whole.claims if not named else tuple(_rename_user(claim, named) for claim in whole.claims)
         place = max(0, latest).to_bytes(8) + state.id.encode() + turn.position
         out.append(TurnClaims(turn.opening, place, claims))
     return out, kept
 
 
-def _renamed(claim: Assertion, user: str) -> Assertion:
-    """A claim of a user among others: what "I" say is said of them."""
+def _rename_user(claim: Assertion, user: str) -> Assertion:
+    """Return a claim of a user among others: what "I" say is said of them."""
 
     def name(text: str) -> str:
         return user if text == "user" else text
@@ -252,8 +266,8 @@ def _renamed(claim: Assertion, user: str) -> Assertion:
     return replace(claim, subject=name(claim.subject), object=name(claim.object), speaker=name(claim.speaker))
 
 
-def _merged(reader: Reader, parts: Sequence[_Part]) -> dict[Ref, TurnClaims]:
-    """All turns by their openings. Of a turn that forks tell otherwise, the version with the newest words counts."""
+def _merge_turns(reader: Reader, parts: Sequence[_GraphShare]) -> dict[Ref, TurnClaims]:
+    """Return all turns by their openings. Of a turn that forks tell otherwise, the version with the newest words counts."""
     out: dict[Ref, TurnClaims] = {}
     sources: dict[Ref, tuple[Ref, ...]] = {}
     for part in parts:
@@ -262,19 +276,20 @@ def _merged(reader: Reader, parts: Sequence[_Part]) -> dict[Ref, TurnClaims]:
             before = out.get(turn.opening)
             if before is None or (
                 sources[turn.opening] != own[turn.opening]
-                and _said(reader, own[turn.opening]) > _said(reader, sources[turn.opening])
+                and _find_newest_revision(reader, own[turn.opening])
+                > _find_newest_revision(reader, sources[turn.opening])
             ):
                 out[turn.opening], sources[turn.opening] = turn, own[turn.opening]
     return out
 
 
-def _said(reader: Reader, sources: Sequence[Ref]) -> tuple[int, Ref]:
+def _find_newest_revision(reader: Reader, sources: Sequence[Ref]) -> tuple[int, Ref]:
     """When the newest of some revisions was written."""
     events = [event for event in map(reader.event, sources) if event is not None]
     return max(((microseconds(event.at), event.id) for event in events), default=(0, Ref("", 0)))
 
 
-def _tell(held: HeldScope, parts: Sequence[_Part]) -> None:
+def _tell(held: CachedScope, parts: Sequence[_GraphShare]) -> None:
     """What people changed: in each thread, the oldest first; what was changed about the whole comes last."""
     found: dict[Ref | None, tuple[bool, int, str, Override]] = {}
     worlds: dict[Ref, None] = {}
@@ -292,3 +307,8 @@ def _tell(held: HeldScope, parts: Sequence[_Part]) -> None:
         held.books = tuple(worlds)
         held.world = tuple(entry for part in parts for entry in world_in(part.acts))
         held.graph.set_world(held.world)
+
+
+def person_of(held: CachedScope) -> NodeView | None:
+    """The node of the person who speaks in the threads of a scope."""
+    return person_in(held.graph, held.scope.name if held.scope.kind == "user" else "")

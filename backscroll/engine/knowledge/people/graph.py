@@ -1,52 +1,54 @@
 """The knowledge graph of a user or a project: what all of their threads say, with what people changed on top.
 
 Reading is that of a thread's graph. What is changed here holds for the whole: it is an event of a thread of its own, the profile
-thread, made with the first change, so undo, export and forget reach it as they reach any other. Before: `engine/knowledge/people/held`,
-`engine/knowledge/graph`. After: `engine/knowledge/people/user`, `Engine.graph`.
+thread, made with the first change, so undo, export and forget reach it as they reach any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from backscroll.engine.core.audience import PROFILE, ScopeThreads
 from backscroll.engine.core.checks import in_valid_text
-from backscroll.engine.core.doors import doors
+from backscroll.engine.core.lineage import View
+from backscroll.engine.core.signatures import doors
+from backscroll.engine.knowledge.analysis_marks import number_in
 from backscroll.engine.knowledge.graph import ThreadGraph
 from backscroll.engine.knowledge.graph_acts import revisions_of
-from backscroll.engine.knowledge.people.held import held_scope
-from backscroll.engine.knowledge.people.scope import PROFILE, Scope
+from backscroll.engine.knowledge.people.cache import held_scope
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.fold import Graph
 from backscroll.graph.reading.view import WorldEntry
 from backscroll.record.ports import Reader
+from backscroll.record.thread_info import ThreadDescription
 from backscroll.vocab.assertion import Change, Override
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
 
 @doors
 class ScopeGraph(ThreadGraph):
     """The knowledge graph over several threads: reading it, correcting it."""
 
-    def __init__(self, engine: Engine, scope: Scope) -> None:
+    def __init__(self, engine: EngineScope, scope: ScopeThreads) -> None:
         if not scope.name:
             raise InvalidInput(f"a {scope.kind} needs a name", hint='such as store.graph(user="ann")')
         self.engine, self.scope = engine, scope
 
     @property
-    def thread(self) -> Thread:
+    def thread(self) -> ThreadScope:
         """The thread that holds what people changed about the whole; begun with the first change."""
         scope = self.scope
         user, project = (scope.name, "") if scope.kind == "user" else ("", scope.name)
-        return self.engine.thread_for(scope.key, scope.name, user=user, project=project, kind=PROFILE)
+        about = partial(ThreadDescription, scope.name, project, PROFILE, user=user)
+        return self.engine.thread(self.engine.begin_once(scope.key, about, user=user).id)
 
-    @property
-    def view(self) -> Graph:
-        """The graph as it stands now."""
+    def current(self) -> Graph:
+        """Return the graph as it stands now."""
         return held_scope(self.engine, self.scope).graph
 
     def numbers(self) -> Callable[[Ref], int]:
@@ -55,7 +57,7 @@ class ScopeGraph(ThreadGraph):
 
         def number(opening: Ref) -> int:
             if opening not in known:
-                known[opening] = _numbered(self.engine, opening)
+                known[opening] = _find_turn_number(self.engine, opening)
             return known[opening]
 
         return number
@@ -69,7 +71,7 @@ class ScopeGraph(ThreadGraph):
 
     @in_valid_text
     def pin(self, node: str, predicate: str) -> Override:
-        """What is held now stays, whatever is said later. It is written down where it was said, and forgotten with it."""
+        """Keep what is held now, whatever is said later. The act is recorded where it was said, and forgotten with it."""
         facts = [f for f in self.why(node, self._predicate(predicate)) if f.current]
         said = [source for fact in facts for source in revisions_of(fact)]
         if not said:
@@ -78,7 +80,7 @@ class ScopeGraph(ThreadGraph):
                 hint="`backscroll user show` lists what is known",
             )
         bodies = [self._body(Change.PIN, node, f.predicate, f.value, other=f.object) for f in facts]
-        home = self.engine.thread(said[-1].thread).graph
+        home = ThreadGraph(self.engine.thread(said[-1].thread))
         return home.write_changes(bodies, [revisions_of(f) for f in facts])[0]
 
     @in_valid_text
@@ -89,7 +91,7 @@ class ScopeGraph(ThreadGraph):
         )
 
     def overrides(self) -> list[Override]:
-        """The changes in force that people made in any of the threads, and then those about the whole."""
+        """Return the changes in force that people made in any of the threads, and then those about the whole."""
         return list(held_scope(self.engine, self.scope).overrides)
 
     def lift(self, override: Ref | int) -> None:
@@ -100,17 +102,14 @@ class ScopeGraph(ThreadGraph):
                 f"no single override {override} is in force",
                 hint="`overrides()` lists them; give its full id",
             )
-        self.engine.thread(found[0].id.thread).graph.lift(found[0].id.seq)
+        ThreadGraph(self.engine.thread(found[0].id.thread)).lift(found[0].id.seq)
 
     def world(self) -> list[WorldEntry]:
-        """The entries of the world descriptions in force, in any of the threads."""
+        """Return the entries of the world descriptions in force, in any of the threads."""
         return list(held_scope(self.engine, self.scope).world)
 
 
-def _numbered(engine: Engine, opening: Ref) -> int:
-    from backscroll.engine.core.lineage import View
-    from backscroll.engine.knowledge.graph import number_in
-
+def _find_turn_number(engine: EngineScope, opening: Ref) -> int:
     def work(reader: Reader) -> int:
         state = reader.thread(opening.thread)
         return -1 if state is None else number_in(View(reader, state), opening)

@@ -1,8 +1,7 @@
 """Overruling: lines about a user or a project that prompts tell, and that may not be told any more.
 
-A line goes when a person corrected what it says, when a correction that it tells was lifted, and when a thread that it rests on belongs to
-somebody else by now. Refuses: what later words supersede; the newer line is told behind it. Before: `engine/knowledge/people/held`,
-`tasks/preferences/profile`. After: `engine/prompts/withdrawals`.
+A line goes when a person corrected what it says, when a correction that it tells was lifted, and when a thread that it rests on
+belongs to another process by now. Refuses: what later words supersede; the newer line is reported behind it.
 """
 
 from __future__ import annotations
@@ -12,22 +11,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from backscroll.derive.extract.ontology import predicate
-from backscroll.engine.knowledge.people.block import person_of
-from backscroll.engine.knowledge.people.held import HeldScope
-from backscroll.engine.knowledge.people.scope import is_near
+from backscroll.engine.core.audience import is_near
+from backscroll.engine.knowledge.people.cache import CachedScope, person_of
 from backscroll.graph.fold import Graph
-from backscroll.graph.predicates import named
-from backscroll.record.about import About
+from backscroll.graph.predicates import normalize_predicate
 from backscroll.record.ports import Reader
+from backscroll.record.thread_info import ThreadDescription
 from backscroll.tasks.preferences.profile import is_lasting, person_in, trait_of, traits_of, words
 from backscroll.vocab.assertion import TurnClaims
 from backscroll.vocab.prompt import Block
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 
-def overruled_in(thread: Thread, about: About, scopes: Sequence[HeldScope]) -> Callable[[Block], bool]:
+def overruled_in(
+    thread: ThreadScope, about: ThreadDescription, scopes: Sequence[CachedScope]
+) -> Callable[[Block], bool]:
     """Says of a text in the prompts of a thread whether it tells what may not be told any more."""
     near = {thread.id, *(name for held in scopes for name in held.parts)}
     marks = tuple(words(language)["by_person"] for language in ("en", "zh"))
@@ -35,10 +35,10 @@ def overruled_in(thread: Thread, about: About, scopes: Sequence[HeldScope]) -> C
     kept: set[str] = set()
     for held in scopes:
         if held.acted:
-            gone |= _overruled(held)
-            kept |= _told(held)
+            gone |= _list_overruled(held)
+            kept |= _list_lines(held)
 
-    def moved(reader: Reader, names: Collection[str]) -> bool:
+    def has_moved(reader: Reader, names: Collection[str]) -> bool:
         others = map(reader.thread, names)
         return any(other is None or not is_near(about, other.about) for other in others)
 
@@ -47,36 +47,36 @@ def overruled_in(thread: Thread, about: About, scopes: Sequence[HeldScope]) -> C
             if line in gone or (line.endswith(marks) and line not in kept):
                 return True
         strange = {source.thread for source in block.sources} - near
-        return bool(strange) and thread.store.read(lambda reader: moved(reader, strange))
+        return bool(strange) and thread.store.read(lambda reader: has_moved(reader, strange))
 
     return is_overruled
 
 
-def _told(held: HeldScope) -> set[str]:
-    """The lines about the person that hold now, in every language."""
+def _list_lines(held: CachedScope) -> set[str]:
+    """Return the lines about the person that hold now, in every language."""
     person = person_of(held)
     if person is None:
         return set()
     return {trait.line for language in ("en", "zh") for trait in traits_of(held.graph, person, language)}
 
 
-def _overruled(held: HeldScope) -> set[str]:
-    """Lines that were true once, and that a person corrected."""
+def _list_overruled(held: CachedScope) -> set[str]:
+    """Return lines that were true once, and that a person corrected."""
     person = person_of(held)
     if person is None:
         return set()
     members = {person.id, *held.graph.members(person.id)}
     changed = {o.predicate for o in held.overrides if o.node in members and o.predicate}
-    # What was said of it, as if nobody had corrected anything; names come from the same sentences.
+    # What was said of it, as if the user had not corrected anything; names come from the same sentences.
     said = Graph((_only(turn, changed) for turn in held.turns()), options=held.options)
     speaker = person_in(said, *members)
     facts = [] if speaker is None else [f for f in said.history(speaker.id) if is_lasting(f)]
     lines = (trait_of(said, fact, language) for fact in facts for language in ("en", "zh"))
-    return {trait.line for trait in lines if trait is not None} - _told(held)
+    return {trait.line for trait in lines if trait is not None} - _list_lines(held)
 
 
 def _only(turn: TurnClaims, predicates: Collection[str]) -> TurnClaims:
-    """What a turn says with some predicates, in either direction, and by which names."""
+    """Return what a turn says with some predicates, in either direction, and by which names."""
     names = {name for p in predicates for name in (p, predicate(p).inverse)} - {""}
-    claims = (c for c in turn.claims if not c.predicate or named(c.predicate) in names)
+    claims = (c for c in turn.claims if not c.predicate or normalize_predicate(c.predicate) in names)
     return replace(turn, claims=tuple(claims))

@@ -1,10 +1,10 @@
-"""What the live turns of a thread say, whoever asks and however long ago it was said.
+"""What the live turns of a thread say, the caller and however long ago it was said.
 
-The graph of a thread waits until a turn is steady and keeps what was settled. What a user says holds in their other threads at once,
-and no longer than it stands: so every turn counts here as the history shows it now. Most are known from the marks of the analysis,
-without reading a message; those that were touched since, or that the analysis has not reached, are read. Claims are kept under the
-same keys, so nothing is read twice. Whoever waits gives an allowance; the newest is read first, and the rest is left for the next
-look. Before: `engine/knowledge/analysis`, `derive/extract/assertions`. After: `engine/knowledge/people/held`.
+The graph of a thread waits until a turn is steady and keeps what was settled. What a user says holds in their other threads at
+once, and no longer than it is: so every turn counts here as the history shows it now. Most are known from the marks of the
+analysis, without reading a message; those that were touched since, or that the analysis has not reached, are read. Claims are kept
+under the same keys, so nothing is read twice. A waiting caller gives an allowance; the newest is read first, and the rest is left for
+the next look.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from backscroll.derive.summaries.tree import just_before
 from backscroll.derive.window import window_of
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
+from backscroll.engine.inputs.changes import touched_by
 from backscroll.engine.knowledge.analysis import FOUND, progress_name
-from backscroll.engine.knowledge.graph_holder import EXTRACTED, claims_of
-from backscroll.engine.prompts.sheet.changes import touched_by
+from backscroll.engine.knowledge.graph_cache import claims_of
+from backscroll.engine.knowledge.graph_holder import EXTRACTED
 from backscroll.engine.work.memory.log import rare_of
-from backscroll.record.derived import Made, TurnMark
+from backscroll.record.derived import Artefact, TurnMark
 from backscroll.record.history import FORGOTTEN
 from backscroll.record.order import at_end
 from backscroll.record.ports import Reader, ThreadState
@@ -33,25 +34,25 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 _PAGE = 256
 
 
 @dataclass(slots=True)
-class Reading:
+class ScopeAllowance:
     """How much a caller that waits may still read, over all threads of a scope; None: everything."""
 
     messages: int | None = None
-    turns: int | None = None  # of which nobody has found the claims yet
-    fresh: list[Made] = field(default_factory=list[Made])  # what was found, to be kept
+    turns: int | None = None  # whose claims are not found yet
+    fresh: list[Artefact] = field(default_factory=list[Artefact])  # what was found, to be kept
 
     def messages_left(self) -> bool:
-        """True while messages may be read."""
+        """Return True while messages may be read."""
         return self.messages is None or self.messages > 0
 
     def take_turn(self) -> bool:
-        """True where one more turn may be analysed."""
+        """Return True if one more turn may be analysed."""
         if self.turns is None:
             return True
         self.turns -= 1
@@ -60,7 +61,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class LiveTurn:
-    """One turn of a history as it stands: what its claims are kept under, and what they rest on."""
+    """One turn of a history as it is: what its claims are kept under, and what they rest on."""
 
     opening: Ref
     position: bytes
@@ -80,19 +81,19 @@ class ThreadTurns:
     order: tuple[TurnClaims, ...]  # of the turns that say something
     times: dict[Ref, int]  # when these were opened, in microseconds
     unread: bool = False  # older messages than those that could be read wait for the analysis
-    unfound: bool = False  # turns whose claims nobody has found yet
+    unfound: bool = False  # turns whose claims are not found yet
 
 
 def turns_of(
-    engine: Engine,
+    engine: EngineScope,
     reader: Reader,
     state: ThreadState,
     known: ThreadTurns | None,
-    reading: Reading,
+    reading: ScopeAllowance,
     *,
     modelled: bool = False,
 ) -> ThreadTurns:
-    """What the turns of a thread say now, going on from what was `known` where nothing but its end changed.
+    """Return what the turns of a thread say now, going on from what was `known` where nothing but its end changed.
 
     `modelled`: models may have read turns.
     """
@@ -104,28 +105,30 @@ def turns_of(
     view = View(reader, state)
     touched = rare_of(engine, view).touched
     seen = reader.progress(state.id, progress_name(window_of(engine.settings)))
-    finding = _Finding(engine, view, reading, seen, models)
+    finding = _TurnFinder(engine, view, reading, seen, models)
     patient = reading.messages is not None and known is not None and known.seen == seen
     if known is not None and known.touched == touched and not known.unfound and (patient or not known.unread):
-        return known if known.head == state.head else finding.grown(known)
-    return finding.finished(finding.all(), touched, known)
+        return known if known.head == state.head else finding.extend_turns(known)
+    return finding.complete_turns(finding.all(), touched, known)
 
 
-class _Finding:
+class _TurnFinder:
     """One look at a thread."""
 
-    def __init__(self, engine: Engine, view: View, reading: Reading, seen: int, models: str) -> None:
+    def __init__(
+        self, engine: EngineScope, view: View, reading: ScopeAllowance, seen: int, models: str
+    ) -> None:
         self._engine, self._view, self._reader = engine, view, view.reader
-        self._reading, self._seen, self._models = reading, seen, models
+        self._reading, self._confirm_unseen, self._models = reading, seen, models
         self._texts: dict[Ref, list[Message]] = {}  # of the turns whose messages were read
         self._unread = False
 
     # -- which turns there are -------------------------------------------------------------------------------
 
     def all(self) -> list[LiveTurn]:
-        """Every turn: from the marks of the analysis, but for stretches that were touched or not reached by it."""
+        """Return every turn: from the marks of the analysis, except for stretches that were touched or not reached by it."""
         rule = window_of(self._engine.settings).rule
-        rows = self._reader.turn_marks(self._view.state.id, rule) if self._seen else []
+        rows = self._reader.turn_marks(self._view.state.id, rule) if self._confirm_unseen else []
         marks = [mark for mark in rows if not mark.gone]
         if not marks:
             return self.read(None, None)
@@ -137,7 +140,9 @@ class _Finding:
         ]
         # What lost its opening belongs to the turn before.
         again = [bad[n] or bad[min(n + 1, len(bad) - 1)] for n in range(len(bad))]
-        found: list[list[LiveTurn]] = []  # the newest first: it is the allowance of whoever waits that ends
+        found: list[
+            list[LiveTurn]
+        ] = []  # the newest first: it is the allowance of the waiting caller that ends
         number, end = len(marks) - 1, None
         while number >= 0:
             mark = marks[number]
@@ -153,7 +158,7 @@ class _Finding:
         return [turn for some in reversed(found) for turn in some]
 
     def _touched_places(self, marks: Sequence[TurnMark]) -> list[bytes]:
-        """Every position at which a message stands, or ever stood, that was changed after it was said."""
+        """Return every position at which a message is, or ever stood, that was changed after it was said."""
         out: set[bytes] = set()
         for message in dict.fromkeys(touched_by(iter(self._view.others()))):
             out.add(at_end(message.seq))
@@ -168,7 +173,7 @@ class _Finding:
         return sorted(out)
 
     def read(self, low: bytes | None, high: bytes | None) -> list[LiveTurn]:
-        """The turns from one position on and before another, from their messages; as many as may be read, the newest."""
+        """Return the turns from one position on and before another, from their messages; as many as may be read, the newest."""
         rows: list[Message] = []
         before, after = high, just_before(low) or None if low else None
         whole = False
@@ -207,8 +212,8 @@ class _Finding:
 
     # -- what they say ---------------------------------------------------------------------------------------
 
-    def grown(self, known: ThreadTurns) -> ThreadTurns:
-        """The turns of a thread to which nothing but more messages came: the last one is read again, and what follows it."""
+    def extend_turns(self, known: ThreadTurns) -> ThreadTurns:
+        """Return the turns of a thread to which nothing but more messages came: the last one is read again, and what follows it."""
         last = known.turns[-1] if known.turns else None
         tail = self.read(None if last is None else last.position, None)
         spoke = last is not None and last.opening in known.times
@@ -220,7 +225,7 @@ class _Finding:
         heard = [one for turn in tail if (one := said.get(turn.opening)) is not None and one.claims]
         return ThreadTurns(
             self._view.state.head,
-            self._seen,
+            self._confirm_unseen,
             self._models,
             known.touched,
             (*kept, *(turn for turn in tail if turn.opening in said)),
@@ -230,8 +235,10 @@ class _Finding:
             any(turn.opening not in said for turn in tail),
         )
 
-    def finished(self, found: Sequence[LiveTurn], touched: int, known: ThreadTurns | None) -> ThreadTurns:
-        """The turns with what they say; what was known of one that did not change is taken over."""
+    def complete_turns(
+        self, found: Sequence[LiveTurn], touched: int, known: ThreadTurns | None
+    ) -> ThreadTurns:
+        """Return the turns with what they say; what was known of one that did not change is taken over."""
         old = {} if known is None else {turn.opening: turn for turn in known.turns}
         heard = {} if known is None else {one.opening: one for one in known.order}
         news = [turn for turn in found if old.get(turn.opening) != turn]
@@ -250,7 +257,7 @@ class _Finding:
                 times[turn.opening] = self._time(turn.opening, turn.sources[0])
         return ThreadTurns(
             self._view.state.head,
-            self._seen,
+            self._confirm_unseen,
             self._models,
             touched,
             tuple(turn for turn in found if turn.opening not in fresh or turn.opening in said),
@@ -273,14 +280,14 @@ class _Finding:
             body = to_body(said, messages)
             home, now = self._view.state.id, self._engine.means.now()
             self._engine.memo.shelf(FOUND)[turn.key] = body
-            self._reading.fresh.append(Made(turn.key, RECIPE.name, home, body, turn.sources, now))
+            self._reading.fresh.append(Artefact(turn.key, RECIPE.name, home, body, turn.sources, now))
             found[turn.opening] = TurnClaims(turn.opening, turn.position, said)
         return found
 
     def _messages(self, turn: LiveTurn) -> list[Message]:
-        """The messages of a turn whose artefact is gone, because others shared it and were forgotten."""
+        """Return the messages of a turn whose artefact is gone, because others shared it and were forgotten."""
         out: list[Message] = []
-        spoken = self._reader.spoken(turn.sources)
+        spoken = self._reader.read_spoken(turn.sources)
         for source in turn.sources:
             event = self._reader.event(source)
             entry = None if event is None or event.message is None else self._view.entry(event.message)
@@ -298,7 +305,7 @@ class _Finding:
 
 
 def _mark(thread: str, turn: LiveTurn) -> TurnMark:
-    """A turn in the shape in which claims are asked for."""
+    """Return a turn in the shape in which claims are asked for."""
     return TurnMark(thread, "", turn.opening, turn.position, key=turn.key, sources=turn.sources)
 
 

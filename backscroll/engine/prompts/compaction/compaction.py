@@ -1,8 +1,7 @@
 """Compacting: when the past is condensed, what is written down about it, and what it would bring.
 
-A compaction is an event like any other: it can be undone, and nothing is lost by it. Rules decide and make it, so a prompt
-never waits for a model; what models write (summaries of the tree) is used where it is there. Before: `assemble/compaction/policy`.
-After: `engine/prompts/builder`.
+A compaction is an event like any other: it can be undone, and nothing is lost by it. Rules decide and make it, so a prompt never
+waits for a model; what models write (summaries of the tree) is used where it is there.
 """
 
 from __future__ import annotations
@@ -12,16 +11,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction.compaction import Reason
-from backscroll.assemble.compaction.indexed import remember
-from backscroll.assemble.compaction.marks import MUST, aim, cap, decide, filled, fits_whole
-from backscroll.assemble.compaction.policy import Plan
+from backscroll.assemble.compaction.marks import MUST, aim, cap, compute_full_budget, decide, fits_whole
+from backscroll.assemble.compaction.policy import CompactionRoom
 from backscroll.assemble.compaction.policy import compact as condensed
+from backscroll.assemble.compaction.read_index import remember
 from backscroll.assemble.compaction.trail import Trail
-from backscroll.derive.essence.essentials import Kind
+from backscroll.derive.essence.essentials import EssentialKind
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.prompts.compaction.body import Bound, Frozen
+from backscroll.engine.inputs.inputs import PromptInputs, kept_long, out_of_place
+from backscroll.engine.inputs.open_calls import noted_waiting
 from backscroll.engine.prompts.compaction.cuts import (
-    Made,
+    CompactionDraft,
     as_it_is,
     boost_of,
     cut_to_fit,
@@ -29,9 +29,8 @@ from backscroll.engine.prompts.compaction.cuts import (
     unseen_units,
 )
 from backscroll.engine.prompts.composer import Composer, weight
-from backscroll.engine.prompts.placement import Placing, place
-from backscroll.engine.prompts.sheet.sheet import Sheet, kept_long
-from backscroll.engine.prompts.sheet.waiting import noted_waiting, out_of_place
+from backscroll.engine.prompts.placement import PlacementRecord, place
+from backscroll.engine.prompts.stored_compaction import ProtectedText, StoredCompaction
 from backscroll.errors import Conflict
 from backscroll.logs import logger_of
 from backscroll.vocab.event import Event
@@ -42,18 +41,26 @@ from backscroll.vocab.prompt import Level
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 #: Under which name the engine compacts by itself: an undo of the user's never takes that back by accident.
 _LOG = logger_of("engine")
 
 ACTOR = "backscroll"
-_WARMEST = 0.8  # of what a compaction leaves, at the most for the last turns in full
-#: Essentials that bind whoever goes on; paths and ids are kept by notes and pieces.
-BINDING = frozenset({Kind.TODO, Kind.ERROR, Kind.CONSTRAINT, Kind.DECISION, Kind.QUESTION})
+_WARMEST = 0.8  # of what a compaction leaves, at most for the last turns in full
+#: Essentials that bind the next turns; paths and ids are kept by notes and pieces.
+BINDING = frozenset(
+    {
+        EssentialKind.TODO,
+        EssentialKind.ERROR,
+        EssentialKind.CONSTRAINT,
+        EssentialKind.DECISION,
+        EssentialKind.QUESTION,
+    }
+)
 _NEARER = 3  # tries to bring a prompt down far enough for a newest step that fits
 _TRIES = 5  # of a compaction that is asked for while others change the history
-_BOUND = 0.06  # of the room, at the most, for what is still open and binding
+_BOUND = 0.06  # of the room, at most, for what is still open and binding
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,7 @@ class CompactionReport:
 
 
 def due(composer: Composer, tokens: int, room: int) -> Reason | None:
-    """Whether to compact before this call, and why: from the log, the settings and the clock, and nothing else."""
+    """Return whether to compact before this call, and why: from the log, the settings and the clock, and nothing else."""
     thread, ask = composer.thread, composer.ask
     settings = thread.engine.settings
     frozen = composer.frozen
@@ -107,40 +114,40 @@ def due(composer: Composer, tokens: int, room: int) -> Reason | None:
 
 
 def _growth(composer: Composer) -> float:
-    """Tokens that a call adds, on average over the window: what was cut or condensed since counts as it came."""
+    """Return tokens that a call adds, on average over the window: what was cut or condensed since counts as it came."""
     calls = sum(u.role == "assistant" for u in composer.units)
     tokens = sum(composer.meter.message(m) for u in composer.units if u.role != "system" for m in u.messages)
     return max(1.0, tokens / max(1, calls))
 
 
-def made(composer: Composer, reason: Reason, room: int) -> Made | None:
-    """A compaction of what the sheet shows, the newest step cut where it does not fit; None where the prompt gets no smaller."""
+def make_compaction(composer: Composer, reason: Reason, room: int) -> CompactionDraft | None:
+    """Return a compaction of what the sheet shows, the newest step cut where it does not fit; None if the prompt gets no smaller."""
     before = weight(composer.blocks(composer.frozen))
     bound = bound_of(composer, int(_BOUND * room))
     whole = fits_whole(room, fixed_tokens(composer), unseen_units(composer, composer.frozen)[1])
     trail = Trail(composer.meter, composer.lens.slots).begin(composer.indexed).extend(composer.units)
     less, found = 0, None
     for _ in range(_NEARER):
-        found = _condensed(composer, reason, room - less, before, bound, trail, whole=whole)
+        found = _condense_past(composer, reason, room - less, before, bound, trail, whole=whole)
         if found is None or not whole or found.now <= MUST * room:
             break
-        less += found.now - filled(room)  # what stands beside the history took more than was thought
+        less += found.now - compute_full_budget(room)  # what is beside the history took more than was thought
     if found is None:
         return cut_to_fit(composer, as_it_is(composer, before), room)
     return cut_to_fit(composer, found, room) or found
 
 
-def _condensed(
+def _condense_past(
     composer: Composer,
     reason: Reason,
     room: int,
     before: int,
-    bound: Sequence[Bound],
+    bound: Sequence[ProtectedText],
     trail: Trail,
     *,
     whole: bool,
-) -> Made | None:
-    """The past condensed; what nobody has seen yet stays as it is."""
+) -> CompactionDraft | None:
+    """Return the past condensed; what is still unseen stays as it is."""
     settings = composer.thread.engine.settings
     frozen = composer.frozen
     outside = weight(composer.blocks(None, ())) + (
@@ -150,10 +157,10 @@ def _condensed(
     fixed = fixed_tokens(composer)
     fresh, unseen = unseen_units(composer, frozen)
     target = max(1, aim(room - outside, fixed, settings, fresh=unseen, whole=whole))
-    plan, past = Plan(), target - fixed - unseen
+    plan, past = CompactionRoom(), target - fixed - unseen
     warm = _warm_tokens(composer, past, fresh)
     # The last turns in full take no room away from what is condensed, as long as there is some.
-    more = min(max(0, warm - int(plan.tail * past)), max(0, filled(room - outside) - target))
+    more = min(max(0, warm - int(plan.tail * past)), max(0, compute_full_budget(room - outside) - target))
     found = condensed(
         composer.units,
         None if frozen is None else frozen.compaction,
@@ -166,11 +173,11 @@ def _condensed(
         dead=composer.dead,
         fresh=fresh,
         cap=cap(room - outside, fixed),
-        limit=filled(room - outside),
+        limit=compute_full_budget(room - outside),
     )
     if found is None:
         return None
-    # Where what was condensed before stays as it is, so does the beginning of the window: else all would be written anew.
+    # Where what was condensed before stays as it is, so does the beginning of the window: else all would be rewritten.
     most = (_KEPT if len(found.cuts) <= 1 else 1) * kept_long(room)
     gone = _leading_gone(composer, found.levels, most)
     left = tuple(composer.units[gone:])
@@ -183,16 +190,18 @@ def _condensed(
     in_full = {r for u in left if u.id not in pruned.levels for r in u.revisions}
     still = tuple(b for b in bound if b.source not in in_full)
     far = far_nodes(composer, after, int(settings.share_summaries * room))
-    wanted = Frozen(pruned, far, still, at=composer.thread.engine.means.now(), after=after)
+    wanted = StoredCompaction(pruned, far, still, at=composer.thread.engine.means.now(), after=after)
     now = weight(composer.blocks(wanted, left, sheet))
     if now >= before:
         return None
     compaction = replace(pruned, before=before, after=now)
-    return Made(replace(wanted, compaction=compaction), after, left, before, now, sheet, composer.ask.room)
+    return CompactionDraft(
+        replace(wanted, compaction=compaction), after, left, before, now, sheet, composer.ask.room
+    )
 
 
 def _warm_tokens(composer: Composer, room: int, fresh: Collection[Ref]) -> int:
-    """Tokens of the last turns that stay in full as long as they fit (the setting `warm_turns`).
+    """Return tokens of the last turns that stay in full as long as they fit (the setting `warm_turns`).
 
     A turn of which only a part would fit does not count: inside one long turn that would leave little room for everything
     before it, and the next compaction would come at once.
@@ -210,7 +219,7 @@ def _warm_tokens(composer: Composer, room: int, fresh: Collection[Ref]) -> int:
 
 
 def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) -> int:
-    """How many units at the beginning are not shown in the window any more.
+    """Return how many units at the beginning are not shown in the window any more.
 
     System messages, pins and the latest words of the user are shown wherever the window begins, so it may begin after them:
     else a turn of hundreds of steps would keep all of them. More than `most` tokens of originals are not kept, however
@@ -232,8 +241,8 @@ def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) 
     return gone
 
 
-def _passed_over(composer: Composer, gone: int) -> Sheet:
-    """The sheet with what is shown wherever the window begins, where the window now begins after it."""
+def _passed_over(composer: Composer, gone: int) -> PromptInputs:
+    """Return the sheet with what is shown wherever the window begins, where the window now begins after it."""
     sheet, safe = composer.sheet, composer.safe
     units = composer.units[:gone]
     shown = {m.id for u in composer.units[gone:] for m in u.messages}
@@ -247,10 +256,10 @@ def _passed_over(composer: Composer, gone: int) -> Sheet:
 
 
 def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tuple[int, Ref], ...]:
-    """The nodes of the summary tree that speak for all that stands before a position."""
+    """Return the nodes of the summary tree that speak for all that comes before a position."""
     if before is None or room <= 0:
         return ()
-    from backscroll.engine.prompts.tree.tree import catch_up_soon, far_summaries
+    from backscroll.engine.tree.tree import catch_up_soon, far_summaries
 
     thread = composer.thread
     catch_up_soon(thread.engine, thread.id)
@@ -260,19 +269,19 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
 
 #: Why a unit is shown even where the window begins after it; None: it is not protected at all.
 _ANYWHERE = (None, "system", "pinned", "latest")
-#: Where all is chosen anew, so much of what may stand in a window: the compactions that go on with it need the rest.
+#: Where all is chosen again, so much of what may are in a window: the compactions that go on with it need the rest.
 _KEPT = 0.8
 
 
-def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:
-    """What of the window is still open and binding, newest first as far as it fits, in order."""
+def bound_of(composer: Composer, room: int) -> tuple[ProtectedText, ...]:
+    """Return what of the window is still open and binding, newest first as far as it fits, in order."""
     from backscroll.derive.essence.essentials import essentials
 
     messages = [m for unit in composer.units for m in unit.messages]
     earlier = composer.frozen.bound if composer.frozen is not None else ()
     carried = [b for b in earlier if b.source not in composer.dead]
-    fresh = [Bound(e.kind.value, e.text, e.source) for e in essentials(messages) if e.kind in BINDING]
-    out: list[Bound] = []
+    fresh = [ProtectedText(e.kind.value, e.text, e.source) for e in essentials(messages) if e.kind in BINDING]
+    out: list[ProtectedText] = []
     known: set[str] = set()
     for item in (*reversed(fresh), *reversed(carried)):
         cost = composer.ask.tokenizer.count(item.text) + 3
@@ -285,13 +294,13 @@ def bound_of(composer: Composer, room: int) -> tuple[Bound, ...]:
 
 
 def write_down(
-    thread: Thread,
-    found: Made,
-    sheet: Sheet,
+    thread: ThreadScope,
+    found: CompactionDraft,
+    sheet: PromptInputs,
     actor: str = ACTOR,
-    placed: Placing | None = None,
+    placed: PlacementRecord | None = None,
 ) -> Event | None:
-    """Write a compaction into the log, and what is placed with it; None where others wrote since the sheet was read.
+    """Write a compaction into the log, and what is placed with it; None if others wrote since the sheet was read.
 
     What was deleted meanwhile would live on in it, and another compaction would be hidden by it. A text is placed only
     behind what is still the newest message.
@@ -327,19 +336,19 @@ def _message(pen: Pen, revision: Ref) -> Ref:
 
 
 def compact(
-    thread: Thread, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
+    thread: ThreadScope, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
 ) -> CompactionReport:
     """Condense the past now; see `Thread.compact`."""
-    from backscroll.engine.prompts.builder import composed
-    from backscroll.engine.prompts.request import asked, too_small
+    from backscroll.engine.budget.request import check_request, too_small
+    from backscroll.engine.prompts.composition import read_composer
 
-    ask = asked(thread.engine, budget, model=model)
+    ask = check_request(thread.engine, budget, model=model)
     refused = too_small(thread.engine, ask, 1)
     if refused is not None:
         raise refused
     for _ in range(_TRIES):
-        composer = composed(thread, ask)
-        found = made(composer, "asked", ask.room)
+        composer = read_composer(thread, ask)
+        found = make_compaction(composer, "asked", ask.room)
         if found is None:
             tokens = weight(composer.blocks(composer.frozen))
             return CompactionReport(None, "asked", tokens, tokens, 0, 0, 0, 0.0, 0.0, None)
@@ -352,8 +361,8 @@ def compact(
     raise Conflict("the history changed while it was being condensed", hint="compact again")
 
 
-def report_of(composer: Composer, found: Made, event: int | None) -> CompactionReport:
-    """What a compaction brings: counted in plain input tokens, with the prices of the model."""
+def report_of(composer: Composer, found: CompactionDraft, event: int | None) -> CompactionReport:
+    """Return what a compaction brings: counted in plain input tokens, with the prices of the model."""
     prices = composer.ask.prices
     levels = found.frozen.compaction.levels.values()
     saved = found.before - found.now

@@ -1,7 +1,7 @@
 """Cuts: results shown shorter where they stand, and what was condensed shown again; the past before them stays as it is.
 
-A step that cannot fit is cut before anybody caches it; a giant that a reply has answered is cut once that pays. Texts that were placed
-under the compaction in force stay. Before: `engine/prompts/composer`. After: `engine/prompts/compaction/compaction`, `engine/prompts/builder`.
+A step that cannot fit is cut before anybody caches it; a giant that a reply has answered is cut once that pays. Texts that were
+placed under the compaction in force stay.
 """
 
 from __future__ import annotations
@@ -11,41 +11,42 @@ from dataclasses import dataclass, replace
 
 from backscroll.assemble.compaction.compaction import Compaction
 from backscroll.assemble.compaction.cuts import answered_giants, count_results, with_cuts
-from backscroll.assemble.compaction.marks import MUST, cap, filled, part
+from backscroll.assemble.compaction.marks import MUST, cap, compute_full_budget, part
 from backscroll.assemble.compaction.policy import trim
 from backscroll.assemble.compaction.trail import Trail
 from backscroll.assemble.view.units import Unit, fresh_units
-from backscroll.engine.prompts.compaction.body import Frozen
+from backscroll.engine.inputs.inputs import PromptInputs, waits_anew
 from backscroll.engine.prompts.composer import Composer, weight
-from backscroll.engine.prompts.sheet.sheet import Sheet
-from backscroll.engine.prompts.sheet.waiting import waits_anew
+from backscroll.engine.prompts.stored_compaction import StoredCompaction
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.prompt import Block, Level
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CompactionDraft:
     """A compaction that was made, not yet written down."""
 
-    frozen: Frozen
+    frozen: StoredCompaction
     after: bytes | None  # position before which only summaries speak
     units: tuple[Unit, ...]  # what is left in the window
     before: int
     now: int
-    sheet: Sheet | None = None  # with what was passed over at the beginning; None: as it was
+    sheet: PromptInputs | None = None  # with what was passed over at the beginning; None: as it was
     room: int = 0  # for messages, in the prompt for which it was made
 
 
-def unseen_units(composer: Composer, frozen: Frozen | None) -> tuple[frozenset[Ref], int]:
+def unseen_units(composer: Composer, frozen: StoredCompaction | None) -> tuple[frozenset[Ref], int]:
     """Units that no reply has answered yet and that may fade later, and their tokens as they are shown now.
 
     Many messages without any reply between them (an import) are a past like any other: only the newest that fit are fresh.
     """
-    return composer.answers.about("unseen", composer.units, frozen, make=lambda: _unseen(composer, frozen))
+    return composer.answers.about(
+        "unseen", composer.units, frozen, make=lambda: _find_unseen(composer, frozen)
+    )
 
 
-def _unseen(composer: Composer, frozen: Frozen | None) -> tuple[frozenset[Ref], int]:
+def _find_unseen(composer: Composer, frozen: StoredCompaction | None) -> tuple[frozenset[Ref], int]:
     safe = composer.safe
     compaction = Compaction() if frozen is None else frozen.compaction
     fresh: set[Ref] = set()
@@ -53,9 +54,13 @@ def _unseen(composer: Composer, frozen: Frozen | None) -> tuple[frozenset[Ref], 
     for unit in reversed(fresh_units(composer.units)):
         if unit.id in safe:
             continue
-        shown = composer.lens.shown(unit, compaction.levels.get(unit.id, Level.VERBATIM), compaction.keeps)
+        shown = composer.lens.show_unit(
+            unit, compaction.levels.get(unit.id, Level.VERBATIM), compaction.keeps
+        )
         cost = weight(b for b in shown if isinstance(b, Block))
-        if unit.role == "user" and tokens + cost > filled(composer.ask.room) - fixed_tokens(composer):
+        if unit.role == "user" and tokens + cost > compute_full_budget(composer.ask.room) - fixed_tokens(
+            composer
+        ):
             break
         fresh.add(unit.id)
         tokens += cost
@@ -63,7 +68,7 @@ def _unseen(composer: Composer, frozen: Frozen | None) -> tuple[frozenset[Ref], 
 
 
 def fixed_tokens(composer: Composer) -> int:
-    """Tokens of units that never fade."""
+    """Return tokens of units that never fade."""
     units, safe = composer.units, composer.safe
     return composer.answers.about(
         "fixed",
@@ -73,19 +78,19 @@ def fixed_tokens(composer: Composer) -> int:
 
 
 def boost_of(composer: Composer) -> Callable[[Message], float] | None:
-    """What was asked for again after earlier compactions weighs more now, and so does its like."""
+    """Weigh up what was asked for again after earlier compactions, and what is like it."""
     from backscroll.derive.learning import factor, features_of
-    from backscroll.engine.prompts.compaction.lessons import weights_of
+    from backscroll.engine.inputs.lessons import weights_of
 
     weights = weights_of(composer.thread.engine)
     return (lambda message: factor(features_of(message), weights)) if weights else None
 
 
-def restored(composer: Composer) -> Made | None:
-    """The compaction without what has to be shown again; None where that is nothing.
+def restore_messages(composer: Composer) -> CompactionDraft | None:
+    """Return the compaction without what has to be shown again; None if that is nothing.
 
     Once what followed a message is deleted, it may be the latest of the user, or a call that waits: it is shown whole, out of its place
-    where it stands before the window. Written down, it stays so when the conversation goes on.
+    where it comes before the window. Written down, it stays so when the conversation goes on.
     """
     frozen, units = composer.frozen, composer.units
     if frozen is None:
@@ -97,18 +102,18 @@ def restored(composer: Composer) -> Made | None:
     left = {unit: level for unit, level in levels.items() if unit not in again}
     wanted = replace(frozen, compaction=replace(frozen.compaction, levels=left), under=frozen.placed_under)
     now = weight(composer.blocks(wanted))
-    return Made(wanted, composer.edge, tuple(units), now, now, room=composer.ask.room)
+    return CompactionDraft(wanted, composer.edge, tuple(units), now, now, room=composer.ask.room)
 
 
-def _asked_anew(sheet: Sheet) -> bool:
-    """True where what the user last wrote stands before the window, and the compaction in force does not say that it is shown."""
+def _asked_anew(sheet: PromptInputs) -> bool:
+    """Return True if what the user last wrote comes before the window, and the compaction in force does not say that it is shown."""
     if sheet.asked is None or sheet.compaction is None:
         return False
     return sheet.compaction.head.get("asked") != str(sheet.asked.id)
 
 
-def trimmed(composer: Composer, room: int) -> Made | None:
-    """A newest step that cannot fit, cut to what is free, where the past is small enough to stay as it is; else None."""
+def trim_newest(composer: Composer, room: int) -> CompactionDraft | None:
+    """Return a newest step that cannot fit, cut to what is free, where the past is small enough to stay as it is; else None."""
     units, frozen = composer.units, composer.frozen
     if not units or not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return None
@@ -116,26 +121,28 @@ def trimmed(composer: Composer, room: int) -> Made | None:
     if before <= MUST * room:
         return None
     unseen, fixed = unseen_units(composer, frozen)[1], fixed_tokens(composer)
-    if filled(room) - (before - unseen) < cap(room, fixed):
+    if compute_full_budget(room) - (before - unseen) < cap(room, fixed):
         return None  # the past takes too much: it is condensed
     return cut_to_fit(composer, as_it_is(composer, before), room)
 
 
-def as_it_is(composer: Composer, tokens: int) -> Made:
-    """What prompts show now; texts that were placed under the compaction in force stay where they are."""
-    frozen = composer.frozen or Frozen(Compaction(), event=0)
+def as_it_is(composer: Composer, tokens: int) -> CompactionDraft:
+    """Return what prompts show now; texts that were placed under the compaction in force stay where they are."""
+    frozen = composer.frozen or StoredCompaction(Compaction(), event=0)
     wanted = replace(frozen, under=frozen.placed_under)
-    return Made(wanted, composer.edge, tuple(composer.units), tokens, tokens, room=composer.ask.room)
+    return CompactionDraft(
+        wanted, composer.edge, tuple(composer.units), tokens, tokens, room=composer.ask.room
+    )
 
 
-def cut_to_fit(composer: Composer, found: Made, room: int) -> Made | None:
-    """The same with the results of the newest step cut to what is free: each gets a share. None where that is not needed."""
+def cut_to_fit(composer: Composer, found: CompactionDraft, room: int) -> CompactionDraft | None:
+    """Return the same with the results of the newest step cut to what is free: each gets a share. None if that is not needed."""
     if found.now <= MUST * room:
         return None
     units, frozen = found.units, found.frozen
     fresh, unseen = unseen_units(composer, frozen)
     results = count_results(units, fresh)
-    free = part(room, fixed_tokens(composer), filled(room) - (found.now - unseen), results)
+    free = part(room, fixed_tokens(composer), compute_full_budget(room) - (found.now - unseen), results)
     trail = Trail(composer.meter, composer.lens.slots).extend(units)
     cut = trim(units, frozen.compaction, composer.lens, cap=free, trail=trail, boost=boost_of(composer))
     if cut is None:
@@ -148,10 +155,10 @@ def cut_to_fit(composer: Composer, found: Made, room: int) -> Made | None:
     return replace(found, frozen=replace(wanted, compaction=compaction), now=now)
 
 
-def shortened(composer: Composer, room: int) -> Made | None:
-    """Giant results that a reply has answered, cut where they stand; None where that would not pay.
+def shorten_results(composer: Composer, room: int) -> CompactionDraft | None:
+    """Giant results that a reply has answered, cut where they stand; None if that would not pay.
 
-    What stands before the first of them stays in the cache. Behind it everything is written anew, and that is little: the reply, and
+    What comes before the first of them stays in the cache. Behind it everything is rewritten, and that is little: the reply, and
     what is new anyway. Left as they are, giants would be read at every call and bring the next compaction near.
     """
     units, frozen = composer.units, composer.frozen

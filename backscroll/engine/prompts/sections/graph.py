@@ -1,9 +1,8 @@
 """The graph section of a prompt: what is known about what is being talked about.
 
-Tells only what the prompt does not show anyway, and only what still stands: a settled turn keeps its facts in the graph when
-it is edited, but a prompt does not repeat words that nobody can read in the history any more, nor hidden ones. Waits for
-nothing: where many turns are still to be analysed the section is left out. Before: `engine/knowledge/graph`, `graph/reading/words`. After:
-`engine/prompts/insertions` says what of it is new.
+Tells only what the prompt does not show anyway, and only what still is: a settled turn keeps its facts in the graph when it is
+edited, but a prompt does not repeat words that are no longer in the history, nor hidden ones. Waits for nothing: where
+many turns are still to be analysed the section is left out.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _LOOKED = 64  # sentences for a fact that are looked up, the newest ones
 
 
 def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block | None:
-    """What a prompt says from the graph, within `room` tokens. `shown` are revisions that it has in full anyway."""
+    """Return what a prompt says from the graph, within `room` tokens. `shown` are revisions that it has in full anyway."""
     thread = composer.thread
     if room < LEAST or composer.as_of is not None or thread.engine.settings.extractor == "none":
         return None
@@ -42,11 +41,11 @@ def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block 
     from backscroll.engine.knowledge.graph_holder import NAMED, SEEN, at_hand
 
     with at_hand(thread, _BEHIND) as held:
-        names = [] if held is None else held.graph.mentioned(words)[:NAMED]
+        names = [] if held is None else held.graph.find_mentioned_nodes(words)[:NAMED]
         if held is None or not names:
             return None
         around = held.graph.around(names, depth=1, limit=SEEN)
-        news = thread.reading(lambda view: _news(around, _Seen(composer, view, shown), words))
+        news = thread.reading(lambda view: _news(around, _ReadableSources(composer, view, shown), words))
         if not any(f.rank is not Rank.DEFAULT for f in (*_facts(news), *news.relations)):
             return None
         meter = composer.meter
@@ -69,7 +68,7 @@ def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block 
 
 
 def _talked_about(composer: Composer) -> str:
-    """What the user last wrote, and what was answered since."""
+    """Return what the user last wrote, and what was answered since."""
     out: list[str] = []
     for message in reversed(composer.sheet.window):
         if message.role in ("user", "assistant") and message.text:
@@ -87,25 +86,25 @@ def _facts(around: Neighbourhood) -> Iterable[Fact]:
 
 
 def _quotes(fact: Fact) -> Iterable[tuple[Ref, str]]:
-    """The sentences on which a fact rests, the newest first, and the revisions that hold them."""
+    """Yield the sentences on which a fact rests, the newest first, and the revisions that hold them."""
     for evidence in reversed(fact.evidence):
         if evidence.assertion is not None and evidence.assertion.source is not None:
             yield evidence.assertion.source, evidence.assertion.quote
 
 
-class _Seen:
+class _ReadableSources:
     """What of the revisions on which facts rest can still be read: in the history, in the prompt."""
 
     def __init__(self, composer: Composer, view: View, shown: Collection[Ref]) -> None:
         self._view = view
         self._shown = frozenset(shown)
-        # Only a rare event can change what stands in a history: between two, each revision is looked up once.
+        # Only a rare event can change what is in a history: between two, each revision is looked up once.
         shelf = composer.thread.engine.memo.shelf("standing", 50)
         key = (composer.thread.id, composer.sheet.standing.rare)
         self._known: dict[Ref, bool] = shelf.setdefault(key, {})
 
     def in_history(self, source: Ref) -> bool:
-        """True where the history shows a revision now, and prompts may show it."""
+        """Return True if the history shows a revision now, and prompts may show it."""
         found = self._known.get(source)
         if found is None:
             found = self._known[source] = source in self._shown or self._stands(source)
@@ -119,7 +118,7 @@ class _Seen:
         return entry.revision == source
 
     def quotes(self, fact: Fact) -> tuple[list[str], bool]:
-        """A few sentences for a fact that still stand, the newest ones, and whether the prompt shows them all."""
+        """Return a few sentences for a fact that still stand, the newest ones, and whether the prompt shows them all."""
         found: list[str] = []
         for source, quote in islice(_quotes(fact), _LOOKED):
             if not self.in_history(source):
@@ -130,8 +129,8 @@ class _Seen:
         return found, True
 
 
-def _news(around: Neighbourhood, seen: _Seen, words: str) -> Neighbourhood:
-    """What is worth telling: facts that still stand and that the prompt does not show in full, of things it may name."""
+def _news(around: Neighbourhood, seen: _ReadableSources, words: str) -> Neighbourhood:
+    """Return what is worth telling: facts that still stand and that the prompt does not show in full, of things it may name."""
     said = [words]
     kept: set[int] = set()
     for fact in (*_facts(around), *around.relations):
@@ -165,7 +164,7 @@ def _news(around: Neighbourhood, seen: _Seen, words: str) -> Neighbourhood:
 
 
 def _name(node: NodeView, text: str) -> str:
-    """A name of a node that stands in what is said now, or that a person gave it; empty where there is none."""
+    """Return a name of a node that is in what is said now, or that a person gave it; empty if there is none."""
     if node.overridden or node.name.casefold() in text:
         return node.name
     return next((a for a in node.aliases if a.casefold() in text), "")

@@ -1,7 +1,7 @@
 """What lorebooks put into a prompt: the entries that the newest messages wake, each placed once, within the budget.
 
-An entry is placed behind the newest message and stays there until the next compaction, as every insertion does; so it is not placed again while it
-stands there. It rests on the message that woke it and on the book. Before: `engine/knowledge/lore/books`, `recall/lore`. After: `engine/prompts/insertions`.
+An entry is placed behind the newest message and stays there until the next compaction, as every insertion does; so it is not placed
+again while it is there. It rests on the message that woke it and on the book.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.knowledge.lore.books import TELLS, Books, lines_of, names_in
 from backscroll.formats.lorebooks.rule import PLACES
-from backscroll.recall.lore.matching import ScannedText
-from backscroll.recall.lore.waking import LoreLine, LoreMessage, Waking, Woken, wake
+from backscroll.recall.lore.activation import AwakeEntry, LoreActivation, LoreLine, LoreMessage, wake
+from backscroll.recall.lore.keys import ScannedText
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
@@ -28,19 +28,19 @@ _HELD = 16  # threads whose entries are kept ready
 
 
 @dataclass(frozen=True, slots=True)
-class LoreLook:
+class LoreScan:
     """One look at the books: what is awake, and what of that is placed now."""
 
     lines: tuple[LoreLine, ...]
-    waking: Waking
+    waking: LoreActivation
     blocks: tuple[Block, ...]
     over: frozenset[str]  # ids of entries that are awake and found no room
 
 
 def look_at_lore(
     composer: Composer, books: Books, stable: Sequence[Block], room: int, *, anew: bool
-) -> LoreLook:
-    """What the books say to the newest messages. `stable` is what the prompt shows already; `room`: tokens that are free."""
+) -> LoreScan:
+    """Return what the books say to the newest messages. `stable` is what the prompt shows already; `room`: tokens that are free."""
     window, settings = composer.sheet.window, composer.thread.engine.settings
     user, char = names_in(composer.thread, window, composer.language)
     lines = _lines(composer, books, user, char)
@@ -59,11 +59,11 @@ def look_at_lore(
     )
     new = [woken for woken in waking.awake if woken.id not in standing]
     blocks, over = _within_budget(composer, new, stable, room, lines)
-    return LoreLook(tuple(lines), waking, tuple(blocks), over)
+    return LoreScan(tuple(lines), waking, tuple(blocks), over)
 
 
 def _lines(composer: Composer, books: Books, user: str, char: str) -> list[LoreLine]:
-    """The entries with the names in them; made again only where the books or the names are others."""
+    """Return the entries with the names in them; made again only where the books or the names are others."""
     shelf = composer.thread.engine.memo.shelf("lore-lines", _HELD)
     known = shelf.get(composer.thread.id)
     if known is None or known[0] is not books.entries or known[1:3] != (user, char):
@@ -78,13 +78,13 @@ def _standing(stable: Iterable[Block]) -> frozenset[str]:
 
 
 def _messages(window: Sequence[Message], most: int) -> Iterable[LoreMessage]:
-    """What people and characters said last, the newest first."""
+    """Yield what people and characters said last, the newest first."""
     left = most
     for message in reversed(window):
         if left <= 0:
             return
         text = message.text
-        ours = "backscroll" in message.content.metadata  # the summary of a crop, which nobody said
+        ours = "backscroll" in message.content.metadata  # the summary of a crop, which is not a message
         if message.role not in ("user", "assistant") or ours or not text.strip():
             continue
         left -= 1
@@ -94,9 +94,13 @@ def _messages(window: Sequence[Message], most: int) -> Iterable[LoreMessage]:
 
 
 def _within_budget(
-    composer: Composer, new: Sequence[Woken], stable: Sequence[Block], room: int, lines: Sequence[LoreLine]
+    composer: Composer,
+    new: Sequence[AwakeEntry],
+    stable: Sequence[Block],
+    room: int,
+    lines: Sequence[LoreLine],
 ) -> tuple[list[Block], frozenset[str]]:
-    """The entries that fit, in the order in which they stand: constant ones are taken first, then by their order."""
+    """Return the entries that fit, in the order in which they stand: constant ones are taken first, then by their order."""
     share = int(composer.thread.engine.settings.share_lore * composer.ask.room)
     books = {line.id: line.book for line in lines}
     used: dict[str, int] = {}
@@ -105,11 +109,11 @@ def _within_budget(
             book = books.get(told.removeprefix(TELLS), "")
             used[book] = used.get(book, 0) + block.tokens
     total, full = sum(used.values()), False
-    taken: list[tuple[Woken, Block]] = []
+    taken: list[tuple[AwakeEntry, Block]] = []
     over: set[str] = set()
     for woken in sorted(new, key=lambda w: (not w.line.rule.constant, -w.line.rule.order)):
         rule, book = woken.line.rule, woken.line.book
-        block = composer.weighed(_block(woken, composer.frames))
+        block = composer.weigh_block(_block(woken, composer.frames))
         spent = used.get(book, 0) + block.tokens
         free = rule.ignore_budget or not (
             full or total + block.tokens > share or (rule.book_budget and spent > rule.book_budget)
@@ -125,12 +129,12 @@ def _within_budget(
     return [block for _, block in taken], frozenset(over)
 
 
-def _place(woken: Woken) -> tuple[int, int, int]:
+def _place(woken: AwakeEntry) -> tuple[int, int, int]:
     rule = woken.line.rule
     return PLACES.index(rule.position), -rule.depth if rule.position == "depth" else 0, rule.order
 
 
-def _block(woken: Woken, language: str) -> Block:
+def _block(woken: AwakeEntry, language: str) -> Block:
     line = woken.line
     name = " ".join(line.name.split())
     title = _TITLES["zh" if language.startswith("zh") else "en"].format(name=name[:_NAME])
@@ -146,8 +150,8 @@ def _block(woken: Woken, language: str) -> Block:
     )
 
 
-def reason_of(woken: Woken) -> str:
-    """Why an entry stands in a prompt, for the receipt."""
+def reason_of(woken: AwakeEntry) -> str:
+    """Return why an entry is in a prompt, for the receipt."""
     name, book = " ".join(woken.line.name.split())[:_NAME], " ".join(woken.line.book.split())[:_NAME]
     head = f"lorebook entry «{name}» of «{book}»"
     if not woken.key:

@@ -1,9 +1,9 @@
 """What a prompt tells from the other conversations of its user, or of its project.
 
-Lasting facts about the user and their preferences come first, the nearest to the question first where there is no room for all; then
-what is known of whom or what the question names. Nothing that the prompt shows anyway, nothing twice. Each text names the revisions
-that it rests on: when one is deleted, edited or forgotten in its own thread, the text is missing from the next prompt here. Waits for nothing:
-what is not analysed yet is read up to a fixed amount. Before: `engine/knowledge/people/held`, `tasks/preferences/profile`. After: `engine/prompts/insertions`.
+Lasting facts about the user and their preferences come first, the nearest to the question first where there is no room for all;
+then what is known of whom or what the question names. Nothing that the prompt shows anyway, nothing twice. Each text names the
+revisions that it rests on: when one is deleted, edited or forgotten in its own thread, the text is missing from the next prompt
+here. Waits for nothing: what is not analysed yet is read up to a fixed amount.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from backscroll.engine.core.audience import scopes_of
 from backscroll.engine.core.lineage import reach
-from backscroll.engine.knowledge.people.held import HeldScope
-from backscroll.engine.knowledge.people.scope import scopes_of
-from backscroll.graph.reading.view import Fact, NodeView
+from backscroll.engine.knowledge.people.cache import CachedScope, person_of
+from backscroll.graph.reading.view import Fact
 from backscroll.tasks.memory.words import line_of, told_as
 from backscroll.tasks.preferences import profile
 from backscroll.tasks.preferences.profile import (
-    Trait,
+    ProfileLine,
     around,
-    chosen,
-    person_in,
+    choose_traits,
     quotes_of,
     said_in,
     traits_of,
@@ -39,15 +38,15 @@ if TYPE_CHECKING:
 
 LEAST = 30  # tokens below which nothing useful can be said
 _SAID = 4_000  # characters of the newest words that are looked through for names
-_TRAITS = 24  # facts about the user that are told at the most
+_TRAITS = 24  # facts about the user that are reported at most
 _PREFERENCES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _ProfileFacts:
     """What may be told, in order."""
 
-    traits: Sequence[Trait]
+    traits: Sequence[ProfileLine]
     tells: dict[str, str]  # line: the memory that it tells
 
 
@@ -58,7 +57,7 @@ def profile_block(
     shown: Collection[Ref],
     told: Collection[str],
 ) -> Block | None:
-    """What a prompt says from other conversations, within `room` tokens; `told` are lines that it has anyway."""
+    """Return what a prompt says from other conversations, within `room` tokens; `told` are lines that it has anyway."""
     scopes = scopes_of(composer.about)
     if not scopes or room < LEAST or composer.as_of is not None:
         return None
@@ -70,7 +69,7 @@ def profile_block(
         said = said_in(fact)
         return not said.isdisjoint(shown) or _is_own(said, past)
 
-    known = _known(composer, words, hides)
+    known = _collect_facts(composer, words, hides)
     news = [
         trait
         for trait in known.traits
@@ -102,7 +101,7 @@ def profile_block(
 
 
 def _past(composer: Composer) -> dict[str, int]:
-    """The thread and those that it is forked from, each with the last event that it shares."""
+    """Return the thread and those that it is forked from, each with the last event that it shares."""
     state = composer.state
     if state.parent is None:
         return {state.id: state.head}
@@ -113,7 +112,7 @@ def _is_own(sources: Collection[Ref], past: dict[str, int]) -> bool:
     return any(ref.seq <= past.get(ref.thread, 0) for ref in sources)
 
 
-def _known(composer: Composer, words: str, hides: Callable[[Fact], bool]) -> _Known:
+def _collect_facts(composer: Composer, words: str, hides: Callable[[Fact], bool]) -> _ProfileFacts:
     """Facts about the user, their preferences, then what the words name."""
     thread, language = composer.thread, composer.frames
     helds = composer.scopes()
@@ -121,37 +120,32 @@ def _known(composer: Composer, words: str, hides: Callable[[Fact], bool]) -> _Kn
     if len(own) > _TRAITS:
         from backscroll.engine.work.memory.memories import encode_with
 
-        own = chosen(own, words, _TRAITS, encode_with(thread.engine))
-    said, tells = _said(composer)
-    others: list[Trait] = []
+        own = choose_traits(own, words, _TRAITS, encode_with(thread.engine))
+    said, tells = _collect_preferences(composer)
+    others: list[ProfileLine] = []
     for held in helds:
         person = person_of(held) if held is helds[0] else None
         others += around(held.graph, person, words, language, held.claims, hides)
     # What a preference says in the user's own words is not said again.
     quoted = "\n".join(trait.line for trait in said).casefold()
     own = [trait for trait in own if not all(quote in quoted for quote in quotes_of(trait))]
-    return _Known([*own, *said, *others], tells)
+    return _ProfileFacts([*own, *said, *others], tells)
 
 
-def person_of(held: HeldScope) -> NodeView | None:
-    """The node of the person who speaks in the threads of a scope."""
-    return person_in(held.graph, held.scope.name if held.scope.kind == "user" else "")
-
-
-def traits_told(held: HeldScope, language: str) -> list[Trait]:
-    """What is lastingly known about the person of a scope."""
+def traits_told(held: CachedScope, language: str) -> list[ProfileLine]:
+    """Return what is lastingly known about the person of a scope."""
     person = person_of(held)
     return [] if person is None else traits_of(held.graph, person, language)
 
 
-def _said(composer: Composer) -> tuple[list[Trait], dict[str, str]]:
-    """What the user prefers, and what people wrote down, in the other conversations."""
+def _collect_preferences(composer: Composer) -> tuple[list[ProfileLine], dict[str, str]]:
+    """Return what the user prefers, and what people wrote down, in the other conversations."""
     from backscroll.engine.work.memory.memories import in_telling_order
 
     thread, past = composer.thread, _past(composer)
-    out: list[Trait] = []
+    out: list[ProfileLine] = []
     tells: dict[str, str] = {}
-    found = composer.remembered()
+    found = composer.read_memories()
     for memory in in_telling_order(found):
         if (
             memory.kind in (MemoryKind.PREFERENCE, MemoryKind.FACT)
@@ -164,6 +158,6 @@ def _said(composer: Composer) -> tuple[list[Trait], dict[str, str]]:
             # Of what was stated often the newest statement has the words.
             said = memory.sources[-1:] if memory.kind is MemoryKind.PREFERENCE else memory.sources
             sources = (*said, *(act.id for act in acts if act.body is not None))
-            out.append(Trait(line, "", (), sources, frozenset(memory.sources)))
+            out.append(ProfileLine(line, "", (), sources, frozenset(memory.sources)))
             tells[line] = told_as(memory)
     return out[:_PREFERENCES], tells

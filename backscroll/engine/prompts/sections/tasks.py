@@ -1,8 +1,7 @@
-"""The task section of a prompt: where the task at hand stands.
+"""The task section of a prompt: where the task at hand is.
 
-Reads no more than the prompt has read anyway: to-dos come from the part of the task that the window shows (older ones stand in
-the summary of a compaction or a crop). Names its sources. Before: `tasks/lifecycle/words`, `engine/work/task_memory`. After:
-`engine/prompts/insertions` says what of it is new.
+Reads no more than the prompt has read anyway: to-dos come from the part of the task that the window shows (older ones are in the
+summary of a compaction or a crop). Names its sources.
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, cast
 
 from backscroll.assemble.view.units import units_of
-from backscroll.derive.essence.essentials import Essential, Findings, Kind, join
-from backscroll.derive.essence.reading import findings
+from backscroll.derive.essence.essentials import Essential, EssentialKind, Findings, join
+from backscroll.derive.essence.reader import findings
 from backscroll.engine.work.boundaries import suggestion
-from backscroll.engine.work.memory.reading import Collected, collect
-from backscroll.engine.work.task_memory import Planned, Reminded, plan_shown, reminders
-from backscroll.engine.work.task_reading import tasks_of
+from backscroll.engine.work.memory.reader import ScopeMemories, collect
+from backscroll.engine.work.task_memory import PlanText, TaskReminders, plan_shown, reminders
+from backscroll.engine.work.task_reader import tasks_of
 from backscroll.tasks.lifecycle.steps import current_of, holds
 from backscroll.tasks.lifecycle.tiers import alike
-from backscroll.tasks.lifecycle.words import Standing, headline, tell, words_in
+from backscroll.tasks.lifecycle.words import TaskBriefing, headline, tell, words_in
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text
@@ -35,7 +34,7 @@ _UNITS = 4000  # units whose findings are remembered
 
 
 def task_block(composer: Composer, room: int, read: Collection[Ref] = ()) -> Block | None:
-    """What a prompt says about the task at hand, within `room` tokens; None where there is none, or no room.
+    """Return what a prompt says about the task at hand, within `room` tokens; None if there is none, or no room.
 
     To-dos are left out where the revision that says them is `read` anyway.
     """
@@ -68,7 +67,7 @@ def task_block(composer: Composer, room: int, read: Collection[Ref] = ()) -> Blo
 
 
 def ended_line(composer: Composer, told: Collection[str]) -> Block | None:
-    """How the newest task ended, where prompts still speak of it as being at hand."""
+    """Return how the newest task ended, where prompts still speak of it as being at hand."""
     thread = composer.thread
     history = thread if composer.as_of is None else thread.at(composer.as_of)
     memo = thread.engine.memo.shelf("tasks")
@@ -83,13 +82,13 @@ def ended_line(composer: Composer, told: Collection[str]) -> Block | None:
 
 
 def _words_of(task: Task) -> tuple[Ref, ...]:
-    """What says the words that are told about a task: its steps, and the message that it is named after."""
+    """Return what says the words about a task: its steps, and the message that it is named after."""
     return (*dict.fromkeys(task.told), *([] if task.named is None else [task.named]))
 
 
 def _standing(
     composer: Composer, tasks: Sequence[Task], task: Task, read: Collection[Ref]
-) -> tuple[Standing, tuple[Ref, ...], tuple[str, ...]]:
+) -> tuple[TaskBriefing, tuple[Ref, ...], tuple[str, ...]]:
     thread, now = composer.thread, composer.as_of is None
     shown = [
         m
@@ -97,11 +96,11 @@ def _standing(
         if "backscroll" not in m.content.metadata and holds(task.spans, m.position)
     ]
     todos = tuple(e for e in _todos(composer, shown) if e.source not in read)
-    plan = _plan(composer, task) if now else Planned()
-    taught = reminders(thread, task, composer.frames) if now else Reminded()
+    plan = _plan(composer, task) if now else PlanText()
+    taught = reminders(thread, task, composer.frames) if now else TaskReminders()
     like = [t for t in tasks if t.state is TaskState.CANCELLED and task.title and alike(t.title, task.title)]
     found = suggestion(thread, tasks) if now else None
-    standing = Standing(
+    standing = TaskBriefing(
         task,
         plan.steps,
         plan.questions,
@@ -115,22 +114,22 @@ def _standing(
     return standing, tuple(dict.fromkeys(sources)), taught.memories
 
 
-def _plan(composer: Composer, task: Task) -> Planned:
-    """The plan; made again when the user says something, something rare happens to the thread, or other things are remembered."""
+def _plan(composer: Composer, task: Task) -> PlanText:
+    """Return the plan; made again when the user says something, something rare happens to the thread, or other things are remembered."""
     if not task.feedback:
-        return Planned()
+        return PlanText()
     among = collect(composer.thread, ready=True)
     asked = next((m.revision for m in reversed(composer.sheet.window) if m.role == "user"), None)
     shelf = composer.thread.engine.memo.shelf("plans shown", 200)
     key = (composer.thread.id, task.id, asked, composer.sheet.standing.rare, composer.frames)
-    kept = cast("tuple[Collected, Planned] | None", shelf.get(key))
+    kept = cast("tuple[ScopeMemories, PlanText] | None", shelf.get(key))
     if kept is None or kept[0] is not among:
         kept = shelf[key] = (among, plan_shown(composer.thread, task))
     return kept[1]
 
 
 def _todos(composer: Composer, shown: Sequence[Message]) -> tuple[Essential, ...]:
-    """What is still to be done by what the window shows of the task; units that were read before are not read again."""
+    """Return what is still to be done by what the window shows of the task; units that were read before are not read again."""
     shelf = composer.thread.engine.memo.shelf("unit findings", _UNITS)
     spans: list[Findings] = []
     for unit in units_of(shown):
@@ -139,4 +138,4 @@ def _todos(composer: Composer, shown: Sequence[Message]) -> tuple[Essential, ...
         if found is None:
             found = shelf[key] = findings(unit.messages)
         spans.append(found)
-    return tuple(e for e in join(spans).open if e.kind is Kind.TODO)
+    return tuple(e for e in join(spans).open if e.kind is EssentialKind.TODO)

@@ -1,8 +1,8 @@
-"""What a person does to memories: add, reword, pin, hide, bring back, erase.
+"""What a person does to memories: add, reword, pin, hide, restore, erase.
 
 Owns the writing: each act is one event in the log of the thread to which the memory belongs, so `undo` there takes it back, and
-lifting brings back what the rules say. What a person wrote about messages names those, so that it is withheld when they change.
-Hiding erases nothing; `forget` with `erase` destroys the person's own words for good. Before: `tasks/memory/acts`. After: the surfaces.
+lifting restores what the rules say. What a person wrote about messages names those, so that it is withheld when they change.
+Hiding erases nothing; `forget` with `erase` destroys the person's own words for good.
 """
 
 from __future__ import annotations
@@ -13,83 +13,87 @@ from typing import TYPE_CHECKING
 from backscroll.engine.core.checks import in_valid_text
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.log.erasure import forget_acts
-from backscroll.engine.log.scrubbing import scrub
+from backscroll.engine.log.scrub import scrub
 from backscroll.engine.work.memory.memories import memory_of
-from backscroll.engine.work.memory.reading import collect
+from backscroll.engine.work.memory.reader import collect
 from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.record.ports import Writer
-from backscroll.tasks.memory.acts import Act, added_id, checked_kind, memory_named
+from backscroll.tasks.memory.acts import MemoryAct, added_id, checked_kind, memory_named
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 from backscroll.vocab.task import Memory, MemoryKind
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 LONGEST = 4_000  # characters that one memory may have
 
 
 @in_valid_text
 def add(
-    thread: Thread, text: str, *, kind: MemoryKind | str = MemoryKind.FACT, sources: Sequence[Ref | str] = ()
+    thread: ThreadScope,
+    text: str,
+    *,
+    kind: MemoryKind | str = MemoryKind.FACT,
+    sources: Sequence[Ref | str] = (),
 ) -> Memory:
     """Write something down for good; `sources` are messages it rests on: when one changes, it is withheld."""
-    words, what = _checked(text), checked_kind(str(kind))
+    words, what = _check_text(text), checked_kind(str(kind))
     messages = [parse_ref(source) for source in sources]
 
     def work(pen: Pen) -> Ref:
         revisions = [_live(pen, message) for message in messages]
-        head = _head(Act.ADD, "", messages, revisions)
+        head = _head(MemoryAct.ADD, "", messages, revisions)
         return pen.write(Kind.REMEMBERED, head={**head, "kind": what.value}, body={"text": words}).id
 
     return memory_of(thread, added_id(thread.stroke(work)))
 
 
 @in_valid_text
-def edit(thread: Thread, name: str, text: str) -> Memory:
+def edit(thread: ThreadScope, name: str, text: str) -> Memory:
     """Put a memory into other words; they stand as long as what it rests on does."""
-    words = _checked(text)
+    words = _check_text(text)
     now = memory_of(thread, name)
     if now.text == words:
         return now
-    head = _about(thread, Act.EDIT, now)
+    head = _about(thread, MemoryAct.EDIT, now)
     _write(thread, now, head, words)
     return memory_of(thread, now.id)
 
 
-def pin(thread: Thread, name: str) -> Memory:
+def pin(thread: ThreadScope, name: str) -> Memory:
     """Mark a memory that every prompt tells as long as there is room; it does not fade."""
-    return _mark(thread, name, Act.PIN)
+    return _mark(thread, name, MemoryAct.PIN)
 
 
-def unpin(thread: Thread, name: str) -> Memory:
+def unpin(thread: ThreadScope, name: str) -> Memory:
     """Take the pin off again."""
-    return _mark(thread, name, Act.UNPIN)
+    return _mark(thread, name, MemoryAct.UNPIN)
 
 
-def hide(thread: Thread, name: str) -> Memory:
+def hide(thread: ThreadScope, name: str) -> Memory:
     """Take a memory out of lists and prompts; nothing is erased, and `bring_back` undoes it."""
-    return _mark(thread, name, Act.HIDE)
+    return _mark(thread, name, MemoryAct.HIDE)
 
 
-def _mark(thread: Thread, name: str, act: Act) -> Memory:
+def _mark(thread: ThreadScope, name: str, act: MemoryAct) -> Memory:
     now = memory_of(thread, name)
     found = collect(thread)
     hidden = any(m.id == now.id for m in found.hidden)
-    so = {Act.PIN: now.pinned, Act.UNPIN: not now.pinned, Act.HIDE: hidden}[act]
+    so = {MemoryAct.PIN: now.pinned, MemoryAct.UNPIN: not now.pinned, MemoryAct.HIDE: hidden}[act]
     if not so:
         _write(thread, now, _about(thread, act, now), None)
     return memory_of(thread, now.id)
 
 
-def bring_back(thread: Thread, name: str) -> Memory:
+def bring_back(thread: ThreadScope, name: str) -> Memory:
     """Lift what people did to a memory: what the rules (or the first words of the person) say stands again."""
     now = memory_of(thread, name)
-    acts = [e for e in collect(thread).acts.get(now.id, ()) if e.head.get("act") != Act.ADD]
+    acts = [e for e in collect(thread).acts.get(now.id, ()) if e.head.get("act") != MemoryAct.ADD]
     if not acts:
         raise NotFound(
-            f"nobody changed memory {now.id}", hint="`backscroll memory why` shows what it rests on"
+            f"no changes to memory {now.id}", hint="`backscroll memory why` shows what it rests on"
         )
     for home in dict.fromkeys(e.thread for e in acts):
         numbers = sorted(e.seq for e in acts if e.thread == home)
@@ -98,8 +102,8 @@ def bring_back(thread: Thread, name: str) -> Memory:
     return memory_of(thread, now.id)
 
 
-def forget(thread: Thread, name: str, *, erase: bool = False) -> int:
-    """Hide a memory; with `erase` destroy what people wrote about it, too. Gives how many of their texts were destroyed.
+def forget(thread: ThreadScope, name: str, *, erase: bool = False) -> int:
+    """Hide a memory; with `erase` destroy what people wrote about it, too. Return how many of their texts were destroyed.
 
     What the rules found in messages lives as long as the messages do: forget those to be rid of it for good.
     """
@@ -112,7 +116,7 @@ def forget(thread: Thread, name: str, *, erase: bool = False) -> int:
     for home in dict.fromkeys([now.thread, thread.id]):
 
         def work(tx: Writer, home: str = home) -> int:
-            events = [e for e in _written(tx, home) if memory_named(e) in aliases]
+            events = [e for e in _list_remembered(tx, home) if memory_named(e) in aliases]
             if events:
                 forget_acts(tx, engine.means, home, [e.seq for e in events], thread.actor)
             return len(events)
@@ -123,14 +127,14 @@ def forget(thread: Thread, name: str, *, erase: bool = False) -> int:
     return gone
 
 
-def _written(tx: Writer, thread: str) -> list[Event]:
+def _list_remembered(tx: Writer, thread: str) -> list[Event]:
     return [e for e in tx.others(thread) if e.kind is Kind.REMEMBERED and e.body is not None]
 
 
 # -- one event ---------------------------------------------------------------------------------------------------
 
 
-def _checked(text: str) -> str:
+def _check_text(text: str) -> str:
     words = text.strip()
     if not words:
         raise InvalidInput(
@@ -147,41 +151,41 @@ def _live(pen: Pen, message: Ref) -> Ref:
     entry = pen.entry(message)
     if entry is None or not entry.live:
         raise NotFound(
-            f"message {message.short} does not stand in the history of {pen.state.id[:8]}",
+            f"message {message.short} is not in the history of {pen.state.id[:8]}",
             hint="`backscroll show` lists them",
         )
     return entry.revision
 
 
-def _head(act: Act, memory: str, messages: Sequence[Ref], revisions: Sequence[Ref]) -> dict[str, Json]:
+def _head(act: MemoryAct, memory: str, messages: Sequence[Ref], revisions: Sequence[Ref]) -> dict[str, Json]:
     head: dict[str, Json] = {"act": act.value, "sources": [str(m) for m in messages]}
     if memory:
         head["memory"] = memory
     return {**head, "revisions": [str(r) for r in revisions]}
 
 
-def _about(thread: Thread, act: Act, memory: Memory) -> dict[str, Json]:
-    """What an act says of what it rests on: messages for whoever forgets them, revisions for whoever reads."""
+def _about(thread: ThreadScope, act: MemoryAct, memory: Memory) -> dict[str, Json]:
+    """Return what an act says of what it rests on: messages for the caller that forgets them, revisions for the caller that reads."""
     events = thread.store.read(lambda reader: [reader.event(ref) for ref in memory.sources])
     messages = [e.message for e in events if e is not None and e.kind in SPEAKING and e.message is not None]
     revisions = [e.id for e in events if e is not None]
     return _head(act, memory.id, list(dict.fromkeys(messages)), revisions)
 
 
-def _write(thread: Thread, memory: Memory, head: dict[str, Json], words: str | None) -> None:
+def _write(thread: ThreadScope, memory: Memory, head: dict[str, Json], words: str | None) -> None:
     owner = _owner(thread, memory.thread)
     body = None if words is None else {"text": words}
     seen = memory.sources
 
     def work(pen: Pen) -> Event:
-        spoken = pen.tx.spoken(seen)
+        spoken = pen.tx.read_spoken(seen)
         if any(ref in spoken and spoken[ref].body is None for ref in seen):
-            raise Conflict("what this memory rests on was forgotten meanwhile", hint="look at it again")
+            raise Conflict("what this memory rests on was forgotten since", hint="look at it again")
         return pen.write(Kind.REMEMBERED, head=head, body=body)
 
     owner.stroke(work)
 
 
-def _owner(thread: Thread, home: str) -> Thread:
-    """The thread to which a memory belongs, acting under the same name."""
+def _owner(thread: ThreadScope, home: str) -> ThreadScope:
+    """Return the thread to which a memory belongs, acting under the same name."""
     return thread if home == thread.id else thread.engine.thread(home, actor=thread.actor)

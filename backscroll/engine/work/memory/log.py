@@ -1,7 +1,7 @@
-"""What the rare events of a thread say to whoever remembers: acts of people, boundaries, what may have changed a message.
+"""What the rare events of a thread say to memory: acts of people, boundaries, what may have changed a message.
 
-Owns reading them once (words are not kept in memory) and the question whether a revision that somebody's words rest on still stands as
-it stood. Before: `engine/core/lineage`, `record/acts`. After: `engine/work/memory/reading`.
+Owns reading them once (words are not kept in memory) and the question whether a revision that a memory rests on still is
+as it stood.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 #: Events at which the memory section of prompts may change by itself; taking one back is another.
 _BOUNDARIES = frozenset({Kind.TASKED, Kind.COMPACTED, Kind.REMEMBERED, Kind.LIFTED})
 _ACTS = frozenset({Kind.REMEMBERED, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})
-#: What adds to a history and changes no message that stands in it.
+#: What adds to a history and changes no message that is in it.
 _HARMLESS = frozenset(
     {Kind.CREATED, Kind.RENAMED, Kind.TAGGED, Kind.UNTAGGED, Kind.DESCRIBED, Kind.COMPACTED, Kind.CROPPED, Kind.UNCROPPED,
      Kind.FLUSHED, Kind.OVERRIDDEN, Kind.LIFTED, Kind.WORLD_TOLD, Kind.TASKED, Kind.REMEMBERED, Kind.CODE_CHANGED, Kind.NOTED}
@@ -31,7 +31,7 @@ _HARMLESS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class MemoryHorizon:
     """Up to where memories count: an event of the thread that asks, and when it was."""
 
     seq: int
@@ -39,7 +39,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Rare:
+class RareEvents:
     """What was read of a thread's rare events up to one of them; words are not kept."""
 
     seen: int = 0
@@ -47,16 +47,18 @@ class Rare:
     touched: int = 0  # the last one that may have changed a message
     acts: tuple[Event, ...] = ()
     bounds: tuple[Event, ...] = ()  # boundaries, and what takes back anything
-    edge: Edge | None = None  # the last of these that holds; the first event of all where there is none
-    first: Edge | None = None
+    edge: MemoryHorizon | None = (
+        None  # the last of these that holds; the first event of all where there is none
+    )
+    first: MemoryHorizon | None = None
 
 
-def rare_of(engine: Engine, view: View) -> Rare:
-    """What the rare events of a thread say; what was read before is not read again."""
+def rare_of(engine: EngineScope, view: View) -> RareEvents:
+    """Return what the rare events of a thread say; what was read before is not read again."""
     shelf = engine.memo.shelf("remembered-acts", 400)
-    known = cast("Rare", shelf.get(view.state.id) or Rare())
+    known = cast("RareEvents", shelf.get(view.state.id) or RareEvents())
     if known.seen > view.as_of:
-        known = Rare()
+        known = RareEvents()
     if known.seen == view.as_of and known.seen:
         return known
     fresh = view.others(known.seen)
@@ -67,10 +69,10 @@ def rare_of(engine: Engine, view: View) -> Rare:
     harm = [e.seq for e in fresh if e.kind not in _HARMLESS]
     turning = _BOUNDARIES | {Kind.UNDONE, Kind.REDONE}
     bounds = (*known.bounds, *(replace(e, body=None, commit=b"") for e in fresh if e.kind in turning))
-    first = known.first or (Edge(fresh[0].seq, fresh[0].at) if fresh else None)
-    holding = acts_in_force(bounds, _BOUNDARIES)  # an undo brings back the section as it was
-    edge = Edge(holding[-1].seq, holding[-1].at) if holding else first
-    known = Rare(
+    first = known.first or (MemoryHorizon(fresh[0].seq, fresh[0].at) if fresh else None)
+    holding = acts_in_force(bounds, _BOUNDARIES)  # an undo restores the section as it was
+    edge = MemoryHorizon(holding[-1].seq, holding[-1].at) if holding else first
+    known = RareEvents(
         view.as_of,
         fresh[-1].seq if fresh else known.last,
         harm[-1] if harm else known.touched,
@@ -83,20 +85,20 @@ def rare_of(engine: Engine, view: View) -> Rare:
     return known
 
 
-def edge_of(engine: Engine, view: View) -> Edge:
-    """The last event at which the memory section of a thread may change by itself."""
-    return rare_of(engine, view).edge or Edge(0, view.state.created_at)
+def edge_of(engine: EngineScope, view: View) -> MemoryHorizon:
+    """Return the last event at which the memory section of a thread may change by itself."""
+    return rare_of(engine, view).edge or MemoryHorizon(0, view.state.created_at)
 
 
-def acts_of(view: View, rare: Rare) -> list[Event]:
-    """What people did to memories and still holds, with their words."""
-    # Without its body an event whose words exist would pass for forgotten: that is told after reading it again.
+def acts_of(view: View, rare: RareEvents) -> list[Event]:
+    """Return what people did to memories and still holds, with their words."""
+    # Without its body an event whose words exist would pass for forgotten: that is reported after reading it again.
     lean = [replace(e, commit=b"") for e in rare.acts]
     read = [view.event(e.seq) for e in acts_in_force(lean, {Kind.REMEMBERED})]
     return [e for e in read if e is not None and not e.forgotten]
 
 
-class Alive:
+class EvidenceCheck:
     """Says whether a revision that a person's words rest on stands as it stood."""
 
     def __init__(self, reader: Reader, views: Sequence[View]) -> None:
@@ -104,7 +106,7 @@ class Alive:
         self._views = {view.state.id: view for view in views}
 
     def sound(self, act: Event, revision: Ref) -> bool:
-        """True where the thread of an act (else the one that holds the revision) still shows it."""
+        """Return True if the thread of an act (else the one that holds the revision) still shows it."""
         event = self._reader.event(revision)
         if event is None or event.forgotten:
             return False

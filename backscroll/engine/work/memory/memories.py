@@ -1,10 +1,9 @@
-"""Remembering: what is known from tasks that ended, for whoever works in a thread now.
+"""Remembering: what is known from tasks that ended, for the caller that works in a thread now.
 
 Owns the questions that can be asked of memories: a list, one of them, why it is believed, what matters for a task, what to be
 reminded of, and the block of long-term memory in prompts. That block changes at task boundaries and compactions only (and at once
-where somebody deletes or rewords what it rests on), so that the provider's cache keeps hitting. Short-term memory is the history
-itself, middle-term the summaries of recent tasks, long-term what is told here. Before: `engine/work/memory/reading`,
-`tasks/memory/relevance`. After: `engine/prompts/composer`, `engine/work/tasks`, the surfaces. Writing is in `engine/work/memory/acts`.
+where the user deletes or rewords what it rests on), so that the provider's cache keeps hitting. Short-term memory is the history
+itself, middle-term the summaries of recent tasks, long-term what is reported here. Writing is in `engine/work/memory/acts`.
 """
 
 from __future__ import annotations
@@ -15,20 +14,37 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count
+from backscroll.engine.core.audience import checked_scope
 from backscroll.engine.core.checks import in_valid_text
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.work.memory.reading import Collected, checked_scope, collect, edge_of, of_task
-from backscroll.engine.work.task_reading import all_tasks, named
+from backscroll.engine.work.memory.reader import ScopeMemories, collect, edge_of, of_task
+from backscroll.engine.work.task_reader import all_tasks, find_task
 from backscroll.errors import Ambiguous, NotFound
 from backscroll.tasks.memory import memory as recipe
 from backscroll.tasks.memory import request as memory_ask
 from backscroll.tasks.memory.acts import words_in
 from backscroll.tasks.memory.model import by_model
-from backscroll.tasks.memory.notes import quoted, words_of
-from backscroll.tasks.memory.relevance import ORDER, Encode, Prepared, Ranked, kind_of, prepared, rank, within
-from backscroll.tasks.memory.words import is_long_term, line_of, reminder, sources_of, told, told_as
-from backscroll.tasks.preferences.preferences import Defaults, Preference, defaults_from
+from backscroll.tasks.memory.notes import quote_text, words_of
+from backscroll.tasks.memory.relevance import (
+    ORDER,
+    ComparisonText,
+    Encode,
+    RankedMemory,
+    kind_of,
+    prepare_text,
+    rank,
+    within,
+)
+from backscroll.tasks.memory.words import (
+    is_long_term,
+    line_of,
+    reminder,
+    render_memories,
+    sources_of,
+    told_as,
+)
+from backscroll.tasks.preferences.preferences import Preference, PreferenceDefaults, defaults_from
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
@@ -38,10 +54,7 @@ from backscroll.vocab.task import Memory, MemoryKind, Task
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.thread import Thread
-    from backscroll.tasks.lifecycle.followup import FollowUp
-    from backscroll.tasks.lifecycle.plans import Plan
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
 RELEVANT_TOKENS = 1_500
 _PREFERENCES = 8  # that go with every task, the surest
@@ -51,7 +64,7 @@ _SHORTEST = 4  # characters of an id that may be typed
 
 
 @dataclass(frozen=True, slots=True)
-class Relevant:
+class RelevantHistory:
     """What of earlier work matters for a task."""
 
     text: str  # ready for a prompt; empty where nothing matters
@@ -61,7 +74,7 @@ class Relevant:
 
 
 @dataclass(frozen=True, slots=True)
-class WhySource:
+class MemorySource:
     """One thing that a memory rests on."""
 
     handle: str
@@ -75,11 +88,11 @@ class WhySource:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class MemoryExplanation:
     """Why something is remembered."""
 
     memory: Memory
-    sources: tuple[WhySource, ...]
+    sources: tuple[MemorySource, ...]
     acts: tuple[Event, ...]  # what people did to it, oldest first
     stated: int = 0  # how often a preference was stated
 
@@ -89,24 +102,24 @@ class Why:
 
 @in_valid_text
 def memories(
-    thread: Thread,
+    thread: ThreadScope,
     *,
     kinds: Collection[MemoryKind | str] = (),
     scope: str = "project",
     text: str = "",
     hidden: bool = False,
 ) -> list[Memory]:
-    """What is remembered: pinned first, then by weight; with `text` only what has to do with it, best first."""
+    """Return what is remembered: pinned first, then by weight; with `text` only what has to do with it, best first."""
     found = collect(thread, scope)
     wanted = {str(k.value if isinstance(k, MemoryKind) else k) for k in kinds}
     told_ = found.hidden if hidden else found.memories
     some = [m for m in told_ if not wanted or m.kind.value in wanted]
     if text.strip():
-        return [r.memory for r in _ranked(thread.engine, found, text, some)]
+        return [r.memory for r in _rank_memories(thread.engine, found, text, some)]
     return sorted(some, key=_order)
 
 
-def ordered(found: Iterable[Memory], kind: MemoryKind) -> list[Memory]:
+def sort_memories(found: Iterable[Memory], kind: MemoryKind) -> list[Memory]:
     """Memories of a kind as they are listed: pinned first, then by weight."""
     return sorted((m for m in found if m.kind is kind), key=_order)
 
@@ -118,12 +131,12 @@ def _order(memory: Memory) -> tuple[object, ...]:
     return (not memory.pinned, ORDER[memory.kind], worth, at, memory.id)
 
 
-def memory_of(thread: Thread, name: str, *, scope: str = "project") -> Memory:
+def memory_of(thread: ThreadScope, name: str, *, scope: str = "project") -> Memory:
     """One memory by its id or the first characters of it; hidden ones too."""
-    return _named(collect(thread, scope), name)
+    return _find_memory(collect(thread, scope), name)
 
 
-def _named(found: Collected, name: str) -> Memory:
+def _find_memory(found: ScopeMemories, name: str) -> Memory:
     wanted = name.strip().lower()
     everything = {m.id: m for m in (*found.memories, *found.hidden)}
     wanted = found.aliases.get(wanted, wanted)
@@ -137,89 +150,89 @@ def _named(found: Collected, name: str) -> Memory:
     return everything[fits[0]]
 
 
-def preferences(thread: Thread, *, scope: str = "project") -> list[Preference]:
-    """What the user prefers, with all evidence; superseded and doubtful ones last."""
+def preferences(thread: ThreadScope, *, scope: str = "project") -> list[Preference]:
+    """Return what the user prefers, with all evidence; superseded and doubtful ones last."""
     found = collect(thread, scope).preferences
     return sorted(found, key=lambda p: (p.superseded, -p.confidence, p.ids[0]))
 
 
-def defaults(thread: Thread, *, scope: str = "project") -> Defaults:
-    """What follows from the preferences in force: language, name, style, tools."""
+def defaults(thread: ThreadScope, *, scope: str = "project") -> PreferenceDefaults:
+    """Return what follows from the preferences in force: language, name, style, tools."""
     return defaults_from(memories(thread, kinds=[MemoryKind.PREFERENCE], scope=scope))
 
 
-def why(thread: Thread, name: str, *, scope: str = "project") -> Why:
-    """Why something is remembered: what it rests on, quoted, and what people did to it."""
+def why(thread: ThreadScope, name: str, *, scope: str = "project") -> MemoryExplanation:
+    """Return why something is remembered: what it rests on, quoted, and what people did to it."""
     found = collect(thread, scope)
-    memory = _named(found, name)
+    memory = _find_memory(found, name)
     stated = next((len(p.stated) for p in found.preferences if memory.id in p.ids), 0)
     sources = thread.reading(lambda view: tuple(_source(view, ref) for ref in memory.sources))
-    return Why(memory, sources, tuple(found.acts.get(memory.id, ())), stated)
+    return MemoryExplanation(memory, sources, tuple(found.acts.get(memory.id, ())), stated)
 
 
-def _source(view: View, ref: Ref) -> WhySource:
+def _source(view: View, ref: Ref) -> MemorySource:
     event = view.reader.event(ref)
     mine = view.event(ref.seq)
     handle = str(Handle(ref.seq, ref.seq, None if mine is not None and mine.id == ref else ref.thread))
     if event is None:
-        return WhySource(handle, ref, None, ref.thread, "", "", "", live=False)
+        return MemorySource(handle, ref, None, ref.thread, "", "", "", live=False)
     if event.kind not in SPEAKING or event.message is None:
-        text = "" if event.forgotten else _said(event)
-        return WhySource(handle, ref, None, ref.thread, "", event.at, text, live=not event.forgotten)
+        text = "" if event.forgotten else _read_words(event)
+        return MemorySource(handle, ref, None, ref.thread, "", event.at, text, live=not event.forgotten)
     message = event.message
     state = view.reader.thread(ref.thread)
     entry = view.entry(message) or (None if state is None else View(view.reader, state).entry(message))
     seen = view.event(message.seq)
     other = None if seen is not None and seen.id == message else message.thread
     handle = str(Handle(message.seq, message.seq, other))
-    spoken = view.reader.spoken([ref]).get(ref)
+    spoken = view.reader.read_spoken([ref]).get(ref)
     if entry is None or not entry.live or entry.revision != ref or spoken is None or spoken.body is None:
         role = "" if entry is None else entry.role
-        return WhySource(handle, ref, message, ref.thread, role, event.at, "", live=False)
+        return MemorySource(handle, ref, message, ref.thread, role, event.at, "", live=False)
     shown = message_of(entry, spoken)
     from backscroll.derive.flat import flat
 
-    return WhySource(
-        handle, ref, message, ref.thread, shown.role, shown.at, quoted(flat(shown), _QUOTE), live=True
+    return MemorySource(
+        handle, ref, message, ref.thread, shown.role, shown.at, quote_text(flat(shown), _QUOTE), live=True
     )
 
 
-def _said(event: Event) -> str:
-    """The words of an event that is no message."""
+def _read_words(event: Event) -> str:
+    """Return the words of an event that is not a message."""
     if event.kind is Kind.REMEMBERED:
-        return quoted(words_in(event), _QUOTE)
+        return quote_text(words_in(event), _QUOTE)
     if event.body is None:
         return ""
     from backscroll.record.chain import words_from_bytes
 
     body = cast("dict[str, Json]", words_from_bytes(event.body))
     texts = [value for value in body.values() if isinstance(value, str)]
-    return quoted(" · ".join(texts), _QUOTE)
+    return quote_text(" · ".join(texts), _QUOTE)
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------
 
 
-def catch_up(thread: Thread) -> int:
-    """Make what is remembered of a thread ahead of time, for a background worker; gives how many memories there are.
+def catch_up(thread: ThreadScope) -> int:
+    """Make what is remembered of a thread ahead of time, for a background worker; return how many memories there are.
 
     Everything is made when it is first asked for anyway, except for prompts, which do not wait for it.
     """
     return len(collect(thread, "thread").memories)
 
 
-def task_summary(thread: Thread, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
-    """What stands in for a task: its summary (a model's, where one wrote it) and the revisions it rests on."""
+def task_summary(thread: ThreadScope, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
+    """Return what stands in for a task: its summary (a model's, where one wrote it) and the revisions it rests on."""
     from backscroll.engine.models.artefacts import better
 
-    one = task if isinstance(task, Task) else named(all_tasks(thread), task)
+    one = task if isinstance(task, Task) else find_task(all_tasks(thread), task)
 
     def read(view: View) -> tuple[str, tuple[Ref, ...]]:
         messages = of_task(view, one)
         name = recipe.key_of(one.state, messages)
-        made = view.reader.made([name]).get(name)
-        found = recipe.found_in(one.state, messages) if made is None else recipe.loaded(made.body)
-        rules = recipe.assembled(one, found)
+        made = view.reader.read_artefacts([name]).get(name)
+        found = recipe.found_in(one.state, messages) if made is None else recipe.decode_found(made.body)
+        rules = recipe.assemble_memories(one, found)
         how = better(view.reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), [name])
         if name in how:
             rules = by_model(one, rules, how[name].text, {m.id: m.revision for m in messages}, found)
@@ -231,14 +244,14 @@ def task_summary(thread: Thread, task: Task | str) -> tuple[str, tuple[Ref, ...]
 
 @in_valid_text
 def load_relevant_history(
-    thread: Thread,
+    thread: ThreadScope,
     task: Task | str,
     budget_tokens: int = RELEVANT_TOKENS,
     *,
     scope: str = "project",
     count: Count = rough_count,
-) -> Relevant:
-    """What of earlier work matters for a task (or a text): by meaning, words, files and kind of work, within a budget.
+) -> RelevantHistory:
+    """Return what of earlier work matters for a task (or a text): by meaning, words, files and kind of work, within a budget.
 
     The surest preferences go with every task.
     """
@@ -256,19 +269,19 @@ def load_relevant_history(
 
     title = count(words_of(language)["title_relevant"]) + 1
     always = sorted((m for m in found.memories if m.kind is MemoryKind.PREFERENCE), key=_order)[:_PREFERENCES]
-    base = [Ranked(m, m.confidence * m.weight, ("preference",)) for m in always]
-    base += [Ranked(m, 1.0, ("pinned",)) for m in some if m.pinned]
+    base = [RankedMemory(m, m.confidence * m.weight, ("preference",)) for m in always]
+    base += [RankedMemory(m, 1.0, ("pinned",)) for m in some if m.pinned]
     pinned = {r.memory.id for r in base}
-    ranked = [r for r in _ranked(thread.engine, found, query, some) if r.memory.id not in pinned]
+    ranked = [r for r in _rank_memories(thread.engine, found, query, some) if r.memory.id not in pinned]
     chosen = within([*base, *ranked], budget_tokens - title, count, line)
     picked = sorted(chosen, key=lambda r: (ORDER[r.memory.kind], -r.score, r.memory.id))
-    text = told([r.memory for r in picked], thread.id, language, "title_relevant")
+    text = render_memories([r.memory for r in picked], thread.id, language, "title_relevant")
     some_ = tuple(r.memory for r in picked)
-    return Relevant(text, some_, tuple("; ".join(r.reasons) for r in picked), sources_of(some_))
+    return RelevantHistory(text, some_, tuple("; ".join(r.reasons) for r in picked), sources_of(some_))
 
 
-def _query(thread: Thread, task: Task | str) -> tuple[str, str]:
-    """The words of a task, and its id where it is one of this thread."""
+def _query(thread: ThreadScope, task: Task | str) -> tuple[str, str]:
+    """Return the words of a task, and its id where it is one of this thread."""
     if isinstance(task, str):
         known = next((t for t in all_tasks(thread) if task.strip() in (t.id, f"#{t.id}")), None)
         if known is None:
@@ -282,12 +295,12 @@ def _query(thread: Thread, task: Task | str) -> tuple[str, str]:
 
 @in_valid_text
 def hints(
-    thread: Thread,
+    thread: ThreadScope,
     text: str,
     *,
     scope: str = "project",
     limit: int = _HINTS,
-    among: Collected | None = None,
+    among: ScopeMemories | None = None,
 ) -> list[Memory]:
     """Lessons that a text brings to mind: what failed, was refused or given up when something like it was done before.
 
@@ -297,22 +310,24 @@ def hints(
         return []
     found = collect(thread, checked_scope(scope)) if among is None else among
     lessons = [m for m in found.memories if m.kind is MemoryKind.LESSON]
-    return [r.memory for r in _ranked(thread.engine, found, text, lessons)[:limit]]
+    return [r.memory for r in _rank_memories(thread.engine, found, text, lessons)[:limit]]
 
 
-def hint_lines(thread: Thread, text: str, *, scope: str = "project", limit: int = _HINTS) -> list[str]:
-    """The same as lines for a prompt or a receipt: "Last time …", with handles."""
+def hint_lines(thread: ThreadScope, text: str, *, scope: str = "project", limit: int = _HINTS) -> list[str]:
+    """Return the same as lines for a prompt or a receipt: "Last time …", with handles."""
     language = thread.legible.info.language
     return [reminder(m, thread.id, language) for m in hints(thread, text, scope=scope, limit=limit)]
 
 
-def _ranked(engine: Engine, found: Collected, text: str, some: Sequence[Memory]) -> list[Ranked]:
+def _rank_memories(
+    engine: EngineScope, found: ScopeMemories, text: str, some: Sequence[Memory]
+) -> list[RankedMemory]:
     shelf = engine.memo.shelf("remembered-words", 8_000)
 
-    def prepare(words: str) -> Prepared:
-        known = cast("Prepared | None", shelf.get(words))
+    def prepare(words: str) -> ComparisonText:
+        known = cast("ComparisonText | None", shelf.get(words))
         if known is None:
-            known = shelf[words] = prepared(words)
+            known = shelf[words] = prepare_text(words)
         return known
 
     titles = {task: kind_of(task.title) for task in dict.fromkeys(found.tasks.values())}
@@ -320,8 +335,8 @@ def _ranked(engine: Engine, found: Collected, text: str, some: Sequence[Memory])
     return rank(text, some, encode=encode_with(engine), kinds=kinds, prepare=prepare)
 
 
-def encode_with(engine: Engine) -> Encode | None:
-    """The encoder that is set; what was encoded before is remembered as long as nothing is forgotten."""
+def encode_with(engine: EngineScope) -> Encode | None:
+    """Return the encoder that is set; what was encoded before is remembered as long as nothing is forgotten."""
     from backscroll.engine.search.recall_pool import encoder_for
 
     encoder = encoder_for(engine)
@@ -340,38 +355,21 @@ def encode_with(engine: Engine) -> Encode | None:
     return encode
 
 
-# -- plans -------------------------------------------------------------------------------------------------------
-
-
-def plan_for(thread: Thread, task: Task | str, *, ask: bool = False) -> Plan:
-    """What to do next about a task, with what every step rests on; see `engine/work/memory/plans`."""
-    from backscroll.engine.work.memory.plans import plan_for as planned
-
-    return planned(thread, task, ask=ask)
-
-
-def followups_for(thread: Thread, task: Task | str, *, ask: bool = False) -> list[FollowUp]:
-    """What to ask the user about a task, three questions at the most; see `engine/work/memory/plans`."""
-    from backscroll.engine.work.memory.plans import followups_for as asked
-
-    return asked(thread, task, ask=ask)
-
-
 # -- the block in prompts ----------------------------------------------------------------------------------------
 
 
-def block_memories(thread: Thread, *, scope: str = "project", now: bool = False) -> list[Memory]:
-    """The memories that the block may tell, in the order in which they should be there."""
-    return in_telling_order(_collected(thread, scope, now=now))
+def block_memories(thread: ThreadScope, *, scope: str = "project", now: bool = False) -> list[Memory]:
+    """Return the memories that the block may tell, in the order in which they should be there."""
+    return in_telling_order(_collect_memories(thread, scope, now=now))
 
 
-def _collected(thread: Thread, scope: str, *, now: bool) -> Collected:
+def _collect_memories(thread: ThreadScope, scope: str, *, now: bool) -> ScopeMemories:
     edge = None if now else thread.reading(lambda view: edge_of(thread.engine, view))
     return collect(thread, scope, edge=edge, ready=True)
 
 
-def in_telling_order(found: Collected) -> list[Memory]:
-    """The memories that prompts may tell: pinned first, then by kind, the surest of each."""
+def in_telling_order(found: ScopeMemories) -> list[Memory]:
+    """Return the memories that prompts may tell: pinned first, then by kind, the surest of each."""
     some = [m for m in found.memories if is_long_term(m) and m.text.strip()]
     pinned = [m for m in some if m.pinned]
     out = sorted(pinned, key=lambda m: (ORDER[m.kind], m.id))
@@ -386,7 +384,7 @@ def in_telling_order(found: Collected) -> list[Memory]:
 
 
 def memory_block(
-    thread: Thread,
+    thread: ThreadScope,
     room: int,
     count: Count = rough_count,
     *,
@@ -397,7 +395,7 @@ def memory_block(
     now: bool = False,
     language: str | None = None,
 ) -> Block | None:
-    """Long-term memory and what is pinned, within `room` tokens; None where there is nothing to tell or no room.
+    """Long-term memory and what is pinned, within `room` tokens; None if there is nothing to tell or no room.
 
     Left out: what rests on nothing but revisions that are `shown` anyway, lines that are `known` from before, and
     what rests on a revision that does not stand any more where the prompt is made (`holds`). `now`: as of
@@ -407,7 +405,7 @@ def memory_block(
     language = thread.legible.info.language if language is None else language
     free = room - count(words_of(language)["title_memory"]) - 4
     chosen: list[Memory] = []
-    found = _collected(thread, scope, now=now)
+    found = _collect_memories(thread, scope, now=now)
     for memory in in_telling_order(found):
         line = line_of(memory, thread.id, language)
         if line in known or (memory.sources and all(s in shown for s in memory.sources)):
@@ -420,7 +418,7 @@ def memory_block(
             free -= cost
     if not chosen:
         return None
-    parts = (Text(told(chosen, thread.id, language, "title_memory")),)
+    parts = (Text(render_memories(chosen, thread.id, language, "title_memory")),)
     reason = "long-term memory" + (", pinned first" if any(m.pinned for m in chosen) else "")
     # Where a person put a memory into words, these go when that act is erased, whatever else they rest on.
     written = (

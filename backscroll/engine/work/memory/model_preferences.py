@@ -1,8 +1,8 @@
 """Preferences that a model read in turns, laid over what rules read in messages.
 
-Owns what is kept of them: for each message of a user on which a model and rules differ, or agree, its statements in the words of the model (an artefact that
-rests on that revision, so forgetting the words forgets it), and per thread the names of those revisions. A message that no model has read is read by rules.
-Refuses weighing statements (`tasks/preferences/preferences`). Before: `derive/models/turn`, `engine/models/turns`. After: `engine/work/memory/reading`.
+Owns what is kept of them: for each message of a user on which a model and rules differ, or agree, its statements in the words of
+the model (an artefact that rests on that revision, so forgetting the words forgets it), and per thread the names of those
+revisions. A message that no model has read is read by rules. Refuses weighing statements (`tasks/preferences/preferences`).
 """
 
 from __future__ import annotations
@@ -15,18 +15,25 @@ from typing import TYPE_CHECKING, cast
 from backscroll.derive.models.turn import ReadPreference, TurnReading
 from backscroll.derive.recipe import Recipe
 from backscroll.engine.core.lineage import View, reach
-from backscroll.engine.work.memory.preferences import Said
+from backscroll.engine.work.memory.preferences import ThreadStatements
 from backscroll.errors import StoreCorrupt
 from backscroll.formats.sources.json_text import dumps
-from backscroll.record.derived import Made
+from backscroll.record.derived import Artefact
 from backscroll.record.history import HIDDEN
 from backscroll.record.ports import Reader, Writer
-from backscroll.tasks.preferences.reading import Read, Stated, loaded, read_text, statements, stored
+from backscroll.tasks.preferences.reader import (
+    PreferenceStatement,
+    SentenceReading,
+    decode_statements,
+    encode_statements,
+    read_text,
+    statements,
+)
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 #: In the store's meta, for each thread: the revisions on whose preferences a model had the last word.
 HEARD = "heard:"
@@ -35,19 +42,21 @@ _STRENGTH = 0.85  # of a statement that a model read and the user's words show
 _KEPT = 400  # threads whose statements are remembered
 
 
-def note_preferences(engine: Engine, thread: str, messages: Sequence[Message], reading: TurnReading) -> None:
+def note_preferences(
+    engine: EngineScope, thread: str, messages: Sequence[Message], reading: TurnReading
+) -> None:
     """Keep what a model read in a turn; it takes the place of what rules read in the same messages."""
     if reading.task is None:
         return  # the model was not asked for preferences (a reading of the version before)
-    now, made, heard = engine.means.now(), list[Made](), dict[str, list[str]]()
+    now, made, heard = engine.means.now(), list[Artefact](), dict[str, list[str]]()
     for place, message in enumerate(messages):
         own = [p for p in reading.preferences if p.place == place]
         by_rules = statements(message)
         if message.role != "user" or not (own or by_rules):
             continue
-        told = _stated(message, own, by_rules)
+        told = _merge_statements(message, own, by_rules)
         key, sources = _key(message.revision), (message.revision,)
-        made.append(Made(key, _RECIPE.name, thread, stored(told, b""), sources, now))
+        made.append(Artefact(key, _RECIPE.name, thread, encode_statements(told, b""), sources, now))
         heard.setdefault(message.revision.thread, []).append(str(message.revision))
     if not made:
         return
@@ -63,10 +72,12 @@ def note_preferences(engine: Engine, thread: str, messages: Sequence[Message], r
     engine.memo.shelf("remembered-threads", _KEPT).clear()
 
 
-def _stated(message: Message, read: Sequence[ReadPreference], by_rules: Sequence[Stated]) -> list[Stated]:
-    """The statements of a message in a model's words; one that rules read too keeps its number, by which people know it."""
+def _merge_statements(
+    message: Message, read: Sequence[ReadPreference], by_rules: Sequence[PreferenceStatement]
+) -> list[PreferenceStatement]:
+    """Return the statements of a message in a model's words; one that rules read too keeps its number, by which people know it."""
     free = [s.number for s in by_rules]
-    out: list[Stated] = []
+    out: list[PreferenceStatement] = []
     for one in read:
         same = next(
             (s for s in by_rules if s.number in free and (s.text in one.quote or one.quote in s.text)), None
@@ -77,11 +88,11 @@ def _stated(message: Message, read: Sequence[ReadPreference], by_rules: Sequence
             out.append(replace(same, text=one.text, strength=max(same.strength, _STRENGTH)))
             continue
         number = len(by_rules) + len(out)
-        known = next(iter(read_text(one.text)), None) or Read(
+        known = next(iter(read_text(one.text)), None) or SentenceReading(
             "practice", "", "", one.sign, one.text, one.text, _STRENGTH
         )
         out.append(
-            Stated(
+            PreferenceStatement(
                 known.aspect, known.topic, known.value, known.sign, known.matter, one.text, _STRENGTH,
                 message.id, message.revision, message.at, number,
             )
@@ -89,7 +100,7 @@ def _stated(message: Message, read: Sequence[ReadPreference], by_rules: Sequence
     return out
 
 
-def with_heard(engine: Engine, view: View, touched: int, said: Said) -> Said:
+def with_heard(engine: EngineScope, view: View, touched: int, said: ThreadStatements) -> ThreadStatements:
     """Statements of a thread, those of a model where one has read the message in the words it has now."""
     lineage = [name for name, _ in reach(view.reader, view.state)]
     names = tuple(name for home in lineage for name in _names(view.reader, home))
@@ -97,23 +108,23 @@ def with_heard(engine: Engine, view: View, touched: int, said: Said) -> Said:
         return said
     shelf = engine.memo.shelf("heard", _KEPT)
     key = (view.state.id, touched, names)
-    known = cast("dict[Ref, list[Stated]] | None", shelf.get(key))
+    known = cast("dict[Ref, list[PreferenceStatement]] | None", shelf.get(key))
     if known is None:
         known = shelf[key] = _standing(view, [parse_ref(name) for name in names])
     by_rules = [s for s in said.stated if s.revision not in known]
     return replace(said, stated=(*by_rules, *(s for told in known.values() for s in told)))
 
 
-def _standing(view: View, revisions: Sequence[Ref]) -> dict[Ref, list[Stated]]:
-    """What models read in revisions that stand in the history as they are."""
-    found = view.reader.made([_key(revision) for revision in revisions])
-    out: dict[Ref, list[Stated]] = {}
+def _standing(view: View, revisions: Sequence[Ref]) -> dict[Ref, list[PreferenceStatement]]:
+    """Return what models read in revisions that are in the history as they are."""
+    found = view.reader.read_artefacts([_key(revision) for revision in revisions])
+    out: dict[Ref, list[PreferenceStatement]] = {}
     for revision in revisions:
         made = found.get(_key(revision))
         if made is None or not _is_shown(view, revision):
             continue
         try:
-            out[revision] = loaded(made.body)[0]
+            out[revision] = decode_statements(made.body)[0]
         except StoreCorrupt:
             continue  # rules read it as well; `verify` tells about the store
     return out

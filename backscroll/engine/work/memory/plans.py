@@ -1,8 +1,8 @@
-"""Plans, questions and memories of a task, by a model where somebody asks for that and one is configured, else by rules.
+"""Plans, questions and memories of a task, by a model where the user asks for that and one is configured, else by rules.
 
-Owns where a task stands (`standing`: goal, feedback, what is open, what failed, what is preferred) and the calls: reading never waits for
-a model; what one wrote before is used as long as what it was made of stands. Journal, limits and ledger are `engine/models/recipes`'s.
-Before: `tasks/lifecycle/plans`, `tasks/lifecycle/followup`, `tasks/memory/request`. After: `engine/work/task_memory`, the surfaces.
+Owns where a task stands (`standing`: goal, feedback, what is open, what failed, what is preferred) and the calls: reading never
+waits for a model; what one wrote before is used as long as what it was made of is. Journal, limits and ledger are
+`engine/models/recipes`'s.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.digest import digests_of
-from backscroll.derive.essence.essentials import Essential, Kind
-from backscroll.derive.essence.reading import findings
+from backscroll.derive.essence.essentials import Essential, EssentialKind
+from backscroll.derive.essence.reader import findings
 from backscroll.derive.essence.sentences import rough_count
-from backscroll.derive.models.request import Plan as Planned
-from backscroll.derive.summaries.gist import Gist, inputs_of, shown
+from backscroll.derive.models.request import RecipePlan as Planned
+from backscroll.derive.summaries.gist import Gist, filter_quotable, inputs_of
 from backscroll.engine.core.lineage import View
 from backscroll.engine.models.artefacts import better
-from backscroll.engine.models.recipes import Outcome, modelling_for
+from backscroll.engine.models.recipes import RecipeOutcome, modelling_for
 from backscroll.engine.work.memory.log import rare_of
-from backscroll.engine.work.memory.memories import hints, ordered
-from backscroll.engine.work.memory.reading import Collected, collect, of_task
-from backscroll.engine.work.task_reading import all_tasks, messages_in, named
+from backscroll.engine.work.memory.memories import hints, sort_memories
+from backscroll.engine.work.memory.reader import ScopeMemories, collect, of_task
+from backscroll.engine.work.task_reader import all_tasks, find_task, messages_in
 from backscroll.formats.language import language_of
 from backscroll.formats.sources.json_text import dumps
 from backscroll.tasks.lifecycle import followup
 from backscroll.tasks.lifecycle import plans as planning
 from backscroll.tasks.lifecycle.followup import AskInput, FollowUp
-from backscroll.tasks.lifecycle.plans import Plan, PlanInput, Said
+from backscroll.tasks.lifecycle.plans import Plan, PlanInput, SourcedText
 from backscroll.tasks.lifecycle.points import is_vague
 from backscroll.tasks.memory import memory as recipe
 from backscroll.tasks.memory import request as memory_ask
-from backscroll.tasks.memory.notes import deed, failed, quoted, worked
+from backscroll.tasks.memory.notes import describe_call, has_failed, has_succeeded, quote_text
 from backscroll.tasks.memory.outcomes import is_check
 from backscroll.tasks.preferences.preferences import guides
 from backscroll.vocab.ids import Ref
@@ -41,52 +41,62 @@ from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.task import Attempt, Memory, MemoryKind, Task
 
 if TYPE_CHECKING:
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import ThreadScope
 
 _PLAN_TOKENS, _QUESTION_TOKENS, _MEMORY_TOKENS = 900, 400, 1_200
 _TRIED, _PREFERENCES, _ANSWERS = 6, 4, 3
 
 
-def _task(thread: Thread, task: Task | str) -> Task:
-    return task if isinstance(task, Task) else named(all_tasks(thread), task)
+def _task(thread: ThreadScope, task: Task | str) -> Task:
+    return task if isinstance(task, Task) else find_task(all_tasks(thread), task)
 
 
 # -- where a task stands -----------------------------------------------------------------------------------------
 
 
-def standing(thread: Thread, task: Task | str) -> PlanInput:
-    """Where a task stands: all that a plan is made of."""
+def standing(thread: ThreadScope, task: Task | str) -> PlanInput:
+    """Return where a task is: all that a plan is made of."""
     one = _task(thread, task)
     messages = thread.reading(lambda view: messages_in(view, one))
     return _standing(thread, one, messages, collect(thread))
 
 
-def _standing(thread: Thread, task: Task, messages: Sequence[Message], among: Collected) -> PlanInput:
-    said = shown(_upto(messages, task))
+def _standing(
+    thread: ThreadScope, task: Task, messages: Sequence[Message], among: ScopeMemories
+) -> PlanInput:
+    said = filter_quotable(_upto(messages, task))
     digests = digests_of(said)
     opened = findings(said, digests).open
     users = [m for m in said if m.role == "user" and m.text.strip()]
     revisions = {m.id: m.revision for m in said}
     refused = [
-        Said(a.result, a.event, a.at) for a in task.attempts if a.verdict == "refused" and a.result.strip()
+        SourcedText(a.result, a.event, a.at)
+        for a in task.attempts
+        if a.verdict == "refused" and a.result.strip()
     ]
     bad = [
-        Said(f"{deed(d)}: {quoted(d.summary, 160)}", revisions.get(d.result or d.call, d.call), d.timestamp)
+        SourcedText(
+            f"{describe_call(d)}: {quote_text(d.summary, 160)}",
+            revisions.get(d.result or d.call, d.call),
+            d.timestamp,
+        )
         for d in digests
-        if failed(d)
+        if has_failed(d)
     ]
-    checks = [d for d in digests if is_check(d) and (worked(d) or failed(d))]
-    check = Said(checks[-1].target, revisions.get(checks[-1].call, checks[-1].call)) if checks else None
+    checks = [d for d in digests if is_check(d) and (has_succeeded(d) or has_failed(d))]
+    check = (
+        SourcedText(checks[-1].target, revisions.get(checks[-1].call, checks[-1].call)) if checks else None
+    )
     text = f"{task.title}\n{task.feedback[-1] if task.feedback else ''}"
-    preferred = [m for m in ordered(among.memories, MemoryKind.PREFERENCE) if guides(m)]
+    preferred = [m for m in sort_memories(among.memories, MemoryKind.PREFERENCE) if guides(m)]
     return PlanInput(
         task.title,
-        Said(users[-1].text, users[-1].revision, users[-1].at) if users else None,
+        SourcedText(users[-1].text, users[-1].revision, users[-1].at) if users else None,
         tuple(_feedback(a, users) for a in task.attempts if a.verdict == "refused" and a.feedback.strip()),
         _answers(task, users),
-        _some(opened, Kind.TODO),
-        _some(opened, Kind.ERROR),
-        _some(opened, Kind.CONSTRAINT),
+        _some(opened, EssentialKind.TODO),
+        _some(opened, EssentialKind.ERROR),
+        _some(opened, EssentialKind.CONSTRAINT),
         (*refused, *bad[-_TRIED:]),
         check,
         tuple(preferred[:_PREFERENCES]),
@@ -96,38 +106,38 @@ def _standing(thread: Thread, task: Task, messages: Sequence[Message], among: Co
 
 
 def _upto(messages: Sequence[Message], task: Task) -> list[Message]:
-    """The messages up to the newest of the user's, or the last verdict: a plan stands until the user says something again."""
+    """Return the messages up to the newest of the user's, or the last verdict: a plan stands until the user says something again."""
     user = max((m.position for m in messages if m.role == "user"), default=b"")
     last = max(user, *(a.place for a in task.attempts), b"")
     return [m for m in messages if m.position <= last] or list(messages)
 
 
-def _feedback(attempt: Attempt, users: Sequence[Message]) -> Said:
-    """Feedback and where it stands: the message that says it, where one does, else the step of the task."""
+def _feedback(attempt: Attempt, users: Sequence[Message]) -> SourcedText:
+    """Feedback and where it is: the message that says it, where one does, else the step of the task."""
     words = attempt.feedback.strip()
     message = next((m for m in reversed(users) if words in m.text), None)
-    return Said(words, attempt.event if message is None else message.revision, attempt.at)
+    return SourcedText(words, attempt.event if message is None else message.revision, attempt.at)
 
 
-def _answers(task: Task, users: Sequence[Message]) -> tuple[Said, ...]:
-    """What the user said since a result was refused; the feedback itself is no answer to it."""
+def _answers(task: Task, users: Sequence[Message]) -> tuple[SourcedText, ...]:
+    """Return what the user said since a result was refused; the feedback itself is not an answer to it."""
     refused = [a for a in task.attempts if a.verdict == "refused"]
     if not refused:
         return ()
     last = refused[-1]
     since = [m for m in users if m.position > last.place and last.feedback.strip() != m.text.strip()]
-    return tuple(Said(m.text, m.revision, m.at) for m in since[-_ANSWERS:])
+    return tuple(SourcedText(m.text, m.revision, m.at) for m in since[-_ANSWERS:])
 
 
-def _some(found: Sequence[Essential], kind: Kind) -> tuple[Said, ...]:
-    return tuple(Said(e.text, e.source) for e in found if e.kind is kind)
+def _some(found: Sequence[Essential], kind: EssentialKind) -> tuple[SourcedText, ...]:
+    return tuple(SourcedText(e.text, e.source) for e in found if e.kind is kind)
 
 
 # -- plans -------------------------------------------------------------------------------------------------------
 
 
-def plan_for(thread: Thread, task: Task | str, *, ask: bool = False, background: bool = False) -> Plan:
-    """What to do next about a task. With `ask` a model is asked where one is configured; what one wrote before is used anyway."""
+def plan_for(thread: ThreadScope, task: Task | str, *, ask: bool = False, background: bool = False) -> Plan:
+    """Return what to do next about a task. With `ask` a model is asked where one is configured; what one wrote before is used anyway."""
     one = _task(thread, task)
     messages = thread.reading(lambda view: messages_in(view, one))
     state = _remembered_standing(thread, one, messages)
@@ -135,8 +145,8 @@ def plan_for(thread: Thread, task: Task | str, *, ask: bool = False, background:
     key = planning.RECIPE.key([dumps(_facts(state))])
     words = _words(thread, memory_ask.PLAN, key)
     if words is None and ask:
-        given = planning.told(state, thread.id, rules)
-        words = _asked(
+        given = planning.render_state(state, thread.id, rules)
+        words = _ask_model(
             thread,
             memory_ask.PLAN,
             key,
@@ -147,11 +157,11 @@ def plan_for(thread: Thread, task: Task | str, *, ask: bool = False, background:
             _all(state),
             background=background,
         )
-    return rules if words is None else planning.plan_by_model(words, rules, _known(messages, _all(state)))
+    return rules if words is None else planning.plan_by_model(words, rules, _map_marks(messages, _all(state)))
 
 
-def _remembered_standing(thread: Thread, task: Task, messages: Sequence[Message]) -> PlanInput:
-    """Where a task stands; read once between two things that the user says or does, for every prompt asks for it.
+def _remembered_standing(thread: ThreadScope, task: Task, messages: Sequence[Message]) -> PlanInput:
+    """Where a task is; read once between two things that the user says or does, for every prompt asks for it.
 
     Preferences and lessons come from other threads too: what was read holds as long as the very same is remembered.
     """
@@ -161,14 +171,14 @@ def _remembered_standing(thread: Thread, task: Task, messages: Sequence[Message]
     newest = max((m.revision for m in messages if m.role == "user"), default=None)
     changed = thread.reading(lambda view: rare_of(engine, view).last)
     key = (thread.id, task.id, changed, newest, thread.info.language)
-    kept = cast("tuple[Collected, PlanInput] | None", shelf.get(key))
+    kept = cast("tuple[ScopeMemories, PlanInput] | None", shelf.get(key))
     if kept is None or kept[0] is not among:
         kept = shelf[key] = (among, _standing(thread, task, messages, among))
     return kept[1]
 
 
 def _facts(state: PlanInput) -> list[object]:
-    """What a plan depends on, for its key."""
+    """Return what a plan depends on, for its key."""
     told = (state.feedback, state.answers, state.todos, state.errors, state.rules, state.tried)
     rows: list[object] = [state.goal, state.language, *([[s.text, str(s.source)] for s in f] for f in told)]
     rows.append(None if state.asked is None else [state.asked.text, str(state.asked.source)])
@@ -187,9 +197,9 @@ def _all(state: PlanInput) -> tuple[Ref, ...]:
 
 
 def followups_for(
-    thread: Thread, task: Task | str, *, ask: bool = False, background: bool = False
+    thread: ThreadScope, task: Task | str, *, ask: bool = False, background: bool = False
 ) -> list[FollowUp]:
-    """What to ask the user about a task; what was answered since is not asked. `ask`: as for plans."""
+    """Return what to ask the user about a task; what was answered since is not asked. `ask`: as for plans."""
     one = _task(thread, task)
     messages = thread.reading(lambda view: messages_in(view, one))
     state = _asking(thread, one, messages)
@@ -199,11 +209,11 @@ def followups_for(
     key = followup.RECIPE.key([state.feedback.text, str(state.feedback.source), *inputs_of(messages)])
     words = _words(thread, memory_ask.QUESTIONS, key)
     if words is None and ask:
-        given = f"feedback: {state.feedback.text}\n{memory_ask.told(messages, rough_count)}"
+        given = f"feedback: {state.feedback.text}\n{memory_ask.render_messages(messages, rough_count)}"
         sources = (state.feedback.source, *(m.revision for m in messages))
         stand_in = "\n".join(q.text for q in rules)
         language = state.language or language_of(state.feedback.text)
-        words = _asked(
+        words = _ask_model(
             thread,
             memory_ask.QUESTIONS,
             key,
@@ -216,11 +226,11 @@ def followups_for(
         )
     if words is None:
         return rules
-    found = followup.questions_by_model(words, rules, _known(messages, (state.feedback.source,)))
-    return [q for q in found if followup.answered(q, state.after) is None]
+    found = followup.questions_by_model(words, rules, _map_marks(messages, (state.feedback.source,)))
+    return [q for q in found if followup.find_answer(q, state.after) is None]
 
 
-def _asking(thread: Thread, task: Task, messages: Sequence[Message]) -> AskInput:
+def _asking(thread: ThreadScope, task: Task, messages: Sequence[Message]) -> AskInput:
     refused = [a for a in task.attempts if a.verdict == "refused"]
     users = [m for m in messages if m.role == "user"]
     if not refused:
@@ -238,29 +248,29 @@ def _asking(thread: Thread, task: Task, messages: Sequence[Message]) -> AskInput
 
 
 def _as_said(messages: Sequence[Message], language: str) -> AskInput:
-    """Where nobody gave a verdict: the user's last words, if they find fault with the answer before them and do not say what it is."""
+    """Without a verdict: the user's last words, if they find fault with the answer before them and do not say what it is."""
     last = next((n for n in range(len(messages) - 1, -1, -1) if is_spoken_by_user(messages[n])), None)
     if last is None or not is_vague(messages[last].text):
         return AskInput(open=_open(messages), language=language)
     before, one = messages[:last], messages[last]
     if not any(m.role == "assistant" for m in before):
         return AskInput(open=_open(messages), language=language)
-    said = Said(one.text, one.revision, one.at)
+    said = SourcedText(one.text, one.revision, one.at)
     return AskInput(said, False, tuple(before), (), _open(messages), language)
 
 
-def _open(messages: Sequence[Message]) -> tuple[Said, ...]:
-    found = findings(shown(messages)).open
-    return tuple(Said(e.text, e.source) for e in found if e.group == "question/assistant")
+def _open(messages: Sequence[Message]) -> tuple[SourcedText, ...]:
+    found = findings(filter_quotable(messages)).open
+    return tuple(SourcedText(e.text, e.source) for e in found if e.group == "question/assistant")
 
 
 # -- memories by a model -----------------------------------------------------------------------------------------
 
 
-def write_memory(thread: Thread, task: Task | str, *, background: bool = False) -> str:
+def write_memory(thread: ThreadScope, task: Task | str, *, background: bool = False) -> str:
     """Have a model write down what is to be remembered of an ended task; says by whom it was made in the end.
 
-    Rules stand in where none is configured or it cannot; what was written is used from then on, as long as the messages stand.
+    Rules step in where none is configured or it cannot; what was written is used from then on, as long as the messages stand.
     """
     one = _task(thread, task)
     if one.state not in recipe.ENDED:
@@ -278,9 +288,9 @@ def write_memory(thread: Thread, task: Task | str, *, background: bool = False) 
     found = recipe.found_in(one.state, messages)
     stand_in = "\n".join([found.summary, *(n.text for n in found.notes)])
     verdicts = [f"feedback: {text}" for text in one.feedback]
-    given = "\n".join([f"task: {one.title}", *verdicts, memory_ask.told(messages, rough_count)])
+    given = "\n".join([f"task: {one.title}", *verdicts, memory_ask.render_messages(messages, rough_count)])
     sources = tuple(dict.fromkeys(m.revision for m in messages))
-    made = _asked(
+    made = _ask_model(
         thread,
         memory_ask.MEMORY,
         key,
@@ -295,40 +305,40 @@ def write_memory(thread: Thread, task: Task | str, *, background: bool = False) 
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class MemoryReport:
     """For how many tasks a model wrote down what is to be remembered, and for how many rules did."""
 
     by_model: int = 0
     by_rules: int = 0
 
 
-def write_all(thread: Thread, task: Task | str | None = None) -> Written:
-    """The same for one task, or for all of a thread that ended."""
+def write_all(thread: ThreadScope, task: Task | str | None = None) -> MemoryReport:
+    """Return the same for one task, or for all of a thread that ended."""
     some = [_task(thread, task)] if task is not None else all_tasks(thread)
     made = [write_memory(thread, one) for one in some if one.state in recipe.ENDED]
-    return Written(made.count("model"), made.count("rules"))
+    return MemoryReport(made.count("model"), made.count("rules"))
 
 
 # -- the call ----------------------------------------------------------------------------------------------------
 
 
-def _known(messages: Sequence[Message], sources: Sequence[Ref]) -> dict[int, Ref]:
-    """What marks in an answer may name: messages by their own numbers, what else was told by that of its event."""
+def _map_marks(messages: Sequence[Message], sources: Sequence[Ref]) -> dict[int, Ref]:
+    """Return what marks in an answer may name: messages by their own numbers, what else was reported by that of its event."""
     known: dict[int, Ref] = {ref.seq: ref for ref in sources}
     known |= {m.id.seq: m.revision for m in messages}
     return known
 
 
-def _words(thread: Thread, name: str, key: bytes) -> str | None:
-    """What a model wrote for the same input before."""
+def _words(thread: ThreadScope, name: str, key: bytes) -> str | None:
+    """Return what a model wrote for the same input before."""
     found = thread.store.read(
         lambda reader: better(reader, lambda model: memory_ask.recipe(name, model), [key])
     )
     return found[key].text if key in found else None
 
 
-def _asked(
-    thread: Thread,
+def _ask_model(
+    thread: ThreadScope,
     name: str,
     key: bytes,
     stand_in: str,
@@ -339,13 +349,13 @@ def _asked(
     *,
     background: bool = False,
 ) -> str | None:
-    """What a model writes now; None where none is configured, or it cannot."""
+    """Return what a model writes now; None if none is configured, or it cannot."""
     working = modelling_for(thread.engine, background=background)
     if working is None:
         return None
     with working:
-        planned: Planned[Gist] = memory_ask.asked(
+        planned: Planned[Gist] = memory_ask.plan_request(
             name, key, stand_in, given, model=working.model, language=language, limit=limit, sources=sources
         )
-        outcome: Outcome[Gist] = working.make(planned, thread.id)
+        outcome: RecipeOutcome[Gist] = working.make(planned, thread.id)
     return None if outcome.by == "rules" else outcome.value.text

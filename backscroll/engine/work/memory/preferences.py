@@ -1,10 +1,9 @@
 """What users said about their preferences, thread by thread, kept along the summary tree.
 
 Owns reading statements once: what a node of the tree says is an artefact under the version of that node, so an edit makes one path
-anew, and any process finds what another one read. A background worker makes them (`catch_up`). Whoever waits gives an allowance:
-within it messages that no artefact speaks for are read on the spot, the newest first, and the rest is counted as pending. Without an
-allowance everything is read. Refuses weighing statements (`tasks/preferences/preferences`). Before: `engine/prompts/tree/tree`. After:
-`engine/work/memory/reading`.
+again, and any process finds what another one read. A background worker makes them (`catch_up`). A waiting caller gives an allowance:
+within it messages that no artefact speaks for are read on the spot, the newest first, and the rest is counted as pending. Without
+an allowance everything is read. Refuses weighing statements (`tasks/preferences/preferences`).
 """
 
 from __future__ import annotations
@@ -17,21 +16,26 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from backscroll.derive.summaries.tree import PROGRESS, just_before
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.prompts.tree.texts import changed_by
+from backscroll.engine.tree.texts import changed_by
 from backscroll.errors import StoreCorrupt
-from backscroll.record.derived import Made, Node
+from backscroll.record.derived import Artefact, SummaryNode
 from backscroll.record.history import HIDDEN, Entry
-from backscroll.record.ports import Reader, Spoken, Writer
+from backscroll.record.ports import Reader, RevisionBody, Writer
 from backscroll.tasks.preferences import preferences as said
-from backscroll.tasks.preferences.reading import Stated, loaded, statements, stored
+from backscroll.tasks.preferences.reader import (
+    PreferenceStatement,
+    decode_statements,
+    encode_statements,
+    statements,
+)
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
+    from backscroll.engine.core.thread_scope import EngineScope
 
 #: Under this name the store keeps up to which event of a thread everything was read.
 SAID = f"said:{said.RECIPE.version}"
 _PAGE = 256
-#: While somebody waits: changes that the tree has not seen and are looked at one by one, and nodes that are looked up (as many as
+#: While a caller waits: changes that the tree has not seen and are looked at one by one, and nodes that are looked up (as many as
 #: a tree of any size needs once all is read).
 _CHANGES, _NODES = 200, 256
 _REMEMBERED = 4_000  # messages, and nodes, of which it is remembered what they say
@@ -45,10 +49,10 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ThreadStatements:
     """Statements of a thread, in no order, and how far they were read."""
 
-    stated: tuple[Stated, ...] = ()
+    stated: tuple[PreferenceStatement, ...] = ()
     edge: bytes | None = None  # the newest position that was read
     pending: int = 0  # messages that were not
 
@@ -60,13 +64,18 @@ class _Stretch(NamedTuple):
     before: bytes | None
 
 
-def said_in(engine: Engine, view: View, allowance: Allowance | None = None) -> Said:
-    """What the user messages of a thread say about preferences."""
-    tree, out, known, left = Tree(engine, view, waits=allowance is not None), list[Stated](), 0, False
+def said_in(engine: EngineScope, view: View, allowance: Allowance | None = None) -> ThreadStatements:
+    """Return what the user messages of a thread say about preferences."""
+    tree, out, known, left = (
+        PreferenceTree(engine, view, waits=allowance is not None),
+        list[PreferenceStatement](),
+        0,
+        False,
+    )
     newest = view.page(1, newest_first=True)
-    for part in _joined(tree.cover()):
-        if isinstance(part, Node):
-            out += tree.said(part) or ()
+    for part in _join_stretches(tree.cover()):
+        if isinstance(part, SummaryNode):
+            out += tree.read_statements(part) or ()
             known += part.messages
             continue
         rows, whole = _rows(view, part, allowance)
@@ -74,14 +83,14 @@ def said_in(engine: Engine, view: View, allowance: Allowance | None = None) -> S
         known += len(rows)
         left = left or not whole
     pending = max(1, view.state.messages - known) if left else 0
-    return Said(tuple(out), newest[0][0].position if newest else None, pending)
+    return ThreadStatements(tuple(out), newest[0][0].position if newest else None, pending)
 
 
-def _joined(parts: Iterator[Node | _Stretch]) -> Iterator[Node | _Stretch]:
-    """The same, with stretches that follow each other as one: each costs a look into the store."""
+def _join_stretches(parts: Iterator[SummaryNode | _Stretch]) -> Iterator[SummaryNode | _Stretch]:
+    """Yield the same, with stretches that follow each other as one: each costs a look into the store."""
     held: _Stretch | None = None
     for part in parts:
-        if isinstance(part, Node):
+        if isinstance(part, SummaryNode):
             if held is not None:
                 yield held
             held = None
@@ -92,22 +101,22 @@ def _joined(parts: Iterator[Node | _Stretch]) -> Iterator[Node | _Stretch]:
         yield held
 
 
-def said_since(engine: Engine, view: View, before: Said) -> Said | None:
-    """The same, going on from what was read where nothing but the end of the thread changed; None where much came."""
+def said_since(engine: EngineScope, view: View, before: ThreadStatements) -> ThreadStatements | None:
+    """Return the same, going on from what was read where nothing but the end of the thread changed; None if much came."""
     rows = view.page(_PAGE, after=before.edge)
     if len(rows) == _PAGE:
         return None
     fresh = [says for row in rows for says in says_in(engine, *row)]
     edge = rows[-1][0].position if rows else before.edge
-    return Said((*before.stated, *fresh), edge, before.pending)
+    return ThreadStatements((*before.stated, *fresh), edge, before.pending)
 
 
-def says_in(engine: Engine, entry: Entry, spoken: Spoken) -> list[Stated]:
-    """What one message says; read once per revision."""
+def says_in(engine: EngineScope, entry: Entry, spoken: RevisionBody) -> list[PreferenceStatement]:
+    """Return what one message says; read once per revision."""
     if entry.role != "user" or entry.flags & HIDDEN or spoken.body is None:
         return []
     shelf = engine.memo.shelf("remembered-read", _REMEMBERED)
-    found = cast("list[Stated] | None", shelf.get(entry.revision))
+    found = cast("list[PreferenceStatement] | None", shelf.get(entry.revision))
     if found is None:
         found = shelf[entry.revision] = statements(message_of(entry, spoken))
     return found
@@ -115,9 +124,9 @@ def says_in(engine: Engine, entry: Entry, spoken: Spoken) -> list[Stated]:
 
 def _rows(
     view: View, stretch: _Stretch, allowance: Allowance | None = None
-) -> tuple[list[tuple[Entry, Spoken]], bool]:
-    """The messages of a stretch, the newest first as far as is allowed, and whether those are all."""
-    out: list[tuple[Entry, Spoken]] = []
+) -> tuple[list[tuple[Entry, RevisionBody]], bool]:
+    """Return the messages of a stretch, the newest first as far as is allowed, and whether those are all."""
+    out: list[tuple[Entry, RevisionBody]] = []
     before = stretch.before
     while allowance is None or allowance.messages > 0:
         size = _PAGE if allowance is None else min(_PAGE, allowance.messages)
@@ -131,15 +140,15 @@ def _rows(
     return out, not view.page(1, after=stretch.after, before=before)
 
 
-def catch_up(engine: Engine, thread: str, limit: int) -> int:
-    """Make what is missing along the tree, of about so many messages; gives how many were read."""
+def catch_up(engine: EngineScope, thread: str, limit: int) -> int:
+    """Make what is missing along the tree, of about so many messages; return how many were read."""
 
-    def look(reader: Reader) -> tuple[list[Made], int, int]:
+    def look(reader: Reader) -> tuple[list[Artefact], int, int]:
         state = reader.thread(thread)
         if state is None:
             return [], 0, 0
-        tree = Tree(engine, View(reader, state))
-        made, read = tree.made(limit)
+        tree = PreferenceTree(engine, View(reader, state))
+        made, read = tree.make_artefacts(limit)
         reached = 0 if tree.stale or read >= limit else reader.progress(thread, PROGRESS)
         return made, read, reached if reached > reader.progress(thread, SAID) else 0
 
@@ -155,26 +164,26 @@ def catch_up(engine: Engine, thread: str, limit: int) -> int:
     return count
 
 
-class Tree:
+class PreferenceTree:
     """The nodes of a thread with what their users said."""
 
-    def __init__(self, engine: Engine, view: View, *, waits: bool = False) -> None:
+    def __init__(self, engine: EngineScope, view: View, *, waits: bool = False) -> None:
         self.engine, self.view, self.reader, self.thread = engine, view, view.reader, view.state.id
         progress = self.reader.progress(self.thread, PROGRESS)
         events = view.others(progress) if progress else []
-        # Where very much was changed since, whoever waits goes without the tree.
+        # Where very much was changed since, a waiting caller goes without the tree.
         self.usable = bool(progress) and (not waits or len(events) <= _CHANGES)
         then = View(self.reader, view.state, progress)
         # Positions at which something changed that the tree has not seen.
         self.stale = sorted(changed_by(events, (then, view))) if self.usable else []
         self._shelf = engine.memo.shelf("remembered-nodes", _REMEMBERED)
-        self._known: dict[bytes, Sequence[Stated]] = {}
-        self._left = _NODES if waits else None
+        self._known: dict[bytes, Sequence[PreferenceStatement]] = {}
+        self._get_remaining_pause = _NODES if waits else None
 
     # -- reading ---------------------------------------------------------------------------------------------
 
-    def cover(self) -> Iterator[Node | _Stretch]:
-        """The whole thread, the newest first: nodes that are known, and stretches that have to be read."""
+    def cover(self) -> Iterator[SummaryNode | _Stretch]:
+        """Yield the whole thread, the newest first: nodes that are known, and stretches that have to be read."""
         tops = self._tops() if self.usable else []
         if not tops:
             yield _Stretch(None, None)
@@ -182,25 +191,27 @@ class Tree:
         yield _Stretch(tops[-1].end, None)
         yield from self._within(tops, None, tops[-1].end + b"\0")
 
-    def _tops(self) -> list[Node]:
-        """The nodes of the highest level."""
+    def _tops(self) -> list[SummaryNode]:
+        """Return the nodes of the highest level."""
         level, found = 0, self.reader.nodes(self.thread, 0, limit=1)
         while above := self.reader.nodes(self.thread, level + 1, limit=1):
             level, found = level + 1, above
         return self.reader.nodes(self.thread, level) if found else []
 
-    def _within(self, nodes: Sequence[Node], low: bytes | None, high: bytes) -> Iterator[Node | _Stretch]:
-        """What neighbours cover. Each speaks for everything up to where the next one begins: something may have been put between."""
+    def _within(
+        self, nodes: Sequence[SummaryNode], low: bytes | None, high: bytes
+    ) -> Iterator[SummaryNode | _Stretch]:
+        """Yield what neighbours cover. Each speaks for everything up to where the next one begins: something may have been put between."""
         self.load(nodes)
         for number in range(len(nodes) - 1, -1, -1):
             node = nodes[number]
             first = just_before(node.position) if number else low
-            if self._left is not None:
-                self._left -= 1
-                if self._left < 0:
+            if self._get_remaining_pause is not None:
+                self._get_remaining_pause -= 1
+                if self._get_remaining_pause < 0:
                     yield _Stretch(low, high)
                     return
-            if not self._touched(first, high) and self.said(node) is not None:
+            if not self._is_stale(first, high) and self.read_statements(node) is not None:
                 yield node
             elif node.level and (children := self.children(node)):
                 yield from self._within(children, first, high)
@@ -208,73 +219,73 @@ class Tree:
                 yield _Stretch(first, high)
             high = node.position
 
-    def _touched(self, after: bytes | None, before: bytes) -> bool:
+    def _is_stale(self, after: bytes | None, before: bytes) -> bool:
         low = 0 if after is None else bisect_right(self.stale, after)
         return low < bisect_left(self.stale, before)
 
-    def children(self, node: Node) -> list[Node]:
-        """The nodes below a node."""
+    def children(self, node: SummaryNode) -> list[SummaryNode]:
+        """Return the nodes below a node."""
         low = just_before(node.position)
         return self.reader.nodes(self.thread, node.level - 1, after=low, before=node.end + b"\0")
 
-    def load(self, nodes: Sequence[Node]) -> None:
+    def load(self, nodes: Sequence[SummaryNode]) -> None:
         """Get what is stored for some nodes."""
         missing: list[bytes] = []
         for key in map(key_of, nodes):
-            held = cast("Sequence[Stated] | None", self._shelf.get(key))
+            held = cast("Sequence[PreferenceStatement] | None", self._shelf.get(key))
             if held is None:
                 missing.append(key)
             else:
                 self._known[key] = held
         for start in range(0, len(missing), _PAGE):
-            for key, made in self.reader.made(missing[start : start + _PAGE]).items():
+            for key, made in self.reader.read_artefacts(missing[start : start + _PAGE]).items():
                 try:
-                    self._known[key] = self._shelf[key] = tuple(loaded(made.body)[0])
+                    self._known[key] = self._shelf[key] = tuple(decode_statements(made.body)[0])
                 except StoreCorrupt:
                     continue  # it can be read again; `verify` tells about the store
 
-    def said(self, node: Node) -> Sequence[Stated] | None:
-        """What a node says; None where nobody has read it yet."""
+    def read_statements(self, node: SummaryNode) -> Sequence[PreferenceStatement] | None:
+        """Return what a node says; None if it was not read yet."""
         return self._known.get(key_of(node))
 
     # -- making ----------------------------------------------------------------------------------------------
 
-    def made(self, limit: int) -> tuple[list[Made], int]:
+    def make_artefacts(self, limit: int) -> tuple[list[Artefact], int]:
         """Artefacts for nodes that are closed and were not read yet, of about so many messages, and how many were read."""
         tops = self._tops() if self.usable and not self.stale else []
         if not tops:
             return [], 0  # the tree comes first
-        maker = _Maker(self, limit)
+        maker = _ArtefactMaker(self, limit)
         maker.take(tops, growing=True)
         return maker.out, maker.read
 
-    def rows(self, node: Node) -> list[tuple[Entry, Spoken]]:
-        """The messages of a node."""
+    def rows(self, node: SummaryNode) -> list[tuple[Entry, RevisionBody]]:
+        """Return the messages of a node."""
         return _rows(self.view, _Stretch(just_before(node.position), node.end + b"\0"))[0]
 
 
-class _Maker:
+class _ArtefactMaker:
     """Makes artefacts from below, until enough was read."""
 
-    def __init__(self, tree: Tree, limit: int) -> None:
-        self.out: list[Made] = []
+    def __init__(self, tree: PreferenceTree, limit: int) -> None:
+        self.out: list[Artefact] = []
         self.read = 0
         self._tree, self._limit = tree, limit
         self._at = tree.engine.means.now()
 
-    def take(self, nodes: Sequence[Node], *, growing: bool) -> list[Stated] | None:
-        """What neighbours say; None where something is left. `growing`: the last one has no end yet."""
+    def take(self, nodes: Sequence[SummaryNode], *, growing: bool) -> list[PreferenceStatement] | None:
+        """Return what neighbours say; None if something is left. `growing`: the last one has no end yet."""
         self._tree.load(nodes)
-        out, whole = list[Stated](), True
+        out, whole = list[PreferenceStatement](), True
         for number, node in enumerate(nodes):
-            found = self._tree.said(node)
+            found = self._tree.read_statements(node)
             if found is None:
                 found = self._one(node, growing=growing and number == len(nodes) - 1)
             whole = whole and found is not None
             out += found or ()
         return out if whole else None
 
-    def _one(self, node: Node, *, growing: bool) -> list[Stated] | None:
+    def _one(self, node: SummaryNode, *, growing: bool) -> list[PreferenceStatement] | None:
         if self.read >= self._limit:
             return None
         if node.level:
@@ -282,17 +293,19 @@ class _Maker:
         elif growing:
             return None
         else:
-            found = list[Stated]()
+            found = list[PreferenceStatement]()
             for row in self._tree.rows(node):
                 self.read += 1
                 found += says_in(self._tree.engine, *row)
         if found is not None and not growing:
             sources = tuple(dict.fromkeys(s.revision for s in found))
-            made = Made(key_of(node), said.RECIPE.name, node.thread, stored(found, b""), sources, self._at)
+            made = Artefact(
+                key_of(node), said.RECIPE.name, node.thread, encode_statements(found, b""), sources, self._at
+            )
             self.out.append(made)
         return found
 
 
-def key_of(node: Node) -> bytes:
-    """The key of what a node says: its version is a hash over all that stands in it."""
+def key_of(node: SummaryNode) -> bytes:
+    """Return the key of what a node says: its version is a hash over all that is in it."""
     return said.RECIPE.key([node.version])

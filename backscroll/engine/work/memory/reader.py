@@ -3,9 +3,8 @@ to memories; each got or made, folded, faded.
 
 Owns what is read and what is kept: what messages say of an ended task is an artefact under a key over their content; statements of
 preferences are read once per revision; acts of people are read from the rare events. Nothing here depends on messages that came
-after a task ended, so an append makes nothing anew but its own statements. Where a fork and its parent both speak of a message, the
-thread that asks decides. Before: `tasks/memory/memory`, `tasks/preferences/preferences`, `tasks/memory/acts`, `engine/work/task_reading`. After:
-`engine/work/memory/memories`.
+after a task ended, so an append makes nothing again but its own statements. Where a fork and its parent both speak of a message, the
+thread that asks decides.
 """
 
 from __future__ import annotations
@@ -15,24 +14,31 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.engine.core.artefacts import keep_artefacts
+from backscroll.engine.core.audience import STATES, ScopeThreads, checked_scope, may_see, near
 from backscroll.engine.core.lineage import View, reach
-from backscroll.engine.knowledge.people.scope import STATES, Scope, may_see, near
-from backscroll.engine.models.preferences import with_heard
-from backscroll.engine.work.memory.log import Alive, Edge, Rare, acts_of, edge_of, rare_of
-from backscroll.engine.work.memory.preferences import SAID, Allowance, Said, said_in, said_since
-from backscroll.engine.work.task_reading import messages_in, tasks_of
+from backscroll.engine.work.memory.log import (
+    EvidenceCheck,
+    MemoryHorizon,
+    RareEvents,
+    acts_of,
+    edge_of,
+    rare_of,
+)
+from backscroll.engine.work.memory.model_preferences import with_heard
+from backscroll.engine.work.memory.preferences import SAID, Allowance, ThreadStatements, said_in, said_since
+from backscroll.engine.work.task_reader import messages_in, tasks_of
 from backscroll.errors import InvalidInput
 from backscroll.record.chain import words_from_bytes
-from backscroll.record.derived import Made
+from backscroll.record.derived import Artefact
 from backscroll.record.order import at_end
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.tasks.memory import memory as recipe
 from backscroll.tasks.memory import request as memory_ask
-from backscroll.tasks.memory.acts import Layered, layered
-from backscroll.tasks.memory.fading import Use, faded
+from backscroll.tasks.memory.acts import MemoryLayer, layer_acts
+from backscroll.tasks.memory.decay import MemoryUse, fade_memory
 from backscroll.tasks.memory.model import by_model
 from backscroll.tasks.preferences.preferences import SHOWN, Preference, fold
-from backscroll.tasks.preferences.reading import Stated
+from backscroll.tasks.preferences.reader import PreferenceStatement
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import qualify_handles
 from backscroll.vocab.ids import Ref
@@ -41,18 +47,16 @@ from backscroll.vocab.task import Memory, Task, TaskState
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
-    from backscroll.engine.engine import Engine
-    from backscroll.engine.models.artefacts import Better
-    from backscroll.engine.thread import Thread
+    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
+    from backscroll.engine.models.artefacts import ModelText
 
-SCOPES = ("thread", "user", "project", "all")
 _THREADS = 200  # of a project, the most recently changed
 #: Messages that one prompt reads of what no worker has read yet: where one lives, and where none will.
 _MESSAGES, _ALONE = 256, 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class ScopeMemories:
     """Everything that is remembered in a scope."""
 
     memories: tuple[Memory, ...]  # with the person's layer, faded; hidden ones left out
@@ -64,91 +68,86 @@ class Collected:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _EndedTask:
     """A task that ended, with what its messages say."""
 
     task: Task
     key: bytes
-    found: recipe.Found
+    found: recipe.MemoryArtefact
     revisions: Mapping[Ref, Ref]  # of its messages
-    changes: tuple[recipe.FileChange, ...]
-
-
-def checked_scope(scope: str) -> str:
-    """The scope, or a clear error."""
-    if scope not in SCOPES:
-        raise InvalidInput(f"unknown scope: {scope!r}", hint=f"use one of {', '.join(SCOPES)}")
-    return scope
+    changes: tuple[recipe.FileChangeNote, ...]
 
 
 def collect(
-    thread: Thread, scope: str = "project", *, edge: Edge | None = None, ready: bool = False
-) -> Collected:
-    """Everything that is remembered, for a thread; with `edge` what there was to remember at that event.
+    thread: ThreadScope, scope: str = "project", *, edge: MemoryHorizon | None = None, ready: bool = False
+) -> ScopeMemories:
+    """Return everything that is remembered, for a thread; with `edge` what there was to remember at that event.
 
-    `ready`: for a prompt, which does not wait. What a background worker has still to read is left out but for a fixed amount, the
+    `ready`: for a prompt, which does not wait. What a background worker has still to read is left out except for a fixed amount, the
     newest first, and counted in `pending`.
     """
     engine = thread.engine
     checked_scope(scope)
     # To the day: nothing fades within one, so what was put together once can be used again.
     now = edge.at if edge is not None else f"{engine.means.now()[:10]}T00:00:00+00:00"
-    fresh: list[Made] = []
+    fresh: list[Artefact] = []
     most = Allowance(_MESSAGES if engine.at_work is not None else _ALONE) if ready else None
-    found = engine.store.read(lambda r: _collected(engine, r, thread.id, scope, edge, now, fresh, most))
+    found = engine.store.read(lambda r: _collect_scope(engine, r, thread.id, scope, edge, now, fresh, most))
     keep_artefacts(engine, fresh)
     return found
 
 
-def _collected(
-    engine: Engine,
+def _collect_scope(
+    engine: EngineScope,
     reader: Reader,
     home: str,
     scope: str,
-    edge: Edge | None,
+    edge: MemoryHorizon | None,
     now: str,
-    fresh: list[Made],
+    fresh: list[Artefact],
     most: Allowance | None,
-) -> Collected:
+) -> ScopeMemories:
     states = list(_threads(reader, home, scope, engine.memo.shelf(STATES, 64)))
     parts = [_part(engine, reader, state, fresh, most) for state in states]
     names = [one.key for part in parts for one in part.ended]
-    written = _written(reader, names)
+    written = _find_written(reader, names)
     told_ = tuple((state.id, p.rare.last, p.mark) for state, p in zip(states, parts, strict=True))
     key = (scope, edge, now, told_, tuple(sorted((name, words.at) for name, words in written.items())))
     shelf = engine.memo.shelf("remembered", 64)
-    known = cast("Collected | None", shelf.get(key))
+    known = cast("ScopeMemories | None", shelf.get(key))
     if known is not None:
         return known
     views = [View(reader, state) for state in states]
     sees = dict(reach(reader, states[0]))
-    ended: dict[Ref, _Ended] = {}
-    stated: dict[tuple[Ref, int], Stated] = {}
+    ended: dict[Ref, _EndedTask] = {}
+    stated: dict[tuple[Ref, int], PreferenceStatement] = {}
     acts: dict[Ref, Event] = {}
-    used: dict[str, Use] = {}
+    used: dict[str, MemoryUse] = {}
     for view, part in zip(views, parts, strict=True):
         own = view.state.id == home
         for one in part.ended:
-            other = not own and _seen(sees, one.task.event)
+            other = not own and _is_seen(sees, one.task.event)
             if other or not (own or _in_time(_moment(one.task), edge)):
                 continue
             if one.task.event not in ended:
                 ended[one.task.event] = one
                 _count_uses(used, one.task)
         for says in part.said.stated:
-            if (says.message, says.number) in stated or (not own and _seen(sees, says.message)):
+            if (says.message, says.number) in stated or (not own and _is_seen(sees, says.message)):
                 continue
             if (says.message.seq <= edge.seq if own else _in_time(says.at, edge)) if edge else True:
                 stated[says.message, says.number] = says
         for event in acts_of(view, part.rare):
-            if (own or not _seen(sees, event.id)) and (own or _in_time(event.at, edge)):
+            if (own or not _is_seen(sees, event.id)) and (own or _in_time(event.at, edge)):
                 acts.setdefault(event.id, event)
-    shelf[key] = made = _folded(reader, views, home, list(ended.values()), written, stated, acts, used, now)
+    shelf[key] = made = _fold_memories(
+        reader, views, home, list(ended.values()), written, stated, acts, used, now
+    )
     return made
 
 
-def _written(reader: Reader, names: Sequence[bytes]) -> Mapping[bytes, Better]:
-    """What a model wrote about tasks, by the names of what rules found."""
+def _find_written(reader: Reader, names: Sequence[bytes]) -> Mapping[bytes, ModelText]:
+    """Return what a model wrote about tasks, by the names of what rules found."""
     if not names:
         return {}
     from backscroll.engine.models.artefacts import better
@@ -156,19 +155,19 @@ def _written(reader: Reader, names: Sequence[bytes]) -> Mapping[bytes, Better]:
     return better(reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), names)
 
 
-def _folded(
+def _fold_memories(
     reader: Reader,
     views: Sequence[View],
     home: str,
-    ended: Sequence[_Ended],
-    written: Mapping[bytes, Better],
-    stated: Mapping[tuple[Ref, int], Stated],
+    ended: Sequence[_EndedTask],
+    written: Mapping[bytes, ModelText],
+    stated: Mapping[tuple[Ref, int], PreferenceStatement],
     acts: Mapping[Ref, Event],
-    used: Mapping[str, Use],
+    used: Mapping[str, MemoryUse],
     now: str,
-) -> Collected:
+) -> ScopeMemories:
     derived = [memory for one in ended for memory in _memories(one, written.get(one.key))]
-    # A task's own words may stand under one id in two threads: the first, that of the thread that asks, counts.
+    # A task's own words may are under one id in two threads: the first, that of the thread that asks, counts.
     byid = {memory.id: memory for memory in reversed(derived)}
     derived = [byid[name] for name in dict.fromkeys(m.id for m in derived)]
     order = sorted(stated.values(), key=lambda s: (microseconds(s.at) if s.at else 0, s.message, s.number))
@@ -187,15 +186,15 @@ def _folded(
     kept = {id(p) for p in told.values()}
     homes = {message: one.task.id for one in reversed(ended) for message in one.revisions}
     derived += [p.memory(homes.get(p.stated[-1].message, "")) for p in sure if id(p) in kept]
-    layer = layered(derived, _in_order(acts.values()), Alive(reader, views).sound, aliases)
-    uses = _renamed(used, aliases)
+    layer = layer_acts(derived, _in_order(acts.values()), EvidenceCheck(reader, views).sound, aliases)
+    uses = _rename_uses(used, aliases)
 
-    def finished(memories: Iterable[Memory]) -> tuple[Memory, ...]:
-        return tuple(_elsewhere(faded(m, now, uses.get(m.id)), home) for m in memories)
+    def fade_memories(memories: Iterable[Memory]) -> tuple[Memory, ...]:
+        return tuple(_elsewhere(fade_memory(m, now, uses.get(m.id)), home) for m in memories)
 
-    return Collected(
-        finished(layer.shown),
-        finished(layer.hidden),
+    return ScopeMemories(
+        fade_memories(layer.shown),
+        fade_memories(layer.hidden),
         tuple(preferences),
         aliases,
         layer.acts,
@@ -203,8 +202,8 @@ def _folded(
     )
 
 
-def _memories(one: _Ended, words: Better | None) -> list[Memory]:
-    made = recipe.assembled(one.task, one.found, one.changes)
+def _memories(one: _EndedTask, words: ModelText | None) -> list[Memory]:
+    made = recipe.assemble_memories(one.task, one.found, one.changes)
     return made if words is None else by_model(one.task, made, words.text, one.revisions, one.found)
 
 
@@ -213,7 +212,7 @@ def _in_order(acts: Iterable[Event]) -> list[Event]:
 
 
 def _elsewhere(memory: Memory, home: str) -> Memory:
-    """A memory whose handles can be read in another thread."""
+    """Return a memory whose handles can be read in another thread."""
     if memory.thread == home:
         return memory
     return replace(memory, text=qualify_handles(memory.text, memory.thread))
@@ -225,7 +224,7 @@ def _elsewhere(memory: Memory, home: str) -> Memory:
 def _threads(
     reader: Reader, home: str, scope: str, memo: MutableMapping[Any, Any] | None = None
 ) -> Iterable[ThreadState]:
-    """The thread that asks, then the others of its scope, oldest first."""
+    """Yield the thread that asks, then the others of its scope, oldest first."""
     state = reader.thread(home)
     if state is None:
         raise InvalidInput(f"no thread {home}")
@@ -234,7 +233,7 @@ def _threads(
     if scope == "project":
         yield from near(reader, state, _THREADS, memo)  # a thread that belongs to nothing has only itself
     elif scope == "user" and about.user:
-        yield from (s for s in Scope.of_user(about.user).threads(reader, _THREADS) if s.id != home)
+        yield from (s for s in ScopeThreads.of_user(about.user).threads(reader, _THREADS) if s.id != home)
     elif scope == "all":
         found = reader.threads(limit=_THREADS)
         others = [s for s in found if s.id != home and not s.forgotten and may_see(about, s.about)]
@@ -242,34 +241,34 @@ def _threads(
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _MemoryShare:
     """What one thread gives to remember, up to its newest event."""
 
     head: int
-    rare: Rare
-    said: Said
-    ended: Sequence[_Ended]
+    rare: RareEvents
+    said: ThreadStatements
+    ended: Sequence[_EndedTask]
     mark: int  # the same for the same statements
 
 
 def _part(
-    engine: Engine, reader: Reader, state: ThreadState, fresh: list[Made], most: Allowance | None
-) -> _Part:
-    """What a thread gives to remember; one to which nothing was added since is not looked at again."""
+    engine: EngineScope, reader: Reader, state: ThreadState, fresh: list[Artefact], most: Allowance | None
+) -> _MemoryShare:
+    """Return what a thread gives to remember; one to which nothing was added since is not looked at again."""
     shelf = engine.memo.shelf("remembered-threads", 2 * _THREADS)
-    known = cast("_Part | None", shelf.get(state.id))
+    known = cast("_MemoryShare | None", shelf.get(state.id))
     if known is None or known.head != state.head or known.said.pending:
         view = View(reader, state)
         rare = rare_of(engine, view)
-        said_ = with_heard(engine, view, rare.touched, _stated(engine, view, rare, most))
+        said_ = with_heard(engine, view, rare.touched, _read_statements(engine, view, rare, most))
         mark = hash(frozenset((s.message, s.revision, s.number, s.text) for s in said_.stated))
-        known = _Part(state.head, rare, said_, _ended(engine, view, rare, fresh), mark)
+        known = _MemoryShare(state.head, rare, said_, _read_ended_tasks(engine, view, rare, fresh), mark)
         shelf[state.id] = known
     return known
 
 
-def _seen(sees: Mapping[str, int], ref: Ref) -> bool:
-    """True where the thread that asks sees an event itself, through its own past."""
+def _is_seen(sees: Mapping[str, int], ref: Ref) -> bool:
+    """Return True if the thread that asks sees an event itself, through its own past."""
     return ref.seq <= sees.get(ref.thread, 0)
 
 
@@ -277,45 +276,49 @@ def _moment(task: Task) -> str:
     return task.ended or (task.attempts[-1].at if task.attempts else task.began)
 
 
-def _in_time(at: str, edge: Edge | None) -> bool:
+def _in_time(at: str, edge: MemoryHorizon | None) -> bool:
     return edge is None or not at or microseconds(at) <= microseconds(edge.at)
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------
 
 
-def _ended(engine: Engine, view: View, rare: Rare, fresh: list[Made]) -> list[_Ended]:
-    """The tasks of a thread of which something is remembered, with what their messages say."""
+def _read_ended_tasks(
+    engine: EngineScope, view: View, rare: RareEvents, fresh: list[Artefact]
+) -> list[_EndedTask]:
+    """Return the tasks of a thread of which something is remembered, with what their messages say."""
     shelf = engine.memo.shelf("remembered-tasks", 400)
     key = (view.state.id, rare.last)
-    known = cast("list[_Ended] | None", shelf.get(key))
+    known = cast("list[_EndedTask] | None", shelf.get(key))
     if known is not None:
         return known
     tasks = [t for t in tasks_of(view, engine.memo.shelf("tasks", 200)) if t.state in recipe.ENDED]
     logged = [e for e in view.others() if e.kind is Kind.CODE_CHANGED and e.body is not None] if tasks else []
-    out: list[_Ended] = []
+    out: list[_EndedTask] = []
     for task in tasks:
         messages = of_task(view, task)
         name = recipe.key_of(task.state, messages)
-        made = view.reader.made([name]).get(name)
+        made = view.reader.read_artefacts([name]).get(name)
         if made is not None:
-            found = recipe.loaded(made.body)
+            found = recipe.decode_found(made.body)
         else:
             found = recipe.found_in(task.state, messages)
             sources = tuple(dict.fromkeys(m.revision for m in messages))
             if sources:
                 now = engine.means.now()
                 fresh.append(
-                    Made(name, recipe.RECIPE.name, view.state.id, recipe.stored(found), sources, now)
+                    Artefact(
+                        name, recipe.RECIPE.name, view.state.id, recipe.encode_found(found), sources, now
+                    )
                 )
-        changes = tuple(_changed(e) for e in logged if _belongs(task, e))
-        out.append(_Ended(task, name, found, {m.id: m.revision for m in messages}, changes))
+        changes = tuple(_read_file_change(e) for e in logged if _belongs(task, e))
+        out.append(_EndedTask(task, name, found, {m.id: m.revision for m in messages}, changes))
     shelf[key] = out
     return out
 
 
 def of_task(view: View, task: Task) -> list[Message]:
-    """The live messages of a task; of one that was sent back, those up to the verdict: what follows is another try."""
+    """Return the live messages of a task; of one that was sent back, those up to the verdict: what follows is another try."""
     messages = messages_in(view, task)
     if task.state is TaskState.INCOMPLETE and task.attempts:
         upto = max(a.place for a in task.attempts)
@@ -323,9 +326,9 @@ def of_task(view: View, task: Task) -> list[Message]:
     return messages
 
 
-def _changed(event: Event) -> recipe.FileChange:
+def _read_file_change(event: Event) -> recipe.FileChangeNote:
     body = cast("Mapping[str, Any]", words_from_bytes(event.body or b"{}"))
-    return recipe.FileChange(
+    return recipe.FileChangeNote(
         str(body.get("file", "")),
         str(body.get("description", "")),
         event.id,
@@ -334,7 +337,7 @@ def _changed(event: Event) -> recipe.FileChange:
 
 
 def _belongs(task: Task, event: Event) -> bool:
-    """Whether a change was logged while a task was worked on."""
+    """Return whether a change was logged while a task was worked on."""
     place = at_end(event.seq)
     for low, high in task.spans:
         if low < place and (high is None or place <= high):
@@ -345,36 +348,38 @@ def _belongs(task: Task, event: Event) -> bool:
     return late and microseconds(event.at) <= microseconds(task.ended)
 
 
-def _count_uses(used: dict[str, Use], task: Task) -> None:
+def _count_uses(used: dict[str, MemoryUse], task: Task) -> None:
     """A memory helped where a task began with it and was completed; the log says so, so a rebuild says the same."""
     if task.state is not TaskState.COMPLETED:
         return
     for name in dict.fromkeys(task.relevant):
         before = used.get(name)
         last = task.ended if before is None else max(before.last, task.ended, key=microseconds)
-        used[name] = Use(1 if before is None else before.times + 1, last)
+        used[name] = MemoryUse(1 if before is None else before.times + 1, last)
 
 
-def _renamed(used: Mapping[str, Use], aliases: Mapping[str, str]) -> dict[str, Use]:
-    out: dict[str, Use] = {}
+def _rename_uses(used: Mapping[str, MemoryUse], aliases: Mapping[str, str]) -> dict[str, MemoryUse]:
+    out: dict[str, MemoryUse] = {}
     for name, use in used.items():
         known = out.get(aliases.get(name, name))
         more = 0 if known is None else known.times
         last = use.last if known is None else max(use.last, known.last, key=microseconds)
-        out[aliases.get(name, name)] = Use(use.times + more, last)
+        out[aliases.get(name, name)] = MemoryUse(use.times + more, last)
     return out
 
 
 # -- preferences -------------------------------------------------------------------------------------------------
 
 
-def _stated(engine: Engine, view: View, rare: Rare, allowance: Allowance | None) -> Said:
-    """What the user messages of a thread say about preferences; only new messages are read, unless old ones changed."""
+def _read_statements(
+    engine: EngineScope, view: View, rare: RareEvents, allowance: Allowance | None
+) -> ThreadStatements:
+    """Return what the user messages of a thread say about preferences; only new messages are read, unless old ones changed."""
     shelf = engine.memo.shelf("remembered-said", 2 * _THREADS)
-    known = cast("tuple[int, int, Said] | None", shelf.get(view.state.id))
+    known = cast("tuple[int, int, ThreadStatements] | None", shelf.get(view.state.id))
     found, reached = None, 0
     if known is not None and known[0] == rare.touched:
-        # Whoever does not wait goes on with what there is until the worker has read the rest.
+        # A caller that does not wait goes on with what there is until the worker has read the rest.
         reached = known[1] if not known[2].pending else view.reader.progress(view.state.id, SAID)
         if not known[2].pending or (allowance is not None and reached == known[1]):
             found = said_since(engine, view, known[2])
@@ -385,4 +390,11 @@ def _stated(engine: Engine, view: View, rare: Rare, allowance: Allowance | None)
     return found
 
 
-__all__ = ["SCOPES", "Collected", "Edge", "Layered", "checked_scope", "collect", "edge_of", "of_task"]
+__all__ = [
+    "MemoryHorizon",
+    "MemoryLayer",
+    "ScopeMemories",
+    "collect",
+    "edge_of",
+    "of_task",
+]

@@ -1,6 +1,6 @@
 """Chat Completions: the wire that nearly every service speaks.
 
-Owns requests and answers of that wire, streamed or whole. Before: `openai_client`. After: `client.Reply`.
+Owns requests and answers of that wire, streamed or whole.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from backscroll.llm.clients.client import (
     broken_calls,
     sendable,
 )
-from backscroll.llm.clients.connections import Call
-from backscroll.llm.clients.dialects import adapted, arguments_of, complaint, thought_of, words_of
+from backscroll.llm.clients.connections import OpenCall
+from backscroll.llm.clients.dialects import adapt_request, arguments_of, complaint, thought_of, words_of
 from backscroll.llm.clients.fault_words import finish_of
-from backscroll.llm.clients.faults import gave_up, in_stream, stopped
-from backscroll.llm.clients.openai.pieces import Heard, new_id
+from backscroll.llm.clients.faults import build_stop_error, gave_up, in_stream
+from backscroll.llm.clients.openai.pieces import OpenAIStreamState, new_id
 from backscroll.llm.clients.openai.sdk import SdkClient
-from backscroll.llm.clients.sdk import cut_short, details, mappings, number, plain, sent, sound
+from backscroll.llm.clients.sdk import cut_short, details, mappings, number, plain, read_events, sound
 from backscroll.llm.clients.stream_bounds import StreamBounds
 from backscroll.llm.providers import Provider
 from backscroll.vocab.part import Json, ToolCall
@@ -56,7 +56,7 @@ class ChatClient(SdkClient):
         """Ask and wait for the whole answer."""
         with self._connections.call() as call:
             body = self._body(request)
-            told = self._asked(body, call, plain)
+            told = self._send_request(body, call, plain)
         choices = mappings(told.get("choices"))
         if not choices or not isinstance(choices[0].get("message"), Mapping):
             raise in_stream(told, provider=self.provider, model=body["model"])
@@ -64,7 +64,7 @@ class ChatClient(SdkClient):
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
         """Ask and hand on the answer as it comes."""
-        heard, ended = Heard(), False
+        heard, ended = OpenAIStreamState(), False
         bounds = StreamBounds(self._provider, request.max_tokens)
         # From here on it can be ended from outside, also while a long prompt is still being spelled.
         with self._connections.call() as call:
@@ -73,11 +73,11 @@ class ChatClient(SdkClient):
                 "stream": True,
                 "stream_options": {"include_usage": True},
             }
-            stream = self._asked(body, call)
+            stream = self._send_request(body, call)
             # Closed on every way out, so that no connection is left when the reader stops early.
             with (
                 self._faults(body["model"], call, streaming=True),
-                closing(sent(stream, bounds.watch)) as chunks,
+                closing(read_events(stream, bounds.watch)) as chunks,
             ):
                 for chunk in chunks:
                     if chunk is None:
@@ -85,7 +85,7 @@ class ChatClient(SdkClient):
                         break
                     if chunk.get("error") and not chunk.get("choices"):
                         raise in_stream(chunk, provider=self.provider, model=body["model"])
-                    yield from bounds.counted(heard.take(chunk))
+                    yield from bounds.count_events(heard.take(chunk))
                     if chunk.get("usage"):
                         yield Tally(_usage(chunk["usage"]))
                     if bounds.full:
@@ -97,20 +97,22 @@ class ChatClient(SdkClient):
         # Some services never say why they stop; then the word that ends a stream, or the usage, has to tell that it is whole.
         whole = heard.finish or ((ended or heard.told.get("usage")) and heard.began)
         if not whole:
-            raise stopped(self.provider) if call.aborted else cut_short(self._provider)
+            raise build_stop_error(self.provider) if call.aborted else cut_short(self._provider)
         yield Done(self._reply(heard.message(), heard.finish or "stop", heard.told, body["model"]))
 
-    def _asked(self, body: dict[str, Json], call: Call, read: Callable[[Any], Json] = _as_it_is) -> Json:
-        """The answer to a request; what a service complains about by name is changed, and not said again."""
+    def _send_request(
+        self, body: dict[str, Json], call: OpenCall, read: Callable[[Any], Json] = _as_it_is
+    ) -> Json:
+        """Return the answer to a request; what a service complains about by name is changed, and not said again."""
         while True:
             try:
                 with self._faults(body["model"], call):
                     create = cast("Any", self._sdk.chat.completions).create
-                    return read(create(**adapted(body, self._unwanted)))
+                    return read(create(**adapt_request(body, self._unwanted)))
             except InvalidInput as error:
                 if "output_limit" in error.facts:  # it takes the name, not the figure
                     raise
-                found = complaint(error.message, adapted(body, self._unwanted), self._unwanted)
+                found = complaint(error.message, adapt_request(body, self._unwanted), self._unwanted)
                 if not found:
                     raise
                 self._unwanted |= {found}
@@ -139,7 +141,7 @@ class ChatClient(SdkClient):
     def _reply(
         self, message: Mapping[str, Json], finish: Json, told: Mapping[str, Json], asked: str
     ) -> Reply:
-        """The answer that a whole message holds."""
+        """Return the answer that a whole message holds."""
         found = finish_of(finish)
         if found == "broken":
             raise gave_up(self.provider, str(finish))
@@ -162,14 +164,14 @@ class ChatClient(SdkClient):
 
 
 def _finish(found: Finish, message: Mapping[str, Json], calls: tuple[ToolCall, ...]) -> Finish:
-    """Why it ended; several services say `stop` although they call tools."""
+    """Return why it ended; several services say `stop` although they call tools."""
     if message.get("refusal"):
         return "refused"
     return "tools" if calls and found in ("stop", "other") else found
 
 
 def _with_ids(message: Mapping[str, Json]) -> dict[str, Json]:
-    """A message whose calls have ids and arguments as text, which some services leave out or send otherwise."""
+    """Return a message whose calls have ids and arguments as text, which some services leave out or send otherwise."""
     calls: list[Json] = []
     for told in mappings(message.get("tool_calls")):
         function = told.get("function")
@@ -181,7 +183,7 @@ def _with_ids(message: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _apart(more: Mapping[str, Json]) -> dict[str, Json]:
-    """What the SDK has no name for goes through it untouched."""
+    """Return the fields that the SDK does not name; they pass through untouched."""
     return {"extra_body": dict(more)} if more else {}
 
 

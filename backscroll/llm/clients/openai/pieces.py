@@ -1,8 +1,7 @@
 """What has come of a streamed answer on the Chat Completions wire, put together as it would have come in one.
 
-Owns the pieces, in the vendor's shape and in those of everybody who imitates it: reasoning under either name, calls without ids or
-without indexes or all with the same one, arguments as objects, usage in any chunk. Before: `server_sent`, `dialects`. After:
-`openai_client_chat`.
+Owns the pieces, in the vendor's shape and in those of every service that imitates it: reasoning under either name, calls without
+ids or without indexes or all with the same one, arguments as objects, usage in any chunk.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from backscroll.vocab.part import Json
 
 
 def new_id() -> str:
-    """A name for a call that came without one."""
+    """Return a name for a call that came without one."""
     return f"call_{secrets.token_hex(8)}"
 
 
-class Heard:
+class OpenAIStreamState:
     """What has come of a stream so far."""
 
     def __init__(self) -> None:
@@ -30,7 +29,7 @@ class Heard:
         self.began = False  # words, thoughts or calls have come
         self.told: dict[str, Json] = {}
         self._text: list[str] = []
-        self._thought: list[str] = []
+        self._parse_thought: list[str] = []
         self._details: list[Json] = []  # OpenRouter's own record of the thinking, to be sent back as it is
         self._calls: list[dict[str, str]] = []
         self._arguments: list[list[str]] = []  # of the calls, in pieces: a long file comes in very many
@@ -63,7 +62,7 @@ class Heard:
             self._refusal.append(delta["refusal"])
         if thought:
             self.began = True
-            self._thought.append(thought)
+            self._parse_thought.append(thought)
             yield ReasoningDelta(thought)
         if words:
             self.began = True
@@ -87,7 +86,7 @@ class Heard:
         return CallDelta(at, known["id"], known["name"], piece)
 
     def _place(self, index: Json, given: str, name: str) -> int:
-        """Which call a piece belongs to: the index says so, unless another id or name shows that a new call begins."""
+        """Return which call a piece belongs to: the index says so, unless another id or name shows that a new call begins."""
         key = index if isinstance(index, int) else -1
         at = self._places.get(key)
         if at is not None:
@@ -103,12 +102,12 @@ class Heard:
         return self._places[key]
 
     def message(self) -> dict[str, Json]:
-        """The message that the pieces make, as it would have come in one."""
+        """Return the message that the pieces make, as it would have come in one."""
         out: dict[str, Json] = {"role": "assistant", "content": "".join(self._text) or None}
         if self._refusal:
             out["refusal"] = "".join(self._refusal)
-        if self._thought:
-            out["reasoning_content"] = "".join(self._thought)
+        if self._parse_thought:
+            out["reasoning_content"] = "".join(self._parse_thought)
         if self._details:
             out["reasoning_details"] = self._details
         if self._calls:

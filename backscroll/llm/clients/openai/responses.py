@@ -1,7 +1,6 @@
 """Responses: OpenAI's newer wire, with items instead of messages.
 
-Owns requests and answers of that wire, streamed or whole. Nothing is kept over there (`store` is off): the log is ours. Before:
-`openai_client`. After: `client.Reply`.
+Owns requests and answers of that wire, streamed or whole. Nothing is kept over there (`store` is off): the log is ours.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from backscroll.llm.clients.client import (
     broken_calls,
     sendable,
 )
-from backscroll.llm.clients.faults import in_stream, stopped
+from backscroll.llm.clients.faults import build_stop_error, in_stream
 from backscroll.llm.clients.openai.sdk import SdkClient
-from backscroll.llm.clients.sdk import cut_short, details, mappings, number, plain, sent, sound
+from backscroll.llm.clients.sdk import cut_short, details, mappings, number, plain, read_events, sound
 from backscroll.llm.clients.stream_bounds import StreamBounds
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
@@ -61,7 +60,7 @@ class ResponsesClient(SdkClient):
                 stream = cast("Any", self._sdk.responses).create(**body)
             with (
                 self._faults(body["model"], call, streaming=True),
-                closing(sent(stream, bounds.watch)) as events,
+                closing(read_events(stream, bounds.watch)) as events,
             ):
                 for event in filter(None, events):
                     if event.get("type") in _LAST:
@@ -69,7 +68,7 @@ class ResponsesClient(SdkClient):
                     elif event.get("type") == "error" or event.get("error"):
                         raise in_stream(event, provider=self.provider, model=body["model"])
                     else:
-                        for delta in bounds.counted(_deltas(event, names)):
+                        for delta in bounds.count_events(_deltas(event, names)):
                             said += [delta.text] if isinstance(delta, TextDelta) else []
                             yield delta
                     if bounds.full:
@@ -78,7 +77,7 @@ class ResponsesClient(SdkClient):
             yield Done(_endless("".join(said), body["model"]))
             return
         if last is None:
-            raise stopped(self.provider) if call.aborted else cut_short(self._provider)
+            raise build_stop_error(self.provider) if call.aborted else cut_short(self._provider)
         yield Done(self._reply(last, body["model"]))
 
     def _body(self, request: Request) -> dict[str, Json]:
@@ -108,7 +107,7 @@ class ResponsesClient(SdkClient):
 
 
 def _deltas(event: Mapping[str, Json], names: dict[int, tuple[str, str]]) -> Iterator[StreamEvent]:
-    """What one event adds. `names` remembers which calls have been announced."""
+    """Yield what one event adds. `names` remembers which calls have been announced."""
     kind = event.get("type")
     if kind == "response.output_text.delta":
         yield TextDelta(str(event["delta"]))
@@ -124,14 +123,14 @@ def _deltas(event: Mapping[str, Json], names: dict[int, tuple[str, str]]) -> Ite
 
 
 def _endless(text: str, asked: str) -> Reply:
-    """What came of an answer that did not end: its words."""
+    """Return what came of an answer that did not end: its words."""
     part: dict[str, Json] = {"type": "output_text", "text": text, "annotations": []}
     item: dict[str, Json] = {"type": "message", "role": "assistant", "content": [part]}
     return Reply(text, asked, "endless", Usage(known=False), raw=[item] if text else [])
 
 
 def put_together(items: list[Mapping[str, Json]], told: Mapping[str, Json], asked: str) -> Reply:
-    """The answer that the items of a response hold."""
+    """Return the answer that the items of a response hold."""
     text: list[str] = []
     thought: list[str] = []
     calls: list[ToolCall] = []

@@ -1,7 +1,7 @@
-"""The official SDK of OpenAI, which also serves everybody who imitates its wires.
+"""The official SDK of OpenAI, which also serves every service that imitates its wires.
 
-Owns opening it (lazily: loading it takes most of a second) and what both of its wires share. The SDK's own retries are off, because
-every attempt belongs on the ledger. Before: `providers`, `sdk`. After: `openai_client_chat`, `openai_client_responses`.
+Owns opening it (lazily: loading it takes most of a second) and what both of its wires share. The SDK's own retries are off,
+because every attempt belongs on the ledger.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from backscroll.errors import MissingExtra
-from backscroll.llm.clients.connections import Call, Connections
+from backscroll.llm.clients.connections import Connections, OpenCall
 from backscroll.llm.clients.sdk import our_errors, waits_of
 from backscroll.llm.clients.stream_bounds import bounded_body
 from backscroll.llm.providers import Provider
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def open_sdk(provider: Provider, key: str, connections: Connections) -> OpenAI:
-    """The SDK for a service; its connections are made known to `connections`."""
+    """Return the SDK for a service; its connections are made known to `connections`."""
     try:
         import openai
     except ImportError as error:
@@ -55,11 +55,11 @@ class SdkClient:
         self._connections.abort()
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         self._sdk.close()
 
     @contextmanager
-    def _faults(self, model: str, call: Call, *, streaming: bool = False) -> Generator[None]:
+    def _faults(self, model: str, call: OpenCall, *, streaming: bool = False) -> Generator[None]:
         """Whatever goes wrong inside, in our words."""
         import openai
 

@@ -1,16 +1,16 @@
-"""Reading the ledger, what was learned, and receipts. Refuses to add anything up but what was asked for."""
+"""Reading the ledger, what was learned, and receipts. Does not add anything up but what was asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backscroll.record.derived import Charge, Lesson, Spent
+from backscroll.record.derived import Charge, Lesson, SpendingTotal
 from backscroll.stores.columns import plain
 from backscroll.stores.ledger import CHARGE, SUMS, charge_of, grouping, sums, when
-from backscroll.stores.postgres.reading.derived import DerivedReader
+from backscroll.stores.postgres.reading.derived import PostgresDerivedReader
 
 
-class AccountReader(DerivedReader):
+class PostgresAccountReader(PostgresDerivedReader):
     """Reads accounts."""
 
     def charges(
@@ -25,7 +25,7 @@ class AccountReader(DerivedReader):
         sql = f"SELECT {CHARGE} FROM backscroll_charges WHERE tenant = %s{where} ORDER BY at_us DESC, id DESC LIMIT %s"
         return [charge_of(row) for row in self._s.ask(sql, self._tenant, *values, max(0, limit))]
 
-    def spent(
+    def sum_spending(
         self,
         by: Sequence[str] = (),
         *,
@@ -33,7 +33,7 @@ class AccountReader(DerivedReader):
         since_us: int | None = None,
         until_us: int | None = None,
         day: str | None = None,
-    ) -> list[Spent]:
+    ) -> list[SpendingTotal]:
         groups = grouping(by)
         where, values = when(thread, since_us, until_us, day, "%s")
         names = ", ".join(groups)

@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import Any
 
 from backscroll.errors import StoreCorrupt
-from backscroll.record.about import about_from_json
-from backscroll.record.chain import DAMAGE, damaged, from_bytes
+from backscroll.record.chain import DAMAGE, from_bytes, make_corrupt_error
 from backscroll.record.history import Entry
 from backscroll.record.ports import ThreadState
+from backscroll.record.thread_info import about_from_json
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.values.moment import microseconds
@@ -29,7 +29,7 @@ UNREADABLE = (*DAMAGE, StoreCorrupt)
 
 
 def thread_of(row: Sequence[Any]) -> ThreadState:
-    """The state that a row of `THREAD` columns holds, or an error that names the thread."""
+    """Return the state that a row of `THREAD` columns holds, or an error that names the thread."""
     id_, root, head, hash_, about, created, updated, messages, turns, parent, seq, position, message, gone = (
         row
     )
@@ -38,31 +38,31 @@ def thread_of(row: Sequence[Any]) -> ThreadState:
         what = about_from_json(from_bytes(about))
         at = None if message is None else parse_ref(message)
     except UNREADABLE as error:
-        raise damaged(f"the row of thread {id_[:8]}", error) from error
+        raise make_corrupt_error(f"the row of thread {id_[:8]}", error) from error
     return ThreadState(
         id_, root, head, hash_, what, created, updated, messages, turns, parent, seq, position, at, gone
     )
 
 
 def readable(rows: Iterable[Sequence[Any]]) -> Iterator[ThreadState]:
-    """What can be read of some rows: one that is damaged must not hide the others. Verification names it."""
+    """Yield what can be read of some rows: one that is damaged must not hide the others. Verification names it."""
     for row in rows:
         with suppress(StoreCorrupt):
             yield thread_of(row)
 
 
 def entry_of(row: Sequence[Any]) -> Entry:
-    """The entry that a row of `ENTRY` columns holds."""
+    """Return the entry that a row of `ENTRY` columns holds."""
     thread, seq, position, role, by, number, alternative, alternatives, flags, since = row[:10]
     return Entry(Ref(thread, seq), position, role, Ref(by, number), alternative, alternatives, flags, since)
 
 
 def event_of(row: Sequence[Any]) -> Event:
-    """The event that a row of `EVENT` columns holds, or an error that names the event."""
+    """Return the event that a row of `EVENT` columns holds, or an error that names the event."""
     thread, seq, kind, actor, at, about, number, head, body, salt, seal, hash_ = row
     target = None if about is None else Ref(about, number)
     try:
         what, facts = Kind(kind), from_bytes(head)
     except UNREADABLE as error:
-        raise damaged(f"event {Ref(thread, seq).short}", error) from error
+        raise make_corrupt_error(f"event {Ref(thread, seq).short}", error) from error
     return Event(thread, seq, what, actor, at, target, facts, body, salt, seal, hash_)

@@ -13,14 +13,14 @@ from typing import Any
 from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format
 
-from backscroll.record.derived import Made, Node, Reply, TurnMark
-from backscroll.record.ports import Wanted
+from backscroll.record.derived import Artefact, RecipeReply, SummaryNode, TurnMark
+from backscroll.record.ports import SearchFilter
 from backscroll.stores.columns import plain
-from backscroll.stores.nearness import checked, cosines, directed, rounded
-from backscroll.stores.postgres.names import EACH, KEYS, Names, Roots
-from backscroll.stores.postgres.opening import Connection
-from backscroll.stores.postgres.reading.search import narrowed
-from backscroll.stores.postgres.session import Session
+from backscroll.stores.nearness import check_vector, cosines, has_direction, round_score
+from backscroll.stores.postgres.connection import Connection
+from backscroll.stores.postgres.names import EACH, KEYS, PostgresNames, Roots
+from backscroll.stores.postgres.reading.search import build_filter
+from backscroll.stores.postgres.session import PostgresSession
 from backscroll.vocab.ids import Ref
 
 _COMPARED = 200  # vectors whose words are looked for in the index, at the least
@@ -32,7 +32,7 @@ _NODE = "level, opening_thread, opening_seq, position, ends, version, key, turns
 _NEAR = tuple[Ref, int, float]  # revision, time, score
 
 
-class Half(bytes):
+class HalfVector(bytes):
     """A vector on its way to a server that has the type `halfvec`."""
 
 
@@ -41,52 +41,52 @@ class _HalfDumper(Dumper):
 
     format = Format.BINARY
 
-    def dump(self, obj: Half) -> Buffer:
+    def dump(self, obj: HalfVector) -> Buffer:
         turned = bytearray(len(obj))
         turned[0::2], turned[1::2] = obj[1::2], obj[0::2]
         return (len(obj) // 2).to_bytes(2, "big") + b"\0\0" + bytes(turned)
 
 
-def taught(connection: Connection, halfvec: int) -> Connection:
-    """A connection that knows how to write down vectors, under the server's number for their type."""
+def register_vectors(connection: Connection, halfvec: int) -> Connection:
+    """Return a connection that knows how to write down vectors, under the server's number for their type."""
     if connection.halfvec != halfvec:
         connection.halfvec = halfvec
-        connection.adapters.register_dumper(Half, type("HalfDumper", (_HalfDumper,), {"oid": halfvec}))
+        connection.adapters.register_dumper(HalfVector, type("HalfDumper", (_HalfDumper,), {"oid": halfvec}))
     return connection
 
 
 def from_server(data: bytes) -> bytes:
-    """The vector that `halfvec_send` gives, low bytes first."""
+    """Return the vector that `halfvec_send` gives, low bytes first."""
     turned = bytearray(len(data) - 4)
     turned[0::2], turned[1::2] = data[5::2], data[4::2]
     return bytes(turned)
 
 
-class DerivedReader(Names):
+class PostgresDerivedReader(PostgresNames):
     """Reads what was derived."""
 
-    def __init__(self, session: Session, tenant: str, roots: Roots, halfvec: int) -> None:
+    def __init__(self, session: PostgresSession, tenant: str, roots: Roots, halfvec: int) -> None:
         super().__init__(session, tenant, roots)
         self._halfvec = halfvec  # the server's number for the type of vectors; 0: they are plain bytes
 
     # -- artefacts and replies -------------------------------------------------------------------------------
 
-    def made(self, keys: Sequence[bytes]) -> dict[bytes, Made]:
+    def read_artefacts(self, keys: Sequence[bytes]) -> dict[bytes, Artefact]:
         if not keys:
             return {}
         sql = f"SELECT {_MADE} FROM backscroll_made WHERE tenant = %s AND key = ANY(%s::bytea[])"
         rows = self._s.ask(sql, self._tenant, list(dict.fromkeys(keys)))
         return {
-            key: Made(key, recipe, thread, body, _sources(threads, numbers), at)
+            key: Artefact(key, recipe, thread, body, _sources(threads, numbers), at)
             for key, recipe, thread, body, threads, numbers, at in rows
         }
 
-    def reply(self, key: bytes) -> Reply | None:
+    def reply(self, key: bytes) -> RecipeReply | None:
         sql = f"SELECT {_REPLY} FROM backscroll_replies WHERE tenant = %s AND key = %s"
         row = self._s.ask_one(sql, self._tenant, key)
         return None if row is None else _reply(row)
 
-    def replies(self, thread: str) -> list[Reply]:
+    def replies(self, thread: str) -> list[RecipeReply]:
         if self._root(thread) is None:
             return []
         sql = f'SELECT {_REPLY} FROM backscroll_replies WHERE tenant = %s AND thread = %s ORDER BY at COLLATE "C", key'
@@ -95,7 +95,7 @@ class DerivedReader(Names):
     # -- vectors ---------------------------------------------------------------------------------------------
 
     def _size(self, encoder: str) -> int | None:
-        """The bytes of an encoder's vectors."""
+        """Return the bytes of an encoder's vectors."""
         sql = "SELECT size FROM backscroll_encoders WHERE tenant = %s AND name = %s"
         row = self._s.ask_one(sql, self._tenant, plain(encoder))
         return None if row is None else row[0]
@@ -109,8 +109,8 @@ class DerivedReader(Names):
         return self._looked_up(sql, revisions, lambda row: self._read(row[0]), plain(encoder))
 
     def _half(self, vector: bytes) -> bytes:
-        """A vector as the server takes it."""
-        return Half(vector) if self._halfvec else vector
+        """Return a vector as the server takes it."""
+        return HalfVector(vector) if self._halfvec else vector
 
     @property
     def _sent(self) -> str:
@@ -119,32 +119,34 @@ class DerivedReader(Names):
     def _read(self, data: bytes) -> bytes:
         return from_server(data) if self._halfvec else data
 
-    def nearest(self, vector: bytes, encoder: str, wanted: Wanted, limit: int) -> list[tuple[Ref, float]]:
+    def nearest(
+        self, vector: bytes, encoder: str, wanted: SearchFilter, limit: int
+    ) -> list[tuple[Ref, float]]:
         size = self._size(encoder)
-        checked(vector, size)
-        if size is None or limit <= 0 or not directed(vector):
+        check_vector(vector, size)
+        if size is None or limit <= 0 or not has_direction(vector):
             return []
         most = max(_COMPARED, 4 * limit)
         while True:
             near = (self._by_server if self._halfvec else self._by_hand)(vector, encoder, wanted, most)
-            shown = self._shown(near)
+            shown = self._find_shown(near)
             fit = sorted((-score, -said, ref) for ref, said, score in near if ref in shown)
             if len(fit) >= limit or len(near) < most:
                 return [(ref, -score) for score, _, ref in fit[:limit]]
             most *= 8  # most of the nearest are shown by no history: look further
 
-    def _by_server(self, vector: bytes, encoder: str, wanted: Wanted, most: int) -> list[_NEAR]:
-        part = narrowed(wanted, self._root)
+    def _by_server(self, vector: bytes, encoder: str, wanted: SearchFilter, most: int) -> list[_NEAR]:
+        part = build_filter(wanted, self._root)
         sql = (
             f"SELECT w.thread, w.seq, w.said_us, w.half <=> %s AS far FROM backscroll_vectors w{part.joins} "
             f"WHERE w.tenant = %s AND w.encoder = %s AND {part.where} ORDER BY far, w.said_us DESC LIMIT %s"
         )
         rows = self._s.ask(sql, self._half(vector), self._tenant, plain(encoder), *part.values, most)
-        # A vector of nothing but zeros has no direction; the server says so by what is no number.
-        return [(Ref(*row[:2]), row[2], rounded(1 - row[3])) for row in rows if isfinite(row[3])]
+        # A vector of nothing but zeros has no direction; the server says so by what is not a number.
+        return [(Ref(*row[:2]), row[2], round_score(1 - row[3])) for row in rows if isfinite(row[3])]
 
-    def _by_hand(self, vector: bytes, encoder: str, wanted: Wanted, most: int) -> list[_NEAR]:
-        part = narrowed(wanted, self._root)
+    def _by_hand(self, vector: bytes, encoder: str, wanted: SearchFilter, most: int) -> list[_NEAR]:
+        part = build_filter(wanted, self._root)
         sql = (
             f"SELECT w.thread, w.seq, w.said_us, w.half, w.root FROM backscroll_vectors w{part.joins} "
             f"WHERE w.tenant = %s AND w.encoder = %s AND {part.where} AND (w.root, w.thread, w.seq) > (%s, %s, %s) "
@@ -154,14 +156,14 @@ class DerivedReader(Names):
         best: list[_NEAR] = []
         while rows := self._s.ask(sql, self._tenant, plain(encoder), *part.values, *edge, _READ):
             edge = (rows[-1][4], rows[-1][0], rows[-1][1])
-            fit = [row for row in rows if len(row[3]) == len(vector) and directed(row[3])]
+            fit = [row for row in rows if len(row[3]) == len(vector) and has_direction(row[3])]
             scores = cosines(vector, [row[3] for row in fit])
             best += [(Ref(*row[:2]), row[2], score) for row, score in zip(fit, scores, strict=True)]
             best = sorted(best, key=lambda each: (-each[2], -each[1]))[:most]
         return best
 
-    def _shown(self, near: Sequence[_NEAR]) -> set[Ref]:
-        """Those whose words are in the index: exactly those that some history shows."""
+    def _find_shown(self, near: Sequence[_NEAR]) -> set[Ref]:
+        """Return those whose words are in the index: exactly those that some history shows."""
         sql = (
             f"SELECT k.thread, k.seq FROM {KEYS} CROSS JOIN LATERAL (SELECT 1 FROM backscroll_words w "
             f"WHERE w.tenant = %s AND w.root = %s AND w.thread = k.thread AND w.seq = k.seq {EACH}) w"
@@ -170,7 +172,7 @@ class DerivedReader(Names):
 
     # -- what has a place in a history -----------------------------------------------------------------------
 
-    def _placed(
+    def _select_between(
         self,
         columns: str,
         table: str,
@@ -182,7 +184,7 @@ class DerivedReader(Names):
         limit: int | None,
         over: bytes | None = None,
     ) -> Sequence[Any]:
-        """Rows of a table whose position lies strictly between two others, in order; `over`: settled turns that held it."""
+        """Return rows of a table whose position lies strictly between two others, in order; `over`: settled turns that held it."""
         root = self._root(thread)
         if root is None:
             return []
@@ -213,9 +215,11 @@ class DerivedReader(Names):
         before: bytes | None = None,
         newest_first: bool = False,
         limit: int | None = None,
-    ) -> list[Node]:
-        rows = self._placed(_NODE, "nodes", thread, {"level": level}, after, before, newest_first, limit)
-        return [Node(thread, row[0], Ref(row[1], row[2]), *row[3:]) for row in rows]
+    ) -> list[SummaryNode]:
+        rows = self._select_between(
+            _NODE, "nodes", thread, {"level": level}, after, before, newest_first, limit
+        )
+        return [SummaryNode(thread, row[0], Ref(row[1], row[2]), *row[3:]) for row in rows]
 
     # -- turns under analysis --------------------------------------------------------------------------------
 
@@ -231,7 +235,9 @@ class DerivedReader(Names):
         over: bytes | None = None,
     ) -> list[TurnMark]:
         keys = {"rule": plain(rule)}
-        rows = self._placed(_MARK, "turn_marks", thread, keys, after, before, newest_first, limit, over)
+        rows = self._select_between(
+            _MARK, "turn_marks", thread, keys, after, before, newest_first, limit, over
+        )
         return [
             TurnMark(thread, rule, Ref(o, n), p, due, pin, gone, e, v, k, tuple(map(Ref, threads, seqs)))
             for o, n, p, due, pin, gone, e, v, k, threads, seqs in rows
@@ -252,7 +258,7 @@ class DerivedReader(Names):
         return [(row[0], row[1]) for row in self._s.ask(sql, plain(recipe), self._tenant, max(0, limit))]
 
 
-#: From the thread that changed last: where somebody is at work, it is found after a few rows.
+#: From the thread that changed last: for an active writer, it is found after a few rows.
 BEHIND = (
     "SELECT {columns} FROM backscroll_threads t LEFT JOIN backscroll_progress p ON p.tenant = t.tenant "
     "AND p.root = t.root AND p.thread = t.id AND p.recipe = %s WHERE t.tenant = %s AND t.head > coalesce(p.seen, 0)"
@@ -264,6 +270,6 @@ def _sources(threads: Sequence[str], numbers: Sequence[int]) -> tuple[Ref, ...]:
     return tuple(Ref(*pair) for pair in zip(threads, numbers, strict=True))
 
 
-def _reply(row: Sequence[Any]) -> Reply:
+def _reply(row: Sequence[Any]) -> RecipeReply:
     key, recipe, thread, model, body, threads, numbers, at = row
-    return Reply(key, recipe, thread, model, body, _sources(threads, numbers), at)
+    return RecipeReply(key, recipe, thread, model, body, _sources(threads, numbers), at)

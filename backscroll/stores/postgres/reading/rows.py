@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from backscroll.record.history import Entry, Span
+from backscroll.record.history import Entry, EntrySpan
 from backscroll.record.order import at_end
-from backscroll.record.ports import Bounds, RawHit, Spoken, ThreadState, Wanted
+from backscroll.record.ports import Bounds, RawHit, RevisionBody, SearchFilter, ThreadState
 from backscroll.stores.columns import plain
 from backscroll.stores.postgres.check import STATS, faults_found
 from backscroll.stores.postgres.names import EACH, KEYS
-from backscroll.stores.postgres.reading.accounts import AccountReader
+from backscroll.stores.postgres.reading.accounts import PostgresAccountReader
 from backscroll.stores.postgres.reading.columns import (
     ENTRY,
     EVENT,
@@ -25,7 +25,7 @@ from backscroll.stores.postgres.reading.columns import (
     readable,
     thread_of,
 )
-from backscroll.stores.postgres.reading.search import found
+from backscroll.stores.postgres.reading.search import find_hits
 from backscroll.stores.postgres.reading.text import hour
 from backscroll.stores.postgres.schema import SCRUB_BYTES, SCRUB_WORDS
 from backscroll.vocab.event import Event
@@ -38,7 +38,7 @@ _SPANS = 4096
 _LAST = (1 << 63) - 1
 
 
-class PostgresReader(AccountReader):
+class PostgresReader(PostgresAccountReader):
     """Reads through one session."""
 
     # -- threads ---------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class PostgresReader(AccountReader):
         )
         return [(str(name).replace("-", ""), head) for name, head in self._s.ask(sql, *values, max(0, limit))]
 
-    def keyed(self, key: str) -> ThreadState | None:
+    def find_by_key(self, key: str) -> ThreadState | None:
         sql = (
             f"SELECT {THREAD} FROM backscroll_threads WHERE tenant = %s AND own_key <> '' AND own_key = %s "
             "AND left(own_key, 100) = left(%s, 100) ORDER BY created_at, id"
@@ -164,7 +164,7 @@ class PostgresReader(AccountReader):
 
     def page(
         self, thread: str, bounds: Bounds, limit: int, *, newest_first: bool = False, gone: bool = False
-    ) -> list[tuple[Entry, Spoken]]:
+    ) -> list[tuple[Entry, RevisionBody]]:
         root = self._root(thread)
         if root is None:
             return []
@@ -178,9 +178,9 @@ class PostgresReader(AccountReader):
             f"{EACH}) v WHERE {where} ORDER BY e.position {order} LIMIT %s"
         )
         rows = self._s.ask(sql, *values, max(0, limit))
-        return [(entry_of(row), Spoken(*row[10:])) for row in rows]
+        return [(entry_of(row), RevisionBody(*row[10:])) for row in rows]
 
-    def marked(self, thread: str, bounds: Bounds) -> list[tuple[Entry, Spoken]]:
+    def list_marked_entries(self, thread: str, bounds: Bounds) -> list[tuple[Entry, RevisionBody]]:
         root = self._root(thread)
         if root is None:
             return []
@@ -191,7 +191,7 @@ class PostgresReader(AccountReader):
             f"{EACH}) v WHERE {where} AND (e.role = 'system' OR e.flags & 4 <> 0) AND e.flags & 9 = 0 "
             "AND v.body IS NOT NULL ORDER BY e.position"
         )
-        return [(entry_of(row), Spoken(*row[10:])) for row in self._s.ask(sql, *values)]
+        return [(entry_of(row), RevisionBody(*row[10:])) for row in self._s.ask(sql, *values)]
 
     def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
         root = self._root(thread)
@@ -206,7 +206,7 @@ class PostgresReader(AccountReader):
         sql = f"SELECT count(*) FROM backscroll_entries e WHERE {where} AND e.flags & 9 = 0"
         return self._s.ask(sql, *values)[0][0]
 
-    def adopted(self, thread: str) -> list[tuple[Ref, int]]:
+    def list_adopted_messages(self, thread: str) -> list[tuple[Ref, int]]:
         root = self._root(thread)
         if root is None:
             return []
@@ -216,7 +216,7 @@ class PostgresReader(AccountReader):
         )
         return [(Ref(name, seq), since) for name, seq, since in self._s.ask(sql, self._tenant, root, thread)]
 
-    def spans(self, thread: str) -> Iterator[Span]:
+    def spans(self, thread: str) -> Iterator[EntrySpan]:
         root = self._root(thread)
         if root is None:
             return
@@ -227,7 +227,7 @@ class PostgresReader(AccountReader):
         )
         while rows := self._s.ask(sql, self._tenant, root, thread, *edge, _SPANS):
             for row in rows:
-                yield Span(entry_of(row), row[10])
+                yield EntrySpan(entry_of(row), row[10])
             last = rows[-1]
             edge = (last[2], last[9])
 
@@ -293,7 +293,7 @@ class PostgresReader(AccountReader):
     def others(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
         return self._few(thread, first, last, placed=False)
 
-    def placed(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
+    def list_placed_events(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
         return self._few(thread, first, last, placed=True)
 
     def _few(self, thread: str, first: int, last: int | None, *, placed: bool) -> list[Event]:
@@ -307,19 +307,19 @@ class PostgresReader(AccountReader):
         span = (max(first, 0), _LAST if last is None else min(last, _LAST))
         return [event_of(row) for row in self._s.ask(sql, self._tenant, root, thread, *span)]
 
-    def spoken(self, revisions: Sequence[Ref]) -> dict[Ref, Spoken]:
+    def read_spoken(self, revisions: Sequence[Ref]) -> dict[Ref, RevisionBody]:
         sql = (
             f"SELECT v.thread, v.seq, {SPOKEN} FROM {KEYS} CROSS JOIN LATERAL (SELECT * FROM backscroll_events v "
             f"WHERE v.tenant = %s AND v.root = %s AND v.thread = k.thread AND v.seq = k.seq {EACH}) v"
         )
-        return self._looked_up(sql, revisions, lambda row: Spoken(*row))
+        return self._looked_up(sql, revisions, lambda row: RevisionBody(*row))
 
     # -- search ----------------------------------------------------------------------------------------------
 
-    def search(self, query: str, wanted: Wanted, limit: int) -> list[RawHit]:
-        return found(self._s, self._tenant, query, wanted, self._root, limit)
+    def search(self, query: str, wanted: SearchFilter, limit: int) -> list[RawHit]:
+        return find_hits(self._s, self._tenant, query, wanted, self._root, limit)
 
-    def indexed(self, revision: Ref) -> str | None:
+    def read_index_tokens(self, revision: Ref) -> str | None:
         root = self._root(revision.thread)
         if root is None:
             return None

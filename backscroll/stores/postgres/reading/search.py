@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from backscroll.record.ports import RawHit, Wanted
+from backscroll.record.ports import RawHit, SearchFilter
 from backscroll.stores.columns import plain
 from backscroll.stores.postgres.reading.text import tenant_mark
 from backscroll.stores.postgres.reading.tsquery import (
     OVERFULL,
     asked_for,
-    loosened,
-    parsed,
-    quoted,
+    loosen_query,
+    parse_query,
+    quote_lexeme,
+    render_phrase,
     spelled_out,
-    written,
 )
-from backscroll.stores.postgres.session import Session
+from backscroll.stores.postgres.session import PostgresSession
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import checked_role
 
@@ -31,7 +31,7 @@ _SAME = "{0}.tenant = w.tenant AND {0}.root = w.root AND {0}.{1} = w.thread"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SearchCondition:
     """A condition with its values, what has to be joined for it, and the time it is about."""
 
     where: str
@@ -41,17 +41,17 @@ class Part:
     until: int = _EVER[1]
 
 
-def found(
-    session: Session,
+def find_hits(
+    session: PostgresSession,
     tenant: str,
     query: str,
-    wanted: Wanted,
+    wanted: SearchFilter,
     root: Callable[[str], str | None],
     limit: int,
 ) -> list[RawHit]:
-    """The best hits of a query, best first."""
+    """Return the best hits of a query, best first."""
     fits, phrases = _condition(query, tenant)
-    filters = narrowed(wanted, root)
+    filters = build_filter(wanted, root)
     if wanted.threads is None and _is_common(session, tenant, fits, filters):
         # The same question asked of a function has no index to go by, so the server walks from the newest down.
         by_function = fits.where.replace("w.words @@ %s::tsquery", "ts_match_vq(w.words, %s::tsquery)")
@@ -73,8 +73,10 @@ def found(
     ]
 
 
-def _is_common(session: Session, tenant: str, fits: Part, filters: Part) -> bool:
-    """True where walking down from the newest message gets to enough hits sooner than collecting all of them would.
+def _is_common(
+    session: PostgresSession, tenant: str, fits: SearchCondition, filters: SearchCondition
+) -> bool:
+    """Return True if walking down from the newest message gets to enough hits sooner than collecting all of them would.
 
     The planner cannot tell: it keeps no statistics of words. A look at the newest few hundred messages can. With a share
     `d` of N messages that fit, walking reads RANKED / d of them and collecting d * N.
@@ -90,23 +92,23 @@ def _is_common(session: Session, tenant: str, fits: Part, filters: Part) -> bool
     return looked < _LOOK or (fitting / looked) ** 2 * (every or _ASSUMED) > RANKED
 
 
-def _condition(query: str, tenant: str) -> tuple[Part, list[str]]:
-    """What a row of the index must fulfil, and the phrases that were asked for."""
-    tree = parsed(query)
-    mark = quoted(tenant_mark(tenant))
-    loose = None if tree is None else loosened(tree)
+def _condition(query: str, tenant: str) -> tuple[SearchCondition, list[str]]:
+    """Return what a row of the index must fulfil, and the phrases that were asked for."""
+    tree = parse_query(query)
+    mark = quote_lexeme(tenant_mark(tenant))
+    loose = None if tree is None else loosen_query(tree)
     if tree is None or loose is None:
-        return Part("w.words @@ %s::tsquery", (f"{mark} & ({query})",)), []
+        return SearchCondition("w.words @@ %s::tsquery", (f"{mark} & ({query})",)), []
     exact, values = spelled_out(tree, "w.spelled")
     where = (
         f"w.words @@ %s::tsquery AND CASE WHEN w.spelled IS NULL THEN w.words @@ %s::tsquery ELSE {exact} END"
     )
-    loosely = f"{mark} & (({loose}) | {quoted(OVERFULL)})"
-    return Part(where, (loosely, query, *values)), [*map(written, asked_for(tree))]
+    loosely = f"{mark} & (({loose}) | {quote_lexeme(OVERFULL)})"
+    return SearchCondition(where, (loosely, query, *values)), [*map(render_phrase, asked_for(tree))]
 
 
 def _score(query: str, phrases: list[str]) -> tuple[str, str, list[object]]:
-    """How to score a hit, what that needs besides the hits, and the values.
+    """Return how to score a hit, what that needs besides the hits, and the values.
 
     PostgreSQL's rank does not know that a rare word says more than a common one. Where there are several, each counts by
     how few of the hits have it.
@@ -122,8 +124,8 @@ def _score(query: str, phrases: list[str]) -> tuple[str, str, list[object]]:
     return score, weights, [phrases]
 
 
-def narrowed(wanted: Wanted, root: Callable[[str], str | None]) -> Part:
-    """The filters of a search as conditions on a table `w` that names tenant, root, thread, seq, time and role."""
+def build_filter(wanted: SearchFilter, root: Callable[[str], str | None]) -> SearchCondition:
+    """Return the filters of a search as conditions on a table `w` that names tenant, root, thread, seq, time and role."""
     joins, where, values = "", ["true"], list[object]()
     if wanted.tool is not None:
         joins += f" JOIN backscroll_events v ON {_SAME.format('v', 'thread')} AND v.seq = w.seq"
@@ -152,4 +154,4 @@ def narrowed(wanted: Wanted, root: Callable[[str], str | None]) -> Part:
             values.append(value)
     since = _EVER[0] if wanted.since_us is None else wanted.since_us
     until = _EVER[1] if wanted.until_us is None else wanted.until_us
-    return Part(" AND ".join(where), tuple(values), joins, since, until)
+    return SearchCondition(" AND ".join(where), tuple(values), joins, since, until)

@@ -7,7 +7,7 @@ from collections import Counter
 from enum import Enum
 
 from backscroll.recall.text.words import tsvector_of
-from backscroll.stores.postgres.reading.tsquery import OVERFULL, quoted
+from backscroll.stores.postgres.reading.tsquery import OVERFULL, quote_lexeme
 
 HOUR = 3_600_000_000
 _MOST_PLACES = 255  # of one word in a tsvector
@@ -16,25 +16,27 @@ _ROOM = 1_000_000  # bytes
 
 
 def hour(us: int) -> int:
-    """The hour in which a time lies."""
+    """Return the hour in which a time lies."""
     return us // HOUR
 
 
 def tenant_mark(tenant: str) -> str:
-    """A lexeme that no text contains, under which the index finds everything of a tenant."""
+    """Return a lexeme that no text contains, under which the index finds everything of a tenant."""
     return "=" + hashlib.sha256(tenant.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def indexable(words: str, mark: str) -> tuple[str, str | None]:
     """Index words as a tsvector literal, and once more as they are (between spaces) where it cannot hold all of them."""
-    literal = f"{tsvector_of(words)} {quoted(mark)}"
-    held = _held(words)
-    if held is Held.WHOLE:
+    literal = f"{tsvector_of(words)} {quote_lexeme(mark)}"
+    held = _measure_coverage(words)
+    if held is TextCoverage.WHOLE:
         return literal, None
-    return literal + (f" {quoted(OVERFULL)}" if held is Held.IN_PART else ""), f" {' '.join(words.split())} "
+    return literal + (
+        f" {quote_lexeme(OVERFULL)}" if held is TextCoverage.IN_PART else ""
+    ), f" {' '.join(words.split())} "
 
 
-class Held(Enum):
+class TextCoverage(Enum):
     """How much of a text a tsvector keeps."""
 
     WHOLE = "every place of every word, so that the words can be read back from it"
@@ -42,13 +44,13 @@ class Held(Enum):
     IN_PART = "not even every word"
 
 
-def _held(words: str) -> Held:
+def _measure_coverage(words: str) -> TextCoverage:
     if len(words) < 2 * _MOST_PLACES:
-        return Held.WHOLE  # too short to hold more words than that
+        return TextCoverage.WHOLE  # too short to hold more words than that
     each = words.split(" ")
     if len(words.encode()) + 8 * len(each) > _ROOM:
         # More room than needed where words come again; a text that long is looked up in its own words, which is right.
-        return Held.IN_PART
+        return TextCoverage.IN_PART
     if len(each) >= _LAST_PLACE or (len(each) > _MOST_PLACES and max(Counter(each).values()) > _MOST_PLACES):
-        return Held.EVERY_WORD
-    return Held.WHOLE
+        return TextCoverage.EVERY_WORD
+    return TextCoverage.WHOLE

@@ -1,7 +1,7 @@
 """Writing what is derived from the log, and erasing it with the words. The writing half of `derived` and `accounts`.
 
-What was made of words that are forgotten meanwhile is not kept: whoever made it started before, and does not know. So the
-events of its sources are held (FOR SHARE) until it is stored; a forget waits for that, and then finds it.
+What was made of words that are forgotten meanwhile is not kept: its writer started before, and does not know. So the events of
+its sources are held (FOR SHARE) until it is stored; a forget waits for that, and then finds it.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import secrets
 from collections.abc import Iterable, Sequence
 
 from backscroll.errors import NotFound
-from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, TurnMark
+from backscroll.record.derived import Artefact, Charge, Lesson, RecipeReply, SummaryNode, TurnMark
 from backscroll.stores.columns import plain
 from backscroll.stores.ledger import CHARGE, columns_of
-from backscroll.stores.nearness import checked
+from backscroll.stores.nearness import check_vector
 from backscroll.stores.postgres.names import EACH, KEYS, Roots
 from backscroll.stores.postgres.reading.derived import BEHIND
 from backscroll.stores.postgres.reading.rows import PostgresReader
 from backscroll.stores.postgres.schema import SCRUB_WORDS
-from backscroll.stores.postgres.session import Session
+from backscroll.stores.postgres.session import PostgresSession
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
 
@@ -26,22 +26,22 @@ _TRIED = 32  # threads that a worker tries to get hold of before it looks again
 _KEYED = "tenant = %s AND root = %s AND thread = %s"
 
 
-class DerivedWriter(PostgresReader):
+class PostgresDerivedWriter(PostgresReader):
     """Writes what was derived, through one session."""
 
-    def __init__(self, session: Session, tenant: str, roots: Roots, halfvec: int) -> None:
+    def __init__(self, session: PostgresSession, tenant: str, roots: Roots, halfvec: int) -> None:
         super().__init__(session, tenant, roots, halfvec)
         self._due: set[str] = set()
 
     def _home(self, thread: str) -> str:
-        """The root of a thread that must be there."""
+        """Return the root of a thread that must be there."""
         root = self._root(thread)
         if root is None:
             raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
         return root
 
-    def _named(self, ref: Ref) -> str:
-        """The root of a message or revision whose thread must be there."""
+    def _require_root(self, ref: Ref) -> str:
+        """Return the root of a message or revision whose thread must be there."""
         root = self._root(ref.thread)
         if root is None:
             raise NotFound(
@@ -52,16 +52,16 @@ class DerivedWriter(PostgresReader):
     # -- artefacts and replies -------------------------------------------------------------------------------
 
     def _standing(self, sources: Iterable[Ref]) -> set[Ref]:
-        """Those whose words are there, and stay there until we are done."""
+        """Return those whose words are there, and stay there until we are done."""
         for ref in sources:
-            self._named(ref)
+            self._require_root(ref)
         sql = (
             f"SELECT k.thread, k.seq FROM {KEYS} CROSS JOIN LATERAL (SELECT 1 FROM backscroll_events v WHERE v.tenant = %s "
             f"AND v.root = %s AND v.thread = k.thread AND v.seq = k.seq AND v.body IS NOT NULL {EACH} FOR SHARE) v"
         )
         return set(self._looked_up(sql, sorted(set(sources)), lambda _: True))
 
-    def make(self, artefacts: Iterable[Made]) -> None:
+    def make(self, artefacts: Iterable[Artefact]) -> None:
         all_ = sorted(artefacts, key=lambda made: made.key)  # in one order, or two writers block each other
         there = self._standing([ref for made in all_ for ref in made.sources])
         for made in all_:
@@ -70,7 +70,7 @@ class DerivedWriter(PostgresReader):
                 values = (self._tenant, made.key, made.thread, plain(made.recipe), made.at, made.body)
                 self._keep("made", "tenant, key, thread, recipe, at, body", values, made.sources)
 
-    def keep_reply(self, reply: Reply) -> None:
+    def keep_reply(self, reply: RecipeReply) -> None:
         self._home(reply.thread)
         if self._standing(reply.sources).issuperset(reply.sources):
             names = (plain(reply.recipe), plain(reply.model))
@@ -80,7 +80,7 @@ class DerivedWriter(PostgresReader):
     def _keep(self, table: str, columns: str, values: tuple[object, ...], sources: Sequence[Ref]) -> None:
         """Store a row with its sources, and beside each source that it goes with it; what is there stays."""
         arrays = (
-            [self._named(ref) for ref in sources],
+            [self._require_root(ref) for ref in sources],
             [ref.thread for ref in sources],
             [ref.seq for ref in sources],
         )
@@ -108,18 +108,18 @@ class DerivedWriter(PostgresReader):
             "ON CONFLICT (tenant, root, thread, seq, encoder) DO UPDATE SET half = excluded.half"
         )
         for ref, vector in sorted(dict(vectors).items()):
-            checked(vector, size)
+            check_vector(vector, size)
             if size is None:
                 new = "INSERT INTO backscroll_encoders (tenant, name, size) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
                 self._s.tell(new, self._tenant, name, len(vector))
                 size = self._size(encoder)
-                checked(vector, size)
-            self._s.tell(sql, name, self._half(vector), self._tenant, self._named(ref), *ref)
+                check_vector(vector, size)
+            self._s.tell(sql, name, self._half(vector), self._tenant, self._require_root(ref), *ref)
 
     # -- the summary tree ------------------------------------------------------------------------------------
 
-    def set_node(self, node: Node) -> None:
-        self._named(node.opening)
+    def set_node(self, node: SummaryNode) -> None:
+        self._require_root(node.opening)
         values = (self._tenant, self._home(node.thread), node.thread, node.level, *node.opening)
         self._s.tell(
             "INSERT INTO backscroll_nodes (tenant, root, thread, level, opening_thread, opening_seq, position, ends, "
@@ -144,7 +144,7 @@ class DerivedWriter(PostgresReader):
 
     def set_turn_marks(self, marks: Iterable[TurnMark]) -> None:
         for mark in marks:
-            self._named(mark.opening)
+            self._require_root(mark.opening)
             self._s.tell(
                 "INSERT INTO backscroll_turn_marks (tenant, root, thread, rule, opening_thread, opening_seq, position, "
                 "due, pinned, gone, ends, version, key, source_threads, source_seqs) "
@@ -244,7 +244,7 @@ class DerivedWriter(PostgresReader):
             f"VALUES (%s, %s, %s, {number} + 1, %s, %s) ON CONFLICT DO NOTHING"
         )
         while not self._s.do(insert, *key, *key, at, body):
-            pass  # somebody took the number between looking and writing
+            pass  # another writer took the number between looking and writing
         sql = f"DELETE FROM backscroll_receipts WHERE {_KEYED} AND no <= {number} - %s"
         self._s.tell(sql, *key, *key, max(0, keep))
 
@@ -273,7 +273,7 @@ class DerivedWriter(PostgresReader):
         return gone
 
     def _unmaking(self, root: str, refs: Sequence[Ref]) -> list[tuple[str, tuple[object, ...]]]:
-        """Statements that drop what was made of revisions of one family; each says how much that was."""
+        """Return statements that drop what was made of revisions of one family; each says how much that was."""
         keys = ([ref.thread for ref in refs], [ref.seq for ref in refs])
         own = "d.tenant = %s AND d.root = %s AND d.thread = k.thread AND d.seq = k.seq"
         out: list[tuple[str, tuple[object, ...]]] = []

@@ -1,4 +1,4 @@
-"""Setting rows aside, and putting a log in anew, inside one transaction. Implements `record.quarantine.Mending`."""
+"""Setting rows aside, and putting a log in anew, inside one transaction. Implements `record.quarantine.repairing`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from backscroll.record.chain import to_bytes
 from backscroll.record.ports import ThreadState
-from backscroll.record.quarantine import SetAside
+from backscroll.record.quarantine import QuarantineRow
 from backscroll.stores.columns import plain
 from backscroll.stores.postgres.reading.text import hour
 from backscroll.stores.postgres.schema import DISTRIBUTED_BY
-from backscroll.stores.postgres.writing.derived import DerivedWriter
+from backscroll.stores.postgres.writing.derived import PostgresDerivedWriter
 from backscroll.vocab.ids import LAST, Ref
 from backscroll.vocab.values.moment import microseconds
 
@@ -25,7 +25,7 @@ _NEXT = "SELECT coalesce(max(no), 0) FROM backscroll_quarantine WHERE tenant = %
 
 
 def thread_values(state: ThreadState) -> tuple[object, ...]:
-    """What the row of a thread holds after its names, from `parent` to `about`, in the order of the columns."""
+    """Return what the row of a thread holds after its names, from `parent` to `about`, in the order of the columns."""
     us = microseconds(state.updated_at)
     return (
         *(state.parent, state.fork_seq, state.fork_position),
@@ -37,16 +37,17 @@ def thread_values(state: ThreadState) -> tuple[object, ...]:
     )
 
 
-class MendingWriter(DerivedWriter):
+class PostgresRepairWriter(PostgresDerivedWriter):
     """The part of a writer that only a repair uses."""
 
     _held: dict[str, ThreadState]
 
-    def set_aside(self) -> list[SetAside]:
+    def set_aside(self) -> list[QuarantineRow]:
         sql = "SELECT no, at, reason, source, thread, seq, held FROM backscroll_quarantine WHERE tenant = %s ORDER BY no"
         rows = self._s.ask(sql, self._tenant)
         return [
-            SetAside(n, at, why, source, t, seq, held.decode()) for n, at, why, source, t, seq, held in rows
+            QuarantineRow(n, at, why, source, t, seq, held.decode())
+            for n, at, why, source, t, seq, held in rows
         ]
 
     def log_numbers(self, thread: str) -> list[int]:

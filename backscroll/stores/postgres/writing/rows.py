@@ -1,9 +1,9 @@
 """Writing rows of the PostgreSQL store inside one transaction. Implements `record.ports.Writer`.
 
-Why READ COMMITTED and row locks are enough: a thread's own rows change only under the lock of its row, and each statement
-after the lock sees everything committed before it. What a fork reads of its parents, it reads as of the event where it left
-them, and that past never changes. Who asks for a whole family (an edit that may take words out of the index, a forget) gets
-all of it locked. Attached bytes and origins are shared between families; their rows are locked by whoever relies on them.
+Why READ COMMITTED and row locks are enough: a thread's own rows change only under the lock of its row, and each statement after
+the lock sees everything committed before it. What a fork reads of its parents, it reads as of the event where it left them, and
+that past never changes. Who asks for a whole family (an edit that may take words out of the index, a forget) gets all of it
+locked. Attached bytes and origins are shared between families; their rows are locked by the writer that relies on them.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dataclasses import replace
 
 from psycopg.errors import LockNotAvailable
 
-from backscroll.record.about import about_from_json
 from backscroll.record.chain import from_bytes, to_bytes
 from backscroll.record.history import Entry
 from backscroll.record.order import at_end
-from backscroll.record.ports import Logged, ThreadState
+from backscroll.record.ports import EventRow, ThreadState
+from backscroll.record.thread_info import about_from_json
 from backscroll.stores.columns import plain
 from backscroll.stores.postgres.names import Roots
 from backscroll.stores.postgres.reading.columns import THREAD, readable, thread_of
 from backscroll.stores.postgres.reading.text import hour, indexable, tenant_mark
 from backscroll.stores.postgres.schema import SCRUB_BYTES, SCRUB_WORDS
-from backscroll.stores.postgres.session import Session
-from backscroll.stores.postgres.writing.repair import MendingWriter, thread_values
+from backscroll.stores.postgres.session import PostgresSession
+from backscroll.stores.postgres.writing.repair import PostgresRepairWriter, thread_values
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
@@ -33,19 +33,19 @@ from backscroll.vocab.values.moment import microseconds
 _KEYS = 0x42534354  # the advisory locks of threads that are begun under a key
 
 
-class Crowded(Exception):
-    """Somebody else holds a thread of the family that is wanted: let go, and lock the family first the next time."""
+class FamilyBusy(Exception):
+    """Another process holds a thread of the family that is wanted: let go, and lock the family first the next time."""
 
     def __init__(self, root: str) -> None:
         super().__init__(root)
         self.root = root
 
 
-class PostgresWriter(MendingWriter):
+class PostgresWriter(PostgresRepairWriter):
     """Writes through one session. What is new is known to the others only once it is committed."""
 
     def __init__(
-        self, session: Session, tenant: str, roots: Roots, halfvec: int, together: frozenset[str]
+        self, session: PostgresSession, tenant: str, roots: Roots, halfvec: int, together: frozenset[str]
     ) -> None:
         super().__init__(session, tenant, roots, halfvec)
         self._together = together
@@ -89,18 +89,20 @@ class PostgresWriter(MendingWriter):
         self._s.tell("SELECT pg_advisory_xact_lock(%s::int4, %s::int4)", _KEYS, number)
 
     def family(self, root: str) -> list[ThreadState]:
-        """The family, all of it locked. Who holds one member and waits for another could wait for ever, so nobody
-        waits here: the transaction starts over and locks the family before anything else, in one order."""
+        """Return the family, all of it locked. Who holds one member and waits for another could wait forever, so there is no
+        waiting here: the transaction starts over and locks the family before anything else, in one order.
+        """
         try:
             return self._lock_family(root, "" if root in self._together else "NOWAIT")
         except LockNotAvailable as error:
             if root in self._together:
                 raise
-            raise Crowded(root) from error
+            raise FamilyBusy(root) from error
 
     def _lock_family(self, root: str, how: str) -> list[ThreadState]:
-        """Every member, locked, oldest first. A fork can only be born while its parent is not locked: once a look finds
-        nobody new, the family is complete."""
+        """Return every member, locked, oldest first. A fork can only be born while its parent is not locked: once a look finds no
+        new member, the family is complete.
+        """
         sql = f"SELECT {THREAD}, born FROM backscroll_threads WHERE tenant = %s AND root = %s ORDER BY id FOR UPDATE {how}"
         while True:
             rows = self._s.ask(sql, self._tenant, root)
@@ -157,7 +159,7 @@ class PostgresWriter(MendingWriter):
 
     # -- log and history -------------------------------------------------------------------------------------
 
-    def log(self, logged: Logged) -> None:
+    def log(self, logged: EventRow) -> None:
         event = logged.event
         root = self._home(event.thread)
         self._s.tell(
@@ -198,7 +200,7 @@ class PostgresWriter(MendingWriter):
     def words_may_wait(self) -> bool:
         return False
 
-    def log_all(self, thread: str, logged: Sequence[Logged], entries: Sequence[Entry]) -> None:
+    def log_all(self, thread: str, logged: Sequence[EventRow], entries: Sequence[Entry]) -> None:
         for each, entry in zip(logged, entries, strict=True):
             self.log(each)
             self.open_entry(thread, entry, None)
@@ -250,7 +252,7 @@ class PostgresWriter(MendingWriter):
         hold = "SELECT 1 FROM backscroll_blobs WHERE tenant = %s AND digest = %s FOR KEY SHARE"
         name = plain(digest)
         while not self._s.ask(hold, self._tenant, name) and not self._s.do(insert, self._tenant, name, data):
-            pass  # somebody stored or forgot the same bytes between the two statements
+            pass  # another writer stored or forgot the same bytes between the two statements
 
     def link_blob(self, digest: str, revision: Ref) -> None:
         self._home(revision.thread)
@@ -264,7 +266,7 @@ class PostgresWriter(MendingWriter):
         self._s.tell(sql, self._tenant, name, *revision)
 
     def blob_users(self, digest: str) -> list[Ref]:
-        """Who uses these bytes; nobody can begin to until we are done, for the answer decides whether they are erased."""
+        """Return who uses these bytes; no new use can begin until we are done, for the answer decides whether they are erased."""
         hold = "SELECT 1 FROM backscroll_blobs WHERE tenant = %s AND digest = %s FOR UPDATE"
         self._s.tell(hold, self._tenant, plain(digest))
         return super().blob_users(digest)
@@ -272,7 +274,7 @@ class PostgresWriter(MendingWriter):
     # -- the rest --------------------------------------------------------------------------------------------
 
     def origin(self, key: bytes) -> str | None:
-        """The thread of an origin. Who looks inside a transaction will decide by it, so everybody else waits."""
+        """Return the thread of an origin. Who looks inside a transaction will decide by it, so all others wait."""
         look = "SELECT thread FROM backscroll_origins WHERE tenant = %s AND key = %s FOR UPDATE"
         claim = "INSERT INTO backscroll_origins (tenant, key) VALUES (%s, %s) ON CONFLICT DO NOTHING"
         while True:
@@ -299,7 +301,7 @@ class PostgresWriter(MendingWriter):
         )
         # Always in one order, so that two writers cannot block each other.
         for ref, tokenizer, count in sorted(counts):
-            self._s.tell(sql, plain(tokenizer), count, self._tenant, self._named(ref), *ref)
+            self._s.tell(sql, plain(tokenizer), count, self._tenant, self._require_root(ref), *ref)
 
     def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None:
         root = self._home(thread)
@@ -323,7 +325,7 @@ class PostgresWriter(MendingWriter):
             return
         where = "WHERE tenant = %s AND root = %s AND thread = %s AND seq = %s"
         key = (self._tenant, root, *event)
-        # First the words: whoever is storing something made of them is waited for here, and found below.
+        # First the words: a writer that is storing something made of them is waited for here, and found below.
         sets = "salt = NULL, body = NULL, digest = NULL, tools = '{}'"
         self._s.tell(f"UPDATE backscroll_events SET {sets} {where}", *key)
         self._s.tell(f"DELETE FROM backscroll_words {where}", *key)
@@ -345,11 +347,11 @@ class PostgresWriter(MendingWriter):
 
     @property
     def repeatable(self) -> bool:
-        """True where this transaction only set values, so that doing it again changes nothing."""
+        """True if this transaction only set values, so that doing it again changes nothing."""
         return self.last is None and self.added is None
 
-    def arrived(self, session: Session) -> bool:
-        """True where this transaction is in the store, as another session sees it: all of its rows arrive or none."""
+    def has_arrived(self, session: PostgresSession) -> bool:
+        """Return True if this transaction is in the store, as another session sees it: all of its rows arrive or none."""
         if self.last is None:
             sql = "SELECT 1 FROM backscroll_directory WHERE tenant = %s AND thread = %s"
             return bool(session.ask(sql, self._tenant, self.added))
@@ -361,5 +363,5 @@ class PostgresWriter(MendingWriter):
 
 
 def _as_stored(state: ThreadState) -> ThreadState:
-    """The state as it will come back from the server (lists instead of tuples)."""
+    """Return the state as it will come back from the server (lists instead of tuples)."""
     return replace(state, about=about_from_json(from_bytes(to_bytes(state.about.to_json()))))

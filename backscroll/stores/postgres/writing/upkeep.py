@@ -1,10 +1,9 @@
 """What is done to the tables as a whole: rewriting them after a forget, and telling `doctor` about the server.
 
-PostgreSQL keeps the old version of a row until its space is reused, and a word in its index for ever. Only rewriting a table
-with its indexes (VACUUM FULL) takes them out of the files. That locks the table: it is done for those tables that something
-was erased from, and the lock is asked for in short tries, because everybody who comes later waits behind it. A table so large
-that nobody could wait is swept instead: no query and no index finds the words, but the file may hold them in unused space,
-which is said.
+PostgreSQL keeps the old version of a row until its space is reused, and a word in its index forever. Only rewriting a table with
+its indexes (VACUUM FULL) takes them out of the files. That locks the table: it is done for those tables that something was erased
+from, and the lock is asked for in short tries, because every later caller waits behind it. A table too large to wait for is swept
+instead: no query and no index finds the words, but the file may hold them in unused space, which is said.
 
 A rewrite still copies what some transaction may see. The server reckons that from the oldest transaction it runs, in whichever
 of its databases: a long import next door keeps our old rows alive. So those are waited for, and the server is asked after each
@@ -21,7 +20,7 @@ from enum import Enum
 import psycopg
 from psycopg import sql
 
-from backscroll.stores.postgres.opening import Connection
+from backscroll.stores.postgres.connection import Connection
 from backscroll.stores.postgres.schema import DISTRIBUTED_BY, SCRUB_BYTES, SCRUB_WORDS
 
 _HOLD_WORDS: dict[str, tuple[str, ...]] = {
@@ -44,7 +43,7 @@ _HOLD_WORDS: dict[str, tuple[str, ...]] = {
 _TRY_SECONDS = 2.0
 _LARGE = 1 << 30  # bytes; rewriting that takes the better part of a minute
 
-#: Nobody who connects to a server can reach these.
+#: No client that connects to a server can reach these.
 OUT_OF_REACH: tuple[str, ...] = (
     "the server's write-ahead log, until the server recycles it, and archived copies of it",
     "backups of the server, snapshots of its disk, and exports",
@@ -53,7 +52,7 @@ OUT_OF_REACH: tuple[str, ...] = (
 )
 
 
-def scrubbed(connection: Connection, patience: float, *, pooled: bool) -> list[str]:
+def scrub_tables(connection: Connection, patience: float, *, pooled: bool) -> list[str]:
     """Rewrite what words were erased from; gives what still holds them.
 
     The connection is for this alone: what is set on it is not set back. `pooled`: a pooler hands out sessions by the
@@ -71,36 +70,36 @@ def scrubbed(connection: Connection, patience: float, *, pooled: bool) -> list[s
         left.append(
             f"what {others} other sessions or standbys still see: end them, then open the store again"
         )
-    done: dict[str, _How] = {}
-    watch = _Watch(in_vain=others > 0)
+    done: dict[str, _RewriteResult] = {}
+    watch = _ServerNotices(in_vain=others > 0)
     connection.add_notice_handler(watch)
     try:
         if not pooled:
             connection.execute(_LIMITS.format(local="false").encode())
         rewrite = _rewrite_in_transaction if pooled else _rewrite
         for mark in marks:
-            done |= {t: _rewritten(connection, t, deadline, watch, rewrite) for t in _HOLD_WORDS[mark]}
+            done |= {t: _rewrite_table(connection, t, deadline, watch, rewrite) for t in _HOLD_WORDS[mark]}
     finally:
         connection.remove_notice_handler(watch)
-    for how in (_How.SWEPT, _How.BUSY):
+    for how in (_RewriteResult.SWEPT, _RewriteResult.BUSY):
         tables = [table for table, got in done.items() if got is how]
         left += [how.value.format(", ".join(tables))] if tables else []
     if watch.said:
         left.append(f"old pages that only the owner of the tables may rewrite ({'; '.join(watch.said)})")
-    if not (others or watch.said or _How.BUSY in done.values()):
+    if not (others or watch.said or _RewriteResult.BUSY in done.values()):
         for mark, value in marks.items():
-            # Only the mark that was seen: somebody may have erased something else meanwhile.
+            # Only the mark that was seen: another process may have erased something else meanwhile.
             connection.execute(
                 "DELETE FROM backscroll_meta WHERE key = %s AND value = ANY(%s::text[])", (mark, value)
             )
     return left
 
 
-def resumed(connection: Connection, *, pooled: bool) -> bool:
-    """Do what a client that was cut off after its forget did not come to; False where it is still due.
+def finish_scrub(connection: Connection, *, pooled: bool) -> bool:
+    """Do what a client that was cut off after its forget did not come to; False if it is still due.
 
-    Nobody asked for it now, so nobody is kept waiting: it is left to the next one where a transaction still sees the words,
-    or another client is at it.
+    No caller asked for it now, so none is kept waiting: it is left to the next one where a transaction still sees the words, or
+    another client is at it.
     """
     if not _marks(connection):
         return True
@@ -108,7 +107,7 @@ def resumed(connection: Connection, *, pooled: bool) -> bool:
         return False
     if _wait_for_older(connection, 0.0):
         return False
-    scrubbed(connection, _TRY_SECONDS, pooled=pooled)
+    scrub_tables(connection, _TRY_SECONDS, pooled=pooled)
     return not _marks(connection)
 
 
@@ -116,11 +115,11 @@ def _says_yes(row: tuple[object, ...] | None) -> bool:
     return row is not None and bool(row[0])
 
 
-_SCRUBBING = 0x42534353  # the advisory lock of whoever rewrites tables; it goes with the session
+_SCRUBBING = 0x42534353  # the advisory lock of the process that rewrites tables; it goes with the session
 _ALONE = "SELECT pg_try_advisory_lock(%s)"
 
 
-class _How(Enum):
+class _RewriteResult(Enum):
     """What became of a table, and what that leaves."""
 
     REWRITTEN = ""
@@ -128,11 +127,11 @@ class _How(Enum):
     BUSY = "old pages of {}, which others kept in use: the next opening of the store rewrites them"
 
 
-class _Watch:
+class _ServerNotices:
     """What the server says beside its answers.
 
-    It does not refuse to rewrite somebody else's table, it warns and skips it. And it tells how many dead rows it copied
-    because somebody may still see them: the first number of a detail, in whatever language the server speaks.
+    It does not refuse to rewrite another process's table, it warns and skips it. And it says how many dead rows it copied because
+    another process may still see them: the first number of a detail, in whatever language the server speaks.
     """
 
     def __init__(self, in_vain: bool) -> None:
@@ -151,7 +150,7 @@ class _Watch:
 
 
 def _marks(connection: Connection) -> dict[str, list[str]]:
-    """What is to be rewritten, for any tenant: a table has one file."""
+    """Return what is to be rewritten, for any tenant: a table has one file."""
     rows = connection.execute(
         "SELECT key, array_agg(value) FROM backscroll_meta WHERE key = ANY(%s::text[]) GROUP BY key ORDER BY key DESC",
         (list(_HOLD_WORDS),),
@@ -174,7 +173,7 @@ SELECT greatest(
 
 
 def _wait_for_older(connection: Connection, deadline: float) -> int:
-    """How many transactions still see the rows as they were, once they had a little time to end."""
+    """Return how many transactions still see the rows as they were, once they had a little time to end."""
     row = connection.execute(
         "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::xid::text"
     ).fetchone()
@@ -194,13 +193,14 @@ _LIMITS = (
 )
 
 
-def _rewrite(connection: Connection, table: str, _watch: _Watch) -> None:
+def _rewrite(connection: Connection, table: str, _watch: _ServerNotices) -> None:
     connection.execute(sql.SQL("VACUUM (FULL, VERBOSE) {}").format(sql.Identifier(table)))
 
 
-def _rewrite_in_transaction(connection: Connection, table: str, watch: _Watch) -> None:
-    """The same rewrite under another name: VACUUM must stand outside of transactions, CLUSTER need not. In the order of its
-    primary key, which every table of ours has."""
+def _rewrite_in_transaction(connection: Connection, table: str, watch: _ServerNotices) -> None:
+    """The same rewrite under another name: VACUUM must run outside of transactions, CLUSTER need not. In the order of its primary
+    key, which every table of ours has.
+    """
     index = connection.execute(
         "SELECT c.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid "
         "WHERE i.indrelid = %s::regclass AND i.indisprimary",
@@ -216,33 +216,35 @@ def _rewrite_in_transaction(connection: Connection, table: str, watch: _Watch) -
         watch.said.append(error.diag.message_primary or str(error))
 
 
-_Rewrite = Callable[[Connection, str, _Watch], None]
+_Rewrite = Callable[[Connection, str, _ServerNotices], None]
 
 
-def _rewritten(connection: Connection, table: str, deadline: float, watch: _Watch, rewrite: _Rewrite) -> _How:
+def _rewrite_table(
+    connection: Connection, table: str, deadline: float, watch: _ServerNotices, rewrite: _Rewrite
+) -> _RewriteResult:
     row = connection.execute("SELECT pg_total_relation_size(%s::regclass)", (table,)).fetchone()
     if row is not None and row[0] > _LARGE:
         connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(table)))
         if table == "backscroll_words":
             connection.execute("REINDEX INDEX CONCURRENTLY backscroll_words_found")
-        return _How.SWEPT
+        return _RewriteResult.SWEPT
     pause = 0.1
     while True:
         watch.copied = 0
         try:
             rewrite(connection, table, watch)
             if watch.in_vain or not watch.copied:
-                return _How.REWRITTEN
+                return _RewriteResult.REWRITTEN
         except psycopg.errors.LockNotAvailable:
             pause = 0.1
         if time.monotonic() > deadline:
-            return _How.BUSY
+            return _RewriteResult.BUSY
         time.sleep(pause)
         pause = min(2 * pause, _TRY_SECONDS)
 
 
 def facts_of(connection: Connection) -> Mapping[str, str]:
-    """What `doctor` wants to know about the server."""
+    """Return what `doctor` wants to know about the server."""
     row = connection.execute(
         "SELECT current_setting('server_version'), current_setting('server_encoding'), current_database()::text, "
         "current_schema()::text, (SELECT max(version) FROM backscroll_schema)::text, "

@@ -1,7 +1,7 @@
 """Reading what is derived from the log: artefacts, replies, vectors, the summary tree, progress.
 
-Owns these tables' reading half of `record.ports.Reader`; `making` adds the writing half. Refuses to know recipes: to a
-store an artefact is a key, some bytes, and the revisions it goes with.
+Owns these tables' reading half of `record.ports.Reader`; `making` adds the writing half. Does not know recipes: to a store an
+artefact is a key, some bytes, and the revisions it goes with.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from backscroll.record.derived import Made, Node, Reply, TurnMark
-from backscroll.record.ports import Wanted
+from backscroll.record.derived import Artefact, RecipeReply, SummaryNode, TurnMark
+from backscroll.record.ports import SearchFilter
 from backscroll.stores.columns import plain
-from backscroll.stores.nearness import checked, cosines, directed, sign_bits
-from backscroll.stores.sqlite.names import Names
-from backscroll.stores.sqlite.reading.signs import Signs, Sought, best
+from backscroll.stores.nearness import check_vector, cosines, has_direction, sign_bits
+from backscroll.stores.sqlite.names import SqliteNames
+from backscroll.stores.sqlite.reading.signs import VectorCaches, VectorFilter, best
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import ROLES, checked_role
 
@@ -28,22 +28,26 @@ _NODE = "level, opening, position, end, version, key, turns, messages"
 
 
 def role_number(role: str) -> int:
-    """A role as the rows of `signs` hold it."""
+    """Return a role as the rows of `signs` hold it."""
     return _ROLE.get(role, 0)
 
 
-def joined(keys: Iterable[int]) -> bytes:
-    """Keys of sources in their order, as one value."""
+def join_keys(keys: Iterable[int]) -> bytes:
+    """Return keys of sources in their order, as one value."""
     return b"".join(key.to_bytes(8, "big") for key in keys)
 
 
-class DerivedReader(Names):
+class SqliteDerivedReader(SqliteNames):
     """Reads what was derived."""
 
     _keeps = True  # what is read may be remembered beyond this moment
 
     def __init__(
-        self, connection: sqlite3.Connection, numbers: dict[str, int], names: dict[int, str], signs: Signs
+        self,
+        connection: sqlite3.Connection,
+        numbers: dict[str, int],
+        names: dict[int, str],
+        signs: VectorCaches,
     ) -> None:
         super().__init__(connection, numbers, names)
         self._signs = signs
@@ -53,29 +57,29 @@ class DerivedReader(Names):
 
     # -- artefacts and replies -------------------------------------------------------------------------------
 
-    def made(self, keys: Sequence[bytes]) -> dict[bytes, Made]:
+    def read_artefacts(self, keys: Sequence[bytes]) -> dict[bytes, Artefact]:
         sql = "SELECT key, recipe, thread, body, sources, at FROM made WHERE key IN (…)"
         return {
-            key: Made(key, recipe, self._name(thread), body, self._sources(sources), at)
+            key: Artefact(key, recipe, self._name(thread), body, self._sources(sources), at)
             for key, recipe, thread, body, sources, at in self._many(sql, list(dict.fromkeys(keys)))
         }
 
-    def reply(self, key: bytes) -> Reply | None:
+    def reply(self, key: bytes) -> RecipeReply | None:
         row = self._c.execute(f"SELECT {_REPLY} FROM replies WHERE key = ?", (key,)).fetchone()
         return None if row is None else self._reply(row)
 
-    def replies(self, thread: str) -> list[Reply]:
+    def replies(self, thread: str) -> list[RecipeReply]:
         sql = f"SELECT {_REPLY} FROM replies WHERE thread = ? ORDER BY at, key"
         return [self._reply(row) for row in self._c.execute(sql, (self._number(thread),)).fetchall()]
 
-    def _reply(self, row: Sequence[Any]) -> Reply:
+    def _reply(self, row: Sequence[Any]) -> RecipeReply:
         key, recipe, thread, model, body, sources, at = row
-        return Reply(key, recipe, self._name(thread), model, body, self._sources(sources), at)
+        return RecipeReply(key, recipe, self._name(thread), model, body, self._sources(sources), at)
 
     # -- vectors ---------------------------------------------------------------------------------------------
 
     def _encoder(self, name: str) -> tuple[int, int] | None:
-        """The number of an encoder and the bytes of its vectors."""
+        """Return the number of an encoder and the bytes of its vectors."""
         sql = "SELECT no, size FROM encoders WHERE name = ?"
         return self._c.execute(sql, (plain(name),)).fetchone()
 
@@ -87,13 +91,15 @@ class DerivedReader(Names):
         got = {keys[key]: half for key, half in self._many(sql, list(keys), known[0])}
         return {ref: got[ref] for ref in revisions if ref in got}
 
-    def nearest(self, vector: bytes, encoder: str, wanted: Wanted, limit: int) -> list[tuple[Ref, float]]:
+    def nearest(
+        self, vector: bytes, encoder: str, wanted: SearchFilter, limit: int
+    ) -> list[tuple[Ref, float]]:
         known = self._encoder(encoder)
-        checked(vector, None if known is None else known[1])
-        if known is None or limit <= 0 or not directed(vector):
+        check_vector(vector, None if known is None else known[1])
+        if known is None or limit <= 0 or not has_direction(vector):
             return []
         bits = sign_bits(vector)
-        sought = self._sought(wanted)
+        sought = self._resolve_wanted(wanted)
         if sought.threads is None or len(sought.threads) > _APART:
             shelves = [self._signs.shelf(self._c, known[0], None, keep=self._keeps)]
         else:
@@ -103,12 +109,12 @@ class DerivedReader(Names):
             near = [each for shelf in shelves for each in best(shelf, bits, sought, most)]
             exhausted = len(near) < most
             near = sorted(near, key=lambda each: (each[0], -each[1]))[:most]
-            found = self._rescored(vector, near, wanted.tool, limit)
+            found = self._rescore_candidates(vector, near, wanted.tool, limit)
             if len(found) >= limit or exhausted:
                 return found
             most *= 8  # most of the nearest are shown by no history: look further
 
-    def _sought(self, wanted: Wanted) -> Sought:
+    def _resolve_wanted(self, wanted: SearchFilter) -> VectorFilter:
         threads: tuple[int, ...] | None = None
         if wanted.threads is not None:
             threads = tuple({n for t in wanted.threads if (n := self._number(t)) is not None})
@@ -121,35 +127,35 @@ class DerivedReader(Names):
             rows = {row[0] for row in self._c.execute(sql, of)}
             threads = tuple(sorted(rows if threads is None else rows.intersection(threads)))
         roles = tuple(_ROLE[checked_role(role)] for role in wanted.roles)
-        return Sought(threads, roles, wanted.since_us, wanted.until_us)
+        return VectorFilter(threads, roles, wanted.since_us, wanted.until_us)
 
-    def _rescored(
+    def _rescore_candidates(
         self, vector: bytes, near: Sequence[tuple[int, int, int, int]], tool: str | None, limit: int
     ) -> list[tuple[Ref, float]]:
-        """The candidates by their exact score, as far as some history shows them now."""
+        """Return the candidates by their exact score, as far as some history shows them now."""
         known = {no: (event, said) for _, no, event, said in near}
         rows = list(self._many("SELECT no, half FROM vectors WHERE no IN (…)", list(known)))
-        fit = [(no, half) for no, half in rows if len(half) == len(vector) and directed(half)]
+        fit = [(no, half) for no, half in rows if len(half) == len(vector) and has_direction(half)]
         scored = [
             (-score, -known[no][1], self._ref(known[no][0]), known[no][0])
             for (no, _), score in zip(fit, cosines(vector, [half for _, half in fit]), strict=True)
         ]
         out: list[tuple[Ref, float]] = []
         for score, _, ref, key in sorted(scored):
-            if self._shown(key, tool):
+            if self._is_shown(key, tool):
                 out.append((ref, -score))
                 if len(out) == limit:
                     break
         return out
 
-    def _shown(self, key: int, tool: str | None) -> bool:
-        """True for words that are in the index: exactly those that some history shows."""
+    def _is_shown(self, key: int, tool: str | None) -> bool:
+        """Return True for words that are in the index: exactly those that some history shows."""
         row = self._c.execute("SELECT doc, tools FROM events WHERE key = ?", (key,)).fetchone()
         return row is not None and row[0] is not None and (tool is None or f"\n{plain(tool)}\n" in row[1])
 
     # -- what has a place in a history -----------------------------------------------------------------------
 
-    def _placed(
+    def _select_between(
         self,
         columns: str,
         table: str,
@@ -160,7 +166,7 @@ class DerivedReader(Names):
         limit: int | None,
         over: bytes | None = None,
     ) -> list[Any]:
-        """Rows of a table whose position lies strictly between two others, in order; `over`: settled turns that held it."""
+        """Return rows of a table whose position lies strictly between two others, in order; `over`: settled turns that held it."""
         where = [f"{name} = ?" for name in keys]
         edges = [
             (sign, edge) for sign, edge in ((">", after), ("<", before), ("<=", over)) if edge is not None
@@ -188,10 +194,10 @@ class DerivedReader(Names):
         before: bytes | None = None,
         newest_first: bool = False,
         limit: int | None = None,
-    ) -> list[Node]:
+    ) -> list[SummaryNode]:
         keys = {"thread": self._number(thread), "level": level}
-        rows = self._placed(_NODE, "nodes", keys, after, before, newest_first, limit)
-        return [Node(thread, row[0], self._ref(row[1]), *row[2:]) for row in rows]
+        rows = self._select_between(_NODE, "nodes", keys, after, before, newest_first, limit)
+        return [SummaryNode(thread, row[0], self._ref(row[1]), *row[2:]) for row in rows]
 
     # -- turns under analysis --------------------------------------------------------------------------------
 
@@ -207,7 +213,7 @@ class DerivedReader(Names):
         over: bytes | None = None,
     ) -> list[TurnMark]:
         keys = {"thread": self._number(thread), "rule": plain(rule)}
-        rows = self._placed(_MARK, "turn_marks", keys, after, before, newest_first, limit, over)
+        rows = self._select_between(_MARK, "turn_marks", keys, after, before, newest_first, limit, over)
         return [
             TurnMark(thread, rule, self._ref(o), p, due, pin, bool(gone), e, v, k, self._sources(s))
             for o, p, due, pin, gone, e, v, k, s in rows
@@ -226,7 +232,7 @@ class DerivedReader(Names):
 
 
 _REPLY = "key, recipe, thread, model, body, sources, at"
-#: From the thread that was begun last: where somebody is at work, it is found after a few rows.
+#: From the thread that was begun last: for an active writer, it is found after a few rows.
 BEHIND = (
     "SELECT t.no, coalesce(p.seen, 0) FROM threads t LEFT JOIN progress p ON p.recipe = ? AND p.thread = t.no "
     "WHERE t.head > coalesce(p.seen, 0){} ORDER BY t.no DESC LIMIT ?"

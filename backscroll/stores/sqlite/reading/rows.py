@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from backscroll.errors import StoreCorrupt
-from backscroll.record.chain import DAMAGE, damaged, from_bytes
-from backscroll.record.history import Entry, Span
+from backscroll.record.chain import DAMAGE, from_bytes, make_corrupt_error
+from backscroll.record.history import Entry, EntrySpan
 from backscroll.record.order import at_end
-from backscroll.record.ports import Bounds, RawHit, Spoken, Wanted
+from backscroll.record.ports import Bounds, RawHit, RevisionBody, SearchFilter
 from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.check import faults_found
-from backscroll.stores.sqlite.packing import unpacked
-from backscroll.stores.sqlite.reading.signs import Signs
+from backscroll.stores.sqlite.compression import unpack_body
+from backscroll.stores.sqlite.reading.signs import VectorCaches
 from backscroll.stores.sqlite.reading.thread_rows import ThreadRows, whole
 from backscroll.stores.sqlite.reading.word_index import (
     WAITING,
@@ -24,21 +24,21 @@ from backscroll.stores.sqlite.reading.word_index import (
     waiting,
     words_of,
 )
-from backscroll.stores.sqlite.writing.scrubbing import noted
+from backscroll.stores.sqlite.writing.scrub import read_note
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import LAST, Ref
 
 _EVENT = "key, kind, actor, at, target, head, body, salt, seal, hash, unpacked"
 _ENTRY = "e.position, e.since, e.message, e.revision, e.role, e.alternative, e.alternatives, e.flags"
 _SPOKEN = "v.body, v.digest, v.said, v.actor, v.unpacked"
-#: The words by which SQLite knows that an index of few rows will do; they stand in the schema to the letter.
+#: The words by which SQLite knows that an index of few rows will do; they stand in the schema verbatim.
 _FEW_EVENTS = "kind NOT IN ('appended', 'aside')"
 _FEW_ENTRIES = "(e.role = 'system' OR e.flags & 4) AND NOT e.flags & 9"
 #: A common word fits half of all messages; ranking the newest few thousand of them keeps every search quick.
 RANKED = 2000
 
 
-class WordsWait(Exception):
+class PendingWords(Exception):
     """Words that a search should find are not in the index yet."""
 
 
@@ -50,7 +50,7 @@ class SqliteReader(ThreadRows):
         connection: sqlite3.Connection,
         numbers: dict[str, int],
         names: dict[int, str],
-        signs: Signs,
+        signs: VectorCaches,
         another: Callable[[], sqlite3.Connection],
         *,
         complete: bool = True,
@@ -68,7 +68,7 @@ class SqliteReader(ThreadRows):
             live = self._ref(revision)
             return Entry(self._ref(message), position, role, live, alternative, alternatives, flags, since)
         except DAMAGE as error:
-            raise damaged("an entry of a history", error) from error
+            raise make_corrupt_error("an entry of a history", error) from error
 
     def entry(self, thread: str, message: Ref, as_of: int | None = None) -> Entry | None:
         number, key = self._number(thread), self._key(message)
@@ -102,7 +102,7 @@ class SqliteReader(ThreadRows):
 
     def page(
         self, thread: str, bounds: Bounds, limit: int, *, newest_first: bool = False, gone: bool = False
-    ) -> list[tuple[Entry, Spoken]]:
+    ) -> list[tuple[Entry, RevisionBody]]:
         number = self._number(thread)
         if number is None:
             return []
@@ -115,9 +115,9 @@ class SqliteReader(ThreadRows):
             f"WHERE {where} ORDER BY e.position {order} LIMIT ?"
         )
         rows = self._c.execute(sql, (*values, limit)).fetchall()
-        return [(self._entry(row), _spoken(row[8:])) for row in rows]
+        return [(self._entry(row), _build_spoken(row[8:])) for row in rows]
 
-    def marked(self, thread: str, bounds: Bounds) -> list[tuple[Entry, Spoken]]:
+    def list_marked_entries(self, thread: str, bounds: Bounds) -> list[tuple[Entry, RevisionBody]]:
         number = self._number(thread)
         if number is None:
             return []
@@ -126,7 +126,7 @@ class SqliteReader(ThreadRows):
             f"SELECT {_ENTRY}, {_SPOKEN} FROM entries e INDEXED BY entries_marked JOIN events v ON v.key = e.revision "
             f"WHERE {where} AND {_FEW_ENTRIES} AND v.body IS NOT NULL ORDER BY e.position"
         )
-        return [(self._entry(row), _spoken(row[8:])) for row in self._c.execute(sql, values).fetchall()]
+        return [(self._entry(row), _build_spoken(row[8:])) for row in self._c.execute(sql, values).fetchall()]
 
     def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
         number = self._number(thread)
@@ -141,17 +141,17 @@ class SqliteReader(ThreadRows):
         sql = f"SELECT count(*) FROM entries e WHERE {where} AND NOT e.flags & 9"
         return self._c.execute(sql, values).fetchone()[0]
 
-    def adopted(self, thread: str) -> list[tuple[Ref, int]]:
+    def list_adopted_messages(self, thread: str) -> list[tuple[Ref, int]]:
         number = self._number(thread)
         if number is None:
             return []
         sql = "SELECT message, min(since) FROM entries WHERE thread = ? AND strayed = 1 AND message >> 32 <> ? GROUP BY message"
         return [(self._ref(key), since) for key, since in self._c.execute(sql, (number, number))]
 
-    def spans(self, thread: str) -> Iterator[Span]:
+    def spans(self, thread: str) -> Iterator[EntrySpan]:
         sql = f"SELECT {_ENTRY}, e.until FROM entries e WHERE e.thread = ? ORDER BY e.position, e.since"
         for row in self._c.execute(sql, (self._number(thread),)):
-            yield Span(self._entry(row), row[8])
+            yield EntrySpan(self._entry(row), row[8])
 
     # -- events ----------------------------------------------------------------------------------------------
 
@@ -160,12 +160,12 @@ class SqliteReader(ThreadRows):
         ref = self._ref(key)
         try:
             about = None if target is None else self._ref(target)
-            words = unpacked(body, size)
+            words = unpack_body(body, size)
             return Event(
                 ref.thread, ref.seq, Kind(kind), actor, at, about, from_bytes(head), words, salt, seal, hash_
             )
         except (*DAMAGE, StoreCorrupt) as error:
-            raise damaged(f"event {ref.short}", error) from error
+            raise make_corrupt_error(f"event {ref.short}", error) from error
 
     def event(self, event: Ref) -> Event | None:
         row = self._c.execute(f"SELECT {_EVENT} FROM events WHERE key = ?", (self._key(event),)).fetchone()
@@ -210,7 +210,7 @@ class SqliteReader(ThreadRows):
     def others(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
         return self._few(thread, first, last, placed=False)
 
-    def placed(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
+    def list_placed_events(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
         return self._few(thread, first, last, placed=True)
 
     def _few(self, thread: str, first: int, last: int | None, *, placed: bool) -> list[Event]:
@@ -224,15 +224,15 @@ class SqliteReader(ThreadRows):
         )
         return [self._event(row) for row in self._c.execute(sql, (low, high)).fetchall()]
 
-    def spoken(self, revisions: Sequence[Ref]) -> dict[Ref, Spoken]:
+    def read_spoken(self, revisions: Sequence[Ref]) -> dict[Ref, RevisionBody]:
         keys = self._keys(revisions)
         sql = f"SELECT v.key, {_SPOKEN} FROM events v WHERE v.key IN (…)"
-        got = {keys[row[0]]: _spoken(row[1:]) for row in self._many(sql, list(keys))}
+        got = {keys[row[0]]: _build_spoken(row[1:]) for row in self._many(sql, list(keys))}
         return {ref: got[ref] for ref in revisions if ref in got}
 
     # -- search ----------------------------------------------------------------------------------------------
 
-    def search(self, query: str, wanted: Wanted, limit: int) -> list[RawHit]:
+    def search(self, query: str, wanted: SearchFilter, limit: int) -> list[RawHit]:
         if self._complete and waiting(self._c):
             self._take_in_waiting()
         joins, where, values = filters(wanted, self._number)
@@ -251,14 +251,14 @@ class SqliteReader(ThreadRows):
         return out
 
     def words_wait(self) -> bool:
-        """True where words wait for the index."""
+        """Return True if words wait for the index."""
         return waiting(self._c)
 
     def _take_in_waiting(self) -> None:
         """Only who writes can: the store does it, and begins this reading anew."""
-        raise WordsWait
+        raise PendingWords
 
-    def indexed(self, revision: Ref) -> str | None:
+    def read_index_tokens(self, revision: Ref) -> str | None:
         sql = (
             "SELECT v.doc, i.recipe, v.body, v.unpacked FROM events v LEFT JOIN indexed i ON i.doc = v.doc AND i.event = v.key "
             "WHERE v.key = ? AND (v.doc = 0 OR i.doc IS NOT NULL)"
@@ -307,7 +307,7 @@ class SqliteReader(ThreadRows):
         return None if row is None else row[0]
 
     def scrub_due(self) -> bool:
-        return noted(self._c) is not None
+        return read_note(self._c) is not None
 
     def stats(self) -> Mapping[str, int]:
         out: dict[str, int] = {}
@@ -336,6 +336,6 @@ _STATS = {
 }
 
 
-def _spoken(row: Sequence[Any]) -> Spoken:
+def _build_spoken(row: Sequence[Any]) -> RevisionBody:
     body, digest, said, actor, size = row
-    return Spoken(unpacked(body, size), digest, said, actor)
+    return RevisionBody(unpack_body(body, size), digest, said, actor)

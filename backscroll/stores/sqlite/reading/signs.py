@@ -1,8 +1,8 @@
 """Sign bits in memory: which vectors are worth a closer look, found in a millisecond among hundreds of thousands.
 
-Owns the rows of `signs` that were read so far, by encoder and by thread (or all threads), and reads only what came later.
-Safe for several OS threads. What it names is only a candidate: whoever asks looks the row up again in the moment that is
-being read, so that rows which are not there yet, or no longer, do no harm.
+Owns the rows of `signs` that were read so far, by encoder and by thread (or all threads), and reads only what came later. Safe
+for several OS threads. What it names is only a candidate: the caller looks the row up again in the moment that is being read, so
+that rows which are not there yet, or no longer, do no harm.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _LOW = (1 << 32) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """The vectors of one scope, as far as they were read; what stands behind `count` belongs to a later reader."""
+class VectorCache:
+    """The vectors of one scope, as far as they were read; what comes after `count` belongs to a later reader."""
 
     last: int  # the highest number of any row that was looked at
     count: int
@@ -36,7 +36,7 @@ class Shelf:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class VectorFilter:
     """What a candidate must fulfil, as numbers."""
 
     threads: tuple[int, ...] | None = None
@@ -45,11 +45,11 @@ class Sought:
     until_us: int | None = None
 
 
-class Signs:
+class VectorCaches:
     """The shelves of one store in one process."""
 
     def __init__(self) -> None:
-        self._shelves: OrderedDict[tuple[int, int | None], Shelf] = OrderedDict()
+        self._shelves: OrderedDict[tuple[int, int | None], VectorCache] = OrderedDict()
         self._turn = threading.Lock()
 
     def clear(self) -> None:
@@ -57,15 +57,17 @@ class Signs:
         with self._turn:
             self._shelves.clear()
 
-    def shelf(self, connection: sqlite3.Connection, encoder: int, thread: int | None, *, keep: bool) -> Shelf:
-        """The vectors of a scope as the connection sees them. A writer does not `keep`: it may still be rolled back."""
+    def shelf(
+        self, connection: sqlite3.Connection, encoder: int, thread: int | None, *, keep: bool
+    ) -> VectorCache:
+        """Return the vectors of a scope as the connection sees them. A writer does not `keep`: it may still be rolled back."""
         scope = (encoder, thread)
         with self._turn:
             held = self._shelves.get(scope)
             rows, last = _news(connection, encoder, thread, held)
             if held is not None and last == held.last:
                 return held
-            made = _extended(held, rows, last, in_place=keep)
+            made = _extend_shelf(held, rows, last, in_place=keep)
             if keep:
                 self._shelves[scope] = made
                 self._shelves.move_to_end(scope)
@@ -75,9 +77,9 @@ class Signs:
 
 
 def _news(
-    connection: sqlite3.Connection, encoder: int, thread: int | None, held: Shelf | None
+    connection: sqlite3.Connection, encoder: int, thread: int | None, held: VectorCache | None
 ) -> tuple[list[tuple[Any, ...]], int]:
-    """Rows of a scope that are not on its shelf yet, and how far has been looked."""
+    """Return rows of a scope that are not on its shelf yet, and how far has been looked."""
     last: int = connection.execute("SELECT coalesce(max(no), 0) FROM signs").fetchone()[0]
     if held is not None and last <= held.last:
         return [], held.last
@@ -96,7 +98,9 @@ def _news(
     return connection.execute(sql, (low, *span, encoder)).fetchall(), last
 
 
-def _extended(held: Shelf | None, rows: Sequence[tuple[Any, ...]], last: int, *, in_place: bool) -> Shelf:
+def _extend_shelf(
+    held: VectorCache | None, rows: Sequence[tuple[Any, ...]], last: int, *, in_place: bool
+) -> VectorCache:
     import numpy as np
 
     width = len(rows[0][4]) // 8 if rows else held.bits.shape[0] if held is not None else 1
@@ -116,10 +120,10 @@ def _extended(held: Shelf | None, rows: Sequence[tuple[Any, ...]], last: int, *,
         numbers[:, count:whole] = np.array([row[:4] for row in sound], dtype=np.int64).T
         joined = np.frombuffer(b"".join(row[4] for row in sound), dtype="<u8")
         bits[:, count:whole] = joined.reshape(len(sound), width).T
-    return Shelf(last, whole, numbers, bits)
+    return VectorCache(last, whole, numbers, bits)
 
 
-def best(shelf: Shelf, bits: bytes, sought: Sought, most: int) -> list[tuple[int, int, int, int]]:
+def best(shelf: VectorCache, bits: bytes, sought: VectorFilter, most: int) -> list[tuple[int, int, int, int]]:
     """Up to `most` of a shelf that share the most signs: (differing signs, number, event, time)."""
     import numpy as np
 
@@ -145,8 +149,8 @@ def best(shelf: Shelf, bits: bytes, sought: Sought, most: int) -> list[tuple[int
     ]
 
 
-def _fitting(rows: Whole, sought: Sought) -> Whole | None:
-    """The places of those that fulfil what is sought; None where nothing is."""
+def _fitting(rows: Whole, sought: VectorFilter) -> Whole | None:
+    """Return the places of those that fulfil what is sought; None if nothing is."""
     import numpy as np
 
     conditions: list[Any] = []
@@ -164,7 +168,7 @@ def _fitting(rows: Whole, sought: Sought) -> Whole | None:
 
 
 def _among(values: Whole, wanted: Sequence[int]) -> npt.NDArray[np.bool_]:
-    """Which values are wanted; a few comparisons are quicker than a search in a list."""
+    """Return which values are wanted; a few comparisons are quicker than a search in a list."""
     import numpy as np
 
     if 0 < len(wanted) <= 4:

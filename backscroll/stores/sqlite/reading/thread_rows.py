@@ -1,7 +1,6 @@
 """Reading the rows of threads in the SQLite store: by id, by the caller's key, by project and user, by family.
 
-Owns how a row becomes a `ThreadState`; one that is damaged hides no other. Before: `record/ports`. After:
-`stores/sqlite/reading/rows`.
+Owns how a row becomes a `ThreadState`; one that is damaged hides no other.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from itertools import islice
 from typing import Any, cast
 
 from backscroll.errors import StoreCorrupt
-from backscroll.record.about import about_from_bytes
-from backscroll.record.chain import DAMAGE, damaged
+from backscroll.record.chain import DAMAGE, make_corrupt_error
 from backscroll.record.ports import ThreadState
+from backscroll.record.thread_info import about_from_bytes
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.reading.accounts import AccountReader
+from backscroll.stores.sqlite.reading.accounts import SqliteAccountReader
 from backscroll.vocab.ids import parse_ref
 from backscroll.vocab.values.fields import is_thread
 from backscroll.vocab.values.moment import microseconds
@@ -27,7 +26,7 @@ _THREAD = (
 )
 
 
-class ThreadRows(AccountReader):
+class ThreadRows(SqliteAccountReader):
     """The part of a reader that finds threads."""
 
     def thread(self, thread: str) -> ThreadState | None:
@@ -60,7 +59,7 @@ class ThreadRows(AccountReader):
         sql = f"SELECT id, head FROM threads WHERE {' AND '.join(where)} ORDER BY updated_us DESC, id DESC LIMIT ?"
         return self._c.execute(sql, (*values, max(0, limit))).fetchall()
 
-    def keyed(self, key: str) -> ThreadState | None:
+    def find_by_key(self, key: str) -> ThreadState | None:
         sql = f"SELECT {_THREAD} FROM threads WHERE own_key = ? AND own_key <> '' ORDER BY created_at, id"
         return next(iter(_readable(self._c.execute(sql, (plain(key),)))), None)
 
@@ -88,7 +87,7 @@ def _belonging(project: str | None, user: str | None) -> tuple[list[str], list[o
 
 
 def whole(*numbers: object) -> None:
-    """A column of numbers holds whatever the file says, unless somebody looks."""
+    """A column of numbers holds whatever the file says, unless it is read."""
     if not all(isinstance(number, int) for number in numbers):
         raise TypeError("a number is none")
 
@@ -97,11 +96,11 @@ def _thread(row: Sequence[Any]) -> ThreadState:
     try:
         return _state(row)
     except (*DAMAGE, StoreCorrupt) as error:
-        raise damaged(f"the row of thread {str(row[0])[:8]}", error) from error
+        raise make_corrupt_error(f"the row of thread {str(row[0])[:8]}", error) from error
 
 
 def _readable(rows: Iterable[Sequence[Any]]) -> Iterator[ThreadState]:
-    """What can be read of some rows: one that is damaged must not hide the others. Verification names it."""
+    """Yield what can be read of some rows: one that is damaged must not hide the others. Verification names it."""
     for row in rows:
         with suppress(StoreCorrupt):
             yield _thread(row)

@@ -4,8 +4,8 @@ FTS5 keeps no copy of the words. They follow from the sealed body, and taking a 
 that went in. So each row of `indexed` names the recipe that made them; where it is not ours (another Python knows other
 characters, another stemmer other stems), the words are read back from the index itself, which is slow and exact.
 
-Words of many messages written at once may wait (`events.doc` is 0): whoever searches first, or the background, puts them in.
-Refuses to decide what belongs into the index.
+Words of many messages written at once may wait (`events.doc` is 0): the first search, or the background, puts them in. Does not
+decide what belongs into the index.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any, cast
 from backscroll.errors import BackscrollError
 from backscroll.record.chain import DAMAGE
 from backscroll.record.content import original, searchable
-from backscroll.record.ports import Wanted
+from backscroll.record.ports import SearchFilter
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.packing import unpacked
+from backscroll.stores.sqlite.compression import unpack_body
 from backscroll.vocab.message import checked_role
 
 #: In `events.doc`: shown by some history, and not in the index yet.
@@ -35,13 +35,13 @@ def register(connection: sqlite3.Connection) -> None:
 
 
 def words_of(body: bytes | None, size: int) -> str | None:
-    """The index words of a stored body; None where it cannot be read."""
+    """Return the index words of a stored body; None if it cannot be read."""
     from backscroll.recall.text.words import (
         index_words,
     )  # its patterns take a while to load, and reading needs none
 
     try:
-        return None if body is None else index_words(searchable(original(unpacked(body, size) or b"")))
+        return None if body is None else index_words(searchable(original(unpack_body(body, size) or b"")))
     except (*DAMAGE, BackscrollError):
         return None
 
@@ -51,12 +51,12 @@ def _words_or_nothing(body: Any, size: Any) -> str:
 
 
 def _recipe_of(text: Any, body: Any, size: Any) -> int:
-    """Our recipe where it makes these words of this body; 0, which is nobody's, where it does not."""
+    """Return our recipe where it makes these words of this body; 0, which no recipe has, where it does not."""
     return recipe() if words_of(body, size) == text else 0
 
 
 def recipe() -> int:
-    """The number of the recipe by which this process makes index words."""
+    """Return the number of the recipe by which this process makes index words."""
     from backscroll.recall.text.words import recipe_number
 
     return recipe_number()
@@ -108,7 +108,7 @@ def remove_words(connection: sqlite3.Connection, doc: int, words: str) -> None:
 
 
 def held_words(connection: sqlite3.Connection, doc: int) -> str:
-    """The words that the index itself holds for an entry: one pass over the whole index."""
+    """Return the words that the index itself holds for an entry: one pass over the whole index."""
     _see_places(connection)
     sql = "SELECT term FROM temp.word_places WHERE doc = ? ORDER BY offset"
     return " ".join(row[0] for row in connection.execute(sql, (doc,)))
@@ -121,7 +121,7 @@ def _see_places(connection: sqlite3.Connection) -> None:
 
 
 def waiting(connection: sqlite3.Connection) -> bool:
-    """True where words wait for the index."""
+    """Return True if words wait for the index."""
     sql = "SELECT 1 FROM events INDEXED BY events_waiting WHERE doc = 0 LIMIT 1"
     return connection.execute(sql).fetchone() is not None
 
@@ -147,7 +147,7 @@ def rebuild(connection: sqlite3.Connection) -> None:
 
 
 def misfits(connection: sqlite3.Connection) -> list[int]:
-    """The events for which the index holds other words than it should; one pass over the whole index."""
+    """Return the events for which the index holds other words than it should; one pass over the whole index."""
     _see_places(connection)
     held: dict[int, int] = {}
     for term, doc, offset in connection.execute("SELECT term, doc, offset FROM temp.word_places"):
@@ -166,8 +166,8 @@ def _places(words: str) -> list[tuple[str, int]]:
     return [(word, offset) for offset, word in enumerate(words.split())]
 
 
-def filters(wanted: Wanted, number: Callable[[str], int | None]) -> tuple[str, str, list[object]]:
-    """What a search joins to the index, and asks of it, to leave out what is not wanted; `number` is that of a thread."""
+def filters(wanted: SearchFilter, number: Callable[[str], int | None]) -> tuple[str, str, list[object]]:
+    """Return what a search joins to the index, and asks of it, to leave out what is not wanted; `number` is that of a thread."""
     joins, where, values = "", "", cast("list[object]", [])
     if wanted.roles or wanted.tool is not None or wanted.since_us is not None or wanted.until_us is not None:
         joins += " JOIN events v ON v.key = i.event"

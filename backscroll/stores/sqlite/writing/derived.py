@@ -1,24 +1,24 @@
 """Writing what is derived from the log, and erasing it with the words. The writing half of `derived` and `accounts`.
 
-What was made of words that are forgotten meanwhile is not kept: whoever made it started before, and does not know.
+What was made of words that are forgotten meanwhile is not kept: its writer started before, and does not know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from backscroll.record.derived import Charge, Lesson, Made, Node, Reply, TurnMark
+from backscroll.record.derived import Artefact, Charge, Lesson, RecipeReply, SummaryNode, TurnMark
 from backscroll.stores.columns import plain
 from backscroll.stores.ledger import CHARGE, columns_of
-from backscroll.stores.nearness import checked, sign_bits
-from backscroll.stores.sqlite.reading.derived import BEHIND, joined, role_number
+from backscroll.stores.nearness import check_vector, sign_bits
+from backscroll.stores.sqlite.reading.derived import BEHIND, join_keys, role_number
 from backscroll.stores.sqlite.reading.rows import SqliteReader
-from backscroll.stores.sqlite.writing.scrubbing import note_scrub
+from backscroll.stores.sqlite.writing.scrub import note_scrub
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
 
 
-class DerivedWriter(SqliteReader):
+class SqliteDerivedWriter(SqliteReader):
     """Writes what was derived, through the one writing connection."""
 
     _keeps = False
@@ -26,32 +26,32 @@ class DerivedWriter(SqliteReader):
     # -- artefacts and replies -------------------------------------------------------------------------------
 
     def _standing(self, sources: Sequence[Ref]) -> list[int] | None:
-        """The keys of sources; None where the words of one are no more."""
-        keys = [self._named(ref) for ref in sources]
+        """Return the keys of sources; None if the words of one are no more."""
+        keys = [self._require_key(ref) for ref in sources]
         sql = "SELECT key FROM events WHERE body IS NOT NULL AND key IN (…)"
         there = {row[0] for row in self._many(sql, list(dict.fromkeys(keys)))}
         return keys if len(there) == len(set(keys)) else None
 
-    def make(self, artefacts: Iterable[Made]) -> None:
+    def make(self, artefacts: Iterable[Artefact]) -> None:
         sql = "INSERT INTO made (key, recipe, thread, sources, at, body) VALUES (?,?,?,?,?,?) ON CONFLICT DO NOTHING"
         for made in artefacts:
             home, keys = self._home(made.thread), self._standing(made.sources)
             if keys is None:
                 continue
-            values = (made.key, plain(made.recipe), home, joined(keys), made.at, made.body)
+            values = (made.key, plain(made.recipe), home, join_keys(keys), made.at, made.body)
             cursor = self._c.execute(sql, values)
             if cursor.rowcount > 0:
                 rows = [(key, cursor.lastrowid) for key in dict.fromkeys(keys)]
                 self._c.executemany("INSERT INTO made_from VALUES (?,?)", rows)
 
-    def keep_reply(self, reply: Reply) -> None:
+    def keep_reply(self, reply: RecipeReply) -> None:
         home, keys = self._home(reply.thread), self._standing(reply.sources)
         if keys is None:
             return
         cursor = self._c.execute(
             "INSERT INTO replies (key, recipe, thread, model, sources, at, body) VALUES (?,?,?,?,?,?,?) "
             "ON CONFLICT DO NOTHING",
-            (reply.key, plain(reply.recipe), home, plain(reply.model), joined(keys), reply.at, reply.body),
+            (reply.key, plain(reply.recipe), home, plain(reply.model), join_keys(keys), reply.at, reply.body),
         )
         if cursor.rowcount > 0:
             rows = [(key, cursor.lastrowid) for key in dict.fromkeys(keys)]
@@ -62,12 +62,12 @@ class DerivedWriter(SqliteReader):
     def set_vectors(self, encoder: str, vectors: Iterable[tuple[Ref, bytes]]) -> None:
         known = self._encoder(encoder)
         for ref, vector in vectors:
-            checked(vector, None if known is None else known[1])
+            check_vector(vector, None if known is None else known[1])
             if known is None:
                 sql = "INSERT INTO encoders (name, size) VALUES (?, ?)"
                 number = self._c.execute(sql, (plain(encoder), len(vector))).lastrowid
                 known = (number or 0, len(vector))
-            key = self._named(ref)
+            key = self._require_key(ref)
             sql = "SELECT said_us, role FROM events WHERE key = ? AND body IS NOT NULL"
             row = self._c.execute(sql, (key,)).fetchone()
             if row is None:
@@ -87,8 +87,14 @@ class DerivedWriter(SqliteReader):
 
     # -- the summary tree ------------------------------------------------------------------------------------
 
-    def set_node(self, node: Node) -> None:
-        values = (self._home(node.thread), node.level, self._named(node.opening), node.position, node.end)
+    def set_node(self, node: SummaryNode) -> None:
+        values = (
+            self._home(node.thread),
+            node.level,
+            self._require_key(node.opening),
+            node.position,
+            node.end,
+        )
         self._c.execute(
             "INSERT OR REPLACE INTO nodes VALUES (?,?,?,?,?,?,?,?,?)",
             (*values, node.version, node.key, node.turns, node.messages),
@@ -105,7 +111,7 @@ class DerivedWriter(SqliteReader):
             (
                 self._home(m.thread),
                 plain(m.rule),
-                self._named(m.opening),
+                self._require_key(m.opening),
                 m.position,
                 m.due,
                 m.pinned,
@@ -113,7 +119,7 @@ class DerivedWriter(SqliteReader):
                 m.ends,
                 m.version,
                 m.key,
-                joined(self._named(ref) for ref in m.sources),
+                join_keys(self._require_key(ref) for ref in m.sources),
             )
             for m in marks
         ]
@@ -211,7 +217,7 @@ class DerivedWriter(SqliteReader):
                 # The other sources keep no trace of it either; its row names them all.
                 sql = f"SELECT sources FROM {table} WHERE no = ?"
                 row = self._c.execute(sql, (number,)).fetchone()
-                all_ = set(keys) if row is None else {self._named(ref) for ref in self._sources(row[0])}
+                all_ = set(keys) if row is None else {self._require_key(ref) for ref in self._sources(row[0])}
                 rows = [(key, number) for key in all_]
                 self._c.executemany(f"DELETE FROM {names} WHERE source = ? AND {column} = ?", rows)
                 self._c.execute(f"DELETE FROM {table} WHERE no = ?", (number,))

@@ -1,4 +1,4 @@
-"""Setting rows aside, and putting a log in anew, inside one transaction. Implements `record.quarantine.Mending`."""
+"""Setting rows aside, and putting a log in anew, inside one transaction. Implements `record.quarantine.repairing`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from backscroll.record.chain import to_bytes
 from backscroll.record.ports import ThreadState
-from backscroll.record.quarantine import SetAside
+from backscroll.record.quarantine import QuarantineRow
 from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.reading.word_index import rebuild, remove
-from backscroll.stores.sqlite.writing.derived import DerivedWriter
+from backscroll.stores.sqlite.writing.derived import SqliteDerivedWriter
 from backscroll.vocab.ids import LAST
 from backscroll.vocab.values.moment import microseconds
 
@@ -20,7 +20,7 @@ _OF_A_THREAD = ("entries", "turn_states", "nodes", "turn_marks", "progress", "re
 
 
 def thread_values(state: ThreadState) -> tuple[object, ...]:
-    """What the row of a thread holds after its id, from `root` to `about`, in the order of the columns."""
+    """Return what the row of a thread holds after its id, from `root` to `about`, in the order of the columns."""
     return (
         *(state.root, state.parent, state.fork_seq, state.fork_position),
         None if state.fork_message is None else str(state.fork_message),
@@ -31,18 +31,19 @@ def thread_values(state: ThreadState) -> tuple[object, ...]:
     )
 
 
-class MendingWriter(DerivedWriter):
+class SqliteRepairWriter(SqliteDerivedWriter):
     """The part of a writer that only a repair uses."""
 
     def _hold(self, state: ThreadState) -> ThreadState:
         """Remember the row of a thread as it is now."""
         return state
 
-    def set_aside(self) -> list[SetAside]:
+    def set_aside(self) -> list[QuarantineRow]:
         sql = "SELECT no, at, reason, source, thread, seq, held FROM quarantine ORDER BY no"
         rows: list[tuple[Any, ...]] = self._c.execute(sql).fetchall()
         return [
-            SetAside(n, at, why, source, t, seq, held.decode()) for n, at, why, source, t, seq, held in rows
+            QuarantineRow(n, at, why, source, t, seq, held.decode())
+            for n, at, why, source, t, seq, held in rows
         ]
 
     def log_numbers(self, thread: str) -> list[int]:
@@ -115,7 +116,7 @@ class MendingWriter(DerivedWriter):
         return count + self._drop_lost()
 
     def _drop_lost(self) -> int:
-        """What can be derived again and rests on what is missing goes."""
+        """Drop what rests on missing rows and can be derived again."""
         gone = 0
         for table in ("made_from", "replies_from"):
             gone += self._c.execute(
@@ -146,7 +147,7 @@ class MendingWriter(DerivedWriter):
         count = 0
         for table, names, column in (("made", "made_from", "made"), ("replies", "replies_from", "reply")):
             for number, sources in self._c.execute(f"SELECT no, sources FROM {table}").fetchall():
-                right = {self._named(ref) for ref in self._sources(sources)}
+                right = {self._require_key(ref) for ref in self._sources(sources)}
                 sql = f"SELECT source FROM {names} WHERE {column} = ?"
                 held = {row[0] for row in self._c.execute(sql, (number,)).fetchall()}
                 for key in held - right:

@@ -9,13 +9,13 @@ from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import to_bytes
 from backscroll.record.history import Entry
 from backscroll.record.order import at_end
-from backscroll.record.ports import Logged, ThreadState
+from backscroll.record.ports import EventRow, ThreadState
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.packing import packed
-from backscroll.stores.sqlite.reading.signs import Signs
+from backscroll.stores.sqlite.compression import pack_body
+from backscroll.stores.sqlite.reading.signs import VectorCaches
 from backscroll.stores.sqlite.reading.word_index import WAITING, add, add_all, index_waiting, remove
-from backscroll.stores.sqlite.writing.repair import MendingWriter, thread_values
-from backscroll.stores.sqlite.writing.scrubbing import note_scrub
+from backscroll.stores.sqlite.writing.repair import SqliteRepairWriter, thread_values
+from backscroll.stores.sqlite.writing.scrub import note_scrub
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
 
@@ -27,7 +27,7 @@ _OPEN = "INSERT INTO entries VALUES (?,?,?,NULL,?,?,?,?,?,?,?)"
 _HELD = 1024  # rows of threads that a writer remembers
 
 
-class SqliteWriter(MendingWriter):
+class SqliteWriter(SqliteRepairWriter):
     """Writes through the one writing connection, which the caller has put into a transaction."""
 
     def __init__(
@@ -35,7 +35,7 @@ class SqliteWriter(MendingWriter):
         connection: sqlite3.Connection,
         numbers: dict[str, int],
         names: dict[int, str],
-        signs: Signs,
+        signs: VectorCaches,
         another: Callable[[], sqlite3.Connection],
         held: dict[str, ThreadState],
         compress_above: int,
@@ -105,7 +105,7 @@ class SqliteWriter(MendingWriter):
                 ),
             )
 
-    def log(self, logged: Logged) -> None:
+    def log(self, logged: EventRow) -> None:
         event = logged.event
         number = self._number(event.thread)
         if number is None:
@@ -122,7 +122,7 @@ class SqliteWriter(MendingWriter):
     def words_may_wait(self) -> bool:
         return True
 
-    def log_all(self, thread: str, logged: Sequence[Logged], entries: Sequence[Entry]) -> None:
+    def log_all(self, thread: str, logged: Sequence[EventRow], entries: Sequence[Entry]) -> None:
         if len(logged) == 1:
             self.log(logged[0])
             self.open_entry(thread, entries[0], None)
@@ -139,9 +139,9 @@ class SqliteWriter(MendingWriter):
         self._c.executemany(_LOG, rows)
         self._c.executemany(_OPEN, (self._entry_row(thread, entry) for entry in entries))
 
-    def _row(self, key: int, logged: Logged, doc: int | None) -> tuple[object, ...]:
+    def _row(self, key: int, logged: EventRow, doc: int | None) -> tuple[object, ...]:
         event = logged.event
-        body, size = packed(event.body, self._above)
+        body, size = pack_body(event.body, self._above)
         return (
             key,
             event.kind.value,
@@ -221,7 +221,7 @@ class SqliteWriter(MendingWriter):
             "INSERT OR REPLACE INTO tokens SELECT ?1, ?2, ?3 "
             "WHERE EXISTS (SELECT 1 FROM events WHERE key = ?1 AND body IS NOT NULL)"
         )
-        rows = [(self._named(ref), plain(tokenizer), count) for ref, tokenizer, count in counts]
+        rows = [(self._require_key(ref), plain(tokenizer), count) for ref, tokenizer, count in counts]
         self._c.executemany(sql, rows)
 
     def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None:

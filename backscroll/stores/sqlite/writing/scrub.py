@@ -1,8 +1,8 @@
 """Rewriting the file after a forget, and the note that one is due.
 
-The note is a row of `meta`, written in the transaction that erases: killed at any moment after it, the next one to open
-the file knows that old pages still hold the words. It is taken away once the file is rewritten and the write-ahead log is
-empty, and only if nobody erased anything else meanwhile. Refuses to wait: who holds the connection decides how long it waits.
+The note is a row of `meta`, written in the transaction that erases: killed at any moment after it, the next one to open the file
+knows that old pages still hold the words. It is taken away once the file is rewritten and the write-ahead log is empty, and only
+if no process erased anything else meanwhile. Does not wait: who holds the connection decides how long it waits.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import secrets
 import sqlite3
 
-from backscroll.stores.sqlite.faults import is_busy, translated
+from backscroll.stores.sqlite.faults import is_busy, translate_error
 
 NOTE = "scrub: file"
-#: Nobody who opens the file can reach these.
+#: No process that opens the file can reach these.
 OUT_OF_REACH = "copies of the store: backups, exports, snapshots of the disk"
 
 
@@ -22,8 +22,8 @@ def note_scrub(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (NOTE, secrets.token_hex(8)))
 
 
-def noted(connection: sqlite3.Connection) -> str | None:
-    """The note, or None where nothing is due."""
+def read_note(connection: sqlite3.Connection) -> str | None:
+    """Return the note, or None if nothing is due."""
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (NOTE,)).fetchone()
     return None if row is None else row[0]
 
@@ -31,7 +31,7 @@ def noted(connection: sqlite3.Connection) -> str | None:
 def rewrite(connection: sqlite3.Connection, location: str) -> list[str]:
     """Merge the index, rewrite the file and empty the write-ahead log; says what of the file still holds the words."""
     try:
-        note = noted(connection)
+        note = read_note(connection)
         connection.execute("INSERT INTO words (words) VALUES ('optimize')")
         connection.execute("VACUUM")
         busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
@@ -40,7 +40,7 @@ def rewrite(connection: sqlite3.Connection, location: str) -> list[str]:
     except sqlite3.OperationalError as error:
         # The words are erased all the same; only rewriting the file did not work out.
         if not is_busy(error):
-            return [f"freed pages of the file: {translated(error, location).message}"]
+            return [f"freed pages of the file: {translate_error(error, location).message}"]
         busy = True
     if busy:
         return ["freed pages of the file, while another program uses it: the next opening rewrites them"]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.i18n import t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Part, Text
 
@@ -89,7 +89,7 @@ def picture_type(data: bytes) -> str:
 
 def part_of(data: bytes, name: str, *, size: int = 0, most: int = LONGEST) -> tuple[Media, int]:
     """Bytes as a part: a picture by its own type, a text marked as data and bounded; what is neither is refused."""
-    from backscroll.workspace.files.encoding import decoded
+    from backscroll.workspace.files.encoding import decode_text
 
     if kind := picture_type(data):
         if max(size, len(data)) > LARGEST:
@@ -99,7 +99,7 @@ def part_of(data: bytes, name: str, *, size: int = 0, most: int = LONGEST) -> tu
             )
         return Media(kind, name=Path(name).name, data=data), 0
     whole = data[: LARGEST + 1]
-    found = decoded(whole[: _clean_end(whole)] if size > len(whole) else whole)
+    found = decode_text(whole[: _clean_end(whole)] if size > len(whole) else whole)
     if found is None:
         raise InvalidInput(t("attach.binary", name=name), hint=t("attach.binary_hint"))
     return text_part("file", name, found.text, most=most)

@@ -31,25 +31,25 @@ _CLIPBOARDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Pasted:
+class PasteContent:
     """A paste: words for the line, and files that go along with the message."""
 
     text: str
     images: tuple[Path, ...] = ()
 
 
-def pasted(data: str, root: Path) -> Pasted:
+def interpret_paste(data: str, root: Path) -> PasteContent:
     """What a paste means. Pictures go along; other dropped files are mentioned with `@`; everything else is text."""
     data = data.replace("\r\n", "\n").replace("\r", "\n")
-    files = dropped(data)
+    files = find_dropped_files(data)
     if not files:
-        return Pasted(data)
+        return PasteContent(data)
     images = tuple(f for f in files if f.suffix.lower() in IMAGES)
     others = [mention(f, root) for f in files if f not in images]
-    return Pasted(" ".join(others) + (" " if others else ""), images)
+    return PasteContent(" ".join(others) + (" " if others else ""), images)
 
 
-def dropped(data: str) -> list[Path]:
+def find_dropped_files(data: str) -> list[Path]:
     """The files that a paste consists of; empty where it is anything else."""
     text = data.strip()
     if not text or len(text) > _LONGEST or not text.startswith(("/", "~/", "file://", "'", '"')):
@@ -97,7 +97,7 @@ def clipboard_image() -> Path:
             continue
         data = _output(command)
         if data.startswith(b"\x89PNG"):
-            return _kept(data)
+            return _save_image(data)
         raise NotFound(t("chat.clipboard_empty"), hint=t("chat.clipboard_empty_hint"))
     names = ", ".join(tried or ["wl-paste", "xclip", "pngpaste"])
     raise NotFound(t("chat.no_clipboard"), hint=t("chat.no_clipboard_hint", names=names))
@@ -113,7 +113,7 @@ def _output(command: tuple[str, ...]) -> bytes:
     return done.stdout if done.returncode == 0 and len(done.stdout) <= _LARGEST else b""
 
 
-def _kept(data: bytes) -> Path:
+def _save_image(data: bytes) -> Path:
     """Only until the message is sent: the record keeps the picture itself."""
     handle, name = tempfile.mkstemp(prefix="backscroll-clipboard-", suffix=".png")
     with os.fdopen(handle, "wb") as file:

@@ -36,7 +36,7 @@ class FolderHistory(History):
     def load_history_strings(self) -> Iterable[str]:
         """The newest first, as the input wants them."""
         found = reversed(_texts(self.path))
-        return [text if isinstance(text, str) else self._pastes.folded(text) for text in found]
+        return [text if isinstance(text, str) else self._pastes.fold_pieces(text) for text in found]
 
     def store_string(self, string: str) -> None:
         """Keep one more; the same text twice in a row is kept once."""
@@ -65,7 +65,7 @@ def _texts(path: Path) -> list[_Typed]:
     out: list[_Typed] = []
     for line in lines[-_KEPT:]:
         try:
-            text = _typed(json.loads(line))
+            text = _parse_line(json.loads(line))
         except (ValueError, RecursionError):
             continue  # a line that was cut by a crash
         if text is not None and (not out or out[-1] != text):
@@ -73,7 +73,7 @@ def _texts(path: Path) -> list[_Typed]:
     return out
 
 
-def _typed(found: object) -> _Typed | None:
+def _parse_line(found: object) -> _Typed | None:
     """A line of the file as it is meant; None for anything else."""
     if isinstance(found, str):
         return found

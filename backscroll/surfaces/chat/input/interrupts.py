@@ -18,8 +18,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
-from backscroll.surfaces.chat.input.ahead import Ahead
-from backscroll.surfaces.chat.suspending import suspend
+from backscroll.surfaces.chat.input.typeahead import TypeaheadGuard
+from backscroll.surfaces.chat.suspension import suspend
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -31,28 +31,28 @@ class Interrupts:
 
     def __init__(self, on_unfold: Callable[[], None] = lambda: None) -> None:
         self.count = 0
-        self._typed = b""
+        self._check_type = b""
         self._heard_at = 0.0
         self._on_unfold = on_unfold
-        self._listener: _Listener | None = None
-        self.ahead = Ahead(self.keep, lambda: self._heard_at)
+        self._listener: _KeyListener | None = None
+        self.ahead = TypeaheadGuard(self.keep, lambda: self._heard_at)
 
-    def typed(self) -> str:
+    def take_typed_text(self) -> str:
         """What was typed ahead, without keys that are no text, nor returns that would send nothing; asked for once."""
-        text = self._typed.decode("utf-8", "ignore").replace("\r", "\n")
-        self._typed = b""
+        text = self._check_type.decode("utf-8", "ignore").replace("\r", "\n")
+        self._check_type = b""
         return _CONTROL.sub("", _ESCAPES.sub("", text)).strip("\n")
 
     def keep(self, text: str) -> None:
         """Put aside what was typed before a question could be meant."""
-        self._typed += text.encode("utf-8", "surrogateescape")
+        self._check_type += text.encode("utf-8", "surrogateescape")
 
     @contextmanager
     def watching(self, stop: Callable[[], None], on_stop: Callable[[], None]) -> Generator[None]:
         """As long as the block runs, Ctrl-C stops instead of raising."""
         self.count = 0
 
-        def interrupted(_signal: int, _frame: FrameType | None) -> None:
+        def handle_interrupt(_signal: int, _frame: FrameType | None) -> None:
             self.count += 1
             if self.count > 2:
                 raise KeyboardInterrupt  # whatever it waits for, the person does not
@@ -64,7 +64,7 @@ class Interrupts:
         if threading.current_thread() is not threading.main_thread():
             yield  # signals belong to the main thread; programs that embed us stop by themselves
             return
-        before = signal.signal(signal.SIGINT, interrupted)
+        before = signal.signal(signal.SIGINT, handle_interrupt)
         self.ahead.stopped = False
         try:
             with self._listening():
@@ -78,7 +78,7 @@ class Interrupts:
         if not _has_terminal():
             yield
             return
-        self._listener = _Listener(sys.stdin.fileno(), self._heard)
+        self._listener = _KeyListener(sys.stdin.fileno(), self._handle_keys)
         self._listener.begin()
         try:
             yield
@@ -87,7 +87,7 @@ class Interrupts:
             self._listener = None
 
     @contextmanager
-    def paused(self) -> Generator[None]:
+    def pause_listening(self) -> Generator[None]:
         """The keyboard for a question; nothing typed before reaches it."""
         listener = self._listener
         if listener is None:
@@ -99,13 +99,13 @@ class Interrupts:
         finally:
             listener.begin()
 
-    def _heard(self, data: bytes) -> None:
+    def _handle_keys(self, data: bytes) -> None:
         self._heard_at = time.monotonic()
         if CTRL_O in data:
             self._on_unfold()
         if CTRL_Z in data:
             suspend()
-        self._typed += data.replace(CTRL_O, b"").replace(CTRL_Z, b"")
+        self._check_type += data.replace(CTRL_O, b"").replace(CTRL_Z, b"")
 
 
 @contextmanager
@@ -144,11 +144,11 @@ def ending_orderly() -> Generator[None]:
         yield
         return
 
-    def ended(number: int, _frame: FrameType | None) -> None:
+    def exit_on_signal(number: int, _frame: FrameType | None) -> None:
         sys.exit(128 + number)
 
     wanted = [s for s in (signal.SIGTERM, getattr(signal, "SIGHUP", None)) if s is not None]
-    before = [(s, signal.signal(s, ended)) for s in wanted]
+    before = [(s, signal.signal(s, exit_on_signal)) for s in wanted]
     try:
         yield
     finally:
@@ -156,12 +156,12 @@ def ending_orderly() -> Generator[None]:
             signal.signal(number, handler)
 
 
-class _Listener:
+class _KeyListener:
     """Reads keys in a thread of its own."""
 
     def __init__(self, handle: int, heard: Callable[[bytes], None]) -> None:
         self._handle = handle
-        self._heard = heard
+        self._handle_keys = heard
         self._thread: threading.Thread | None = None
         self._wake = (-1, -1)
 
@@ -192,7 +192,7 @@ class _Listener:
                     return  # the terminal is gone
                 if not data:
                     return
-                self._heard(data)
+                self._handle_keys(data)
                 continue  # everything that was typed before the end belongs to us
             if wake in ready:
                 return

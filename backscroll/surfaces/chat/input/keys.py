@@ -31,7 +31,7 @@ ACTS: tuple[tuple[Act, tuple[tuple[str, ...], ...]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class ScreenAction:
     """A key that needs the screen, and the text as it stands."""
 
     act: Act
@@ -92,11 +92,11 @@ def _marks(keys: KeyBindings, pastes: Pastes) -> None:
         buffer, before = event.current_buffer, event.current_buffer.text
         buffer.document = Document(pastes.whole(before))
 
-        def closed(_task: object) -> None:
+        def refold_pastes(_task: object) -> None:
             text = pastes.fold_again(buffer.text, before)
             buffer.document = Document(text, len(text))
 
-        buffer.open_in_editor().add_done_callback(closed)
+        buffer.open_in_editor().add_done_callback(refold_pastes)
 
     behind, before = Condition(lambda: at() is not None), Condition(lambda: at(1) is not None)
     held = Condition(lambda: bool(pastes.marks(get_app().current_buffer.text)))
@@ -111,7 +111,7 @@ def _leaving(act: Act) -> Callable[[KeyPressEvent], None]:
     def leave(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         event.app.erase_when_done = True
-        event.app.exit(result=Aside(act, buffer.text, buffer.cursor_position))
+        event.app.exit(result=ScreenAction(act, buffer.text, buffer.cursor_position))
 
     return leave
 

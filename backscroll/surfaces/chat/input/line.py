@@ -16,10 +16,10 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.styles import Style
 
+from backscroll.surfaces.chat.input.clipboard import interpret_paste
 from backscroll.surfaces.chat.input.history_file import FolderHistory, history_path
-from backscroll.surfaces.chat.input.keys import Aside, bindings
+from backscroll.surfaces.chat.input.keys import ScreenAction, bindings
 from backscroll.surfaces.chat.input.pastes import Pastes
-from backscroll.surfaces.chat.input.pasting import pasted
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
@@ -49,7 +49,7 @@ class LineInput:
         self._pastes = pastes = pastes or Pastes()
         self._bars = bars
         self._on_image = on_image
-        self.session: PromptSession[str | Aside] = PromptSession(
+        self.session: PromptSession[str | ScreenAction] = PromptSession(
             message=[("class:prompt", PROMPT)],
             multiline=True,
             key_bindings=bindings(self._paste, pastes),
@@ -68,14 +68,14 @@ class LineInput:
         self.session.app.timeoutlen = 0.5
         self.session.app.renderer.cpr_not_supported_callback = None  # a slow line is no reason for a warning
 
-    def read(self, text: str = "", cursor: int | None = None) -> str | Aside:
+    def read(self, text: str = "", cursor: int | None = None) -> str | ScreenAction:
         """The next message (with marks for long pastes), or a key that needs the screen. Ctrl-C raises `KeyboardInterrupt`, Ctrl-D `EOFError`."""
         self.session.app.erase_when_done = False
         start = Document(text, len(text) if cursor is None else min(cursor, len(text)))
         return self.session.prompt(default=start, handle_sigint=False)
 
     def _paste(self, data: str, beside: str) -> str:
-        found = pasted(data, self._talk.root)
+        found = interpret_paste(data, self._talk.root)
         marks = [self._on_image(path) for path in found.images]
         return self._pastes.fold(found.text, beside) + "".join(f"{mark} " for mark in marks)
 

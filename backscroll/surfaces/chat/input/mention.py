@@ -18,7 +18,7 @@ from backscroll.errors import BackscrollError, NotFound
 from backscroll.surfaces.chat.input import attachments as attaching
 from backscroll.surfaces.chat.input.mention_files import file_names, folder_listing, found_names
 from backscroll.surfaces.i18n import count, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 from backscroll.vocab.handle import Handle, thread_of
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Part, Text, ToolCall, ToolResult
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.message import Message
 
-__all__ = ["Mention", "Mentioned", "complete", "file_names", "mentions", "with_mentions"]
+__all__ = ["ExpandedMessage", "Mention", "complete", "file_names", "mentions", "with_mentions"]
 
 #: No mention begins inside a word (an address of mail, a decorator behind a dot).
 _START = r"(?<![A-Za-z0-9_.@/+\-])@"
@@ -58,7 +58,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Mentioned:
+class ExpandedMessage:
     """A message with what goes along."""
 
     content: Content
@@ -121,14 +121,16 @@ def _may_end(text: str, place: int) -> bool:
 
 def with_mentions(
     text: str, *, root: Path, thread: Thread | None = None, paths: Sequence[str | Path] = ()
-) -> Mentioned:
+) -> ExpandedMessage:
     """The message with the content of all that it mentions, and of files that were pasted (`paths`)."""
     gatherer = _Gatherer(root, thread)
     for mention in mentions(text):
         gatherer.take(mention)
     for path in paths:
         gatherer.paste(attaching.own_path(path))
-    return Mentioned(Content((Text(text), *gatherer.parts)), tuple(gatherer.notes), tuple(gatherer.attached))
+    return ExpandedMessage(
+        Content((Text(text), *gatherer.parts)), tuple(gatherer.notes), tuple(gatherer.attached)
+    )
 
 
 class _Gatherer:
@@ -148,7 +150,7 @@ class _Gatherer:
     def take(self, mention: Mention) -> None:
         """What a mention stands for; a word that only looks like one is left alone."""
         try:
-            if self._said(mention):
+            if self._quote_messages(mention):
                 return
             for meant in candidates(mention):
                 if self._file(meant):
@@ -179,7 +181,7 @@ class _Gatherer:
 
     # -- earlier messages ------------------------------------------------------------------------------------
 
-    def _said(self, mention: Mention) -> bool:
+    def _quote_messages(self, mention: Mention) -> bool:
         """An earlier message or turn; False where the mention is none."""
         if self.thread is None or mention.quoted:
             return False

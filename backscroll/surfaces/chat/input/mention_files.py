@@ -29,7 +29,7 @@ _SHARE = 20  # a list that took a second is good for this many
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _NameList:
     """A list of names, the same without case, and until when it is good."""
 
     names: tuple[str, ...]
@@ -37,13 +37,13 @@ class _Known:
     until: float
 
 
-_known: dict[Path, _Known] = {}
+_known: dict[Path, _NameList] = {}
 _looking: dict[Path, threading.Thread] = {}
 _lock = threading.Lock()
-_EMPTY = _Known((), (), 0.0)
+_EMPTY = _NameList((), (), 0.0)
 
 
-def known_names(root: Path, patience: float = _PATIENCE) -> _Known:
+def known_names(root: Path, patience: float = _PATIENCE) -> _NameList:
     """Every file and folder (with `/` behind it) that is not ignored; as far as that is known by now.
 
     A list that is too old is made anew aside; whoever types waits for it no longer than `patience` and gets the one before.
@@ -77,7 +77,7 @@ def _look(root: Path) -> None:
         if len(_known) > _ROOTS:
             _known.clear()
         good = max(_SHORTEST, (now - began) * _SHARE)
-        _known[root] = _Known(names, tuple(n.casefold() for n in names), now + good)
+        _known[root] = _NameList(names, tuple(n.casefold() for n in names), now + good)
         _looking.pop(root, None)
 
 
@@ -90,9 +90,9 @@ def forget_names() -> None:
 def _names(root: Path) -> Iterator[str]:
     """The nearest first, as far as the list goes; what is protected cannot be mentioned."""
     from backscroll.workspace.files.files import Files
-    from backscroll.workspace.files.listing import Walk
+    from backscroll.workspace.files.listing import FolderWalk
 
-    for entry in islice(Walk(Files(root)), _FILES):
+    for entry in islice(FolderWalk(Files(root)), _FILES):
         if not entry.protected and entry.kind in ("file", "folder", "link"):
             yield f"{entry.path}/" if entry.kind == "folder" else entry.path
 

@@ -40,7 +40,7 @@ class Attachments:
             path.unlink(missing_ok=True)
         self._own.clear()
 
-    def taken(self, text: str) -> list[Path]:
+    def find_pictures(self, text: str) -> list[Path]:
         """The pictures whose marks stand in a text; the others were taken back by deleting theirs."""
         found = [path for mark, path in self._files.items() if mark in text]
         self._files.clear()
@@ -56,7 +56,7 @@ def message(talk: Talk, text: str, attachments: Attachments, pastes: Pastes) -> 
 
     from backscroll.surfaces.chat.input.mention import with_mentions
 
-    made = with_mentions(text, root=talk.root, thread=talk.thread, paths=attachments.taken(text))
+    made = with_mentions(text, root=talk.root, thread=talk.thread, paths=attachments.find_pictures(text))
     attachments.clean()
     for note in made.notes:
         talk.show(Text(safe(note), style="dim"))

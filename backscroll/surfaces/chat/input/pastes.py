@@ -61,7 +61,7 @@ class Pastes:
             end = last
         return [*out, text[end:]]
 
-    def folded(self, pieces: Sequence[str]) -> str:
+    def fold_pieces(self, pieces: Sequence[str]) -> str:
         """Typed and pasted pieces in turn, as a line with marks."""
         line = ""
         for index, piece in enumerate(pieces):

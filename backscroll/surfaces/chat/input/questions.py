@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-    from backscroll.surfaces.chat.input.ahead import Ahead
+    from backscroll.surfaces.chat.input.typeahead import TypeaheadGuard
 
 #: What people press who write with an input method: the full-width letter, or the word itself.
 SAME_KEY: Mapping[str, str] = {"是": "y", "否": "n", "？": "?"}
@@ -26,7 +26,7 @@ _ROWS = 12  # of a list that are shown at once
 _PREVIEW = 6
 
 
-def press(words: str, keys: Sequence[str], ahead: Ahead | None = None) -> str:
+def press(words: str, keys: Sequence[str], ahead: TypeaheadGuard | None = None) -> str:
     """One of these keys; empty where the person turned away. With `ahead`, keys pressed before it stood there do not count."""
     bindings = _bindings()
 
@@ -58,7 +58,9 @@ def plain_key(typed: str) -> str:
     return SAME_KEY.get(typed, typed).lower() if len(typed) == 1 else typed
 
 
-def ask(question: str, *, initial: str = "", lines: bool = False, ahead: Ahead | None = None) -> str | None:
+def ask(
+    question: str, *, initial: str = "", lines: bool = False, ahead: TypeaheadGuard | None = None
+) -> str | None:
     """A line, or several; None where the person turned away. What was typed before goes in, unless `ahead` keeps it."""
     from prompt_toolkit import PromptSession
 
@@ -95,16 +97,16 @@ def choose(
     initial: int = 0,
     preview: Callable[[int], str] | None = None,
     filtering: bool = False,
-    ahead: Ahead | None = None,
+    ahead: TypeaheadGuard | None = None,
 ) -> int | None:
     """One of a few, by arrow keys or number; with `filtering`, typing narrows the list. None: turned away."""
     if not options:
         return None
-    chooser = Chooser(title, options, initial, preview, filtering=filtering)
+    chooser = ChoiceList(title, options, initial, preview, filtering=filtering)
     return _run(chooser.fragments, chooser.bindings(), ahead, None)
 
 
-class Chooser:
+class ChoiceList:
     """A list in which one entry is marked."""
 
     def __init__(
@@ -120,13 +122,13 @@ class Chooser:
         self.options = [one_line(option) for option in options]
         self.preview = preview
         self.filtering = filtering
-        self.typed = ""
+        self.take_typed_text = ""
         self.mark = min(max(0, initial), len(options) - 1)  # in what is shown
 
     @property
     def shown(self) -> list[int]:
         """The options that fit what was typed: every word of it, in any order."""
-        words = self.typed.casefold().split()
+        words = self.take_typed_text.casefold().split()
         return [n for n, o in enumerate(self.options) if all(w in o.casefold() for w in words)]
 
     @property
@@ -141,15 +143,15 @@ class Chooser:
         self.mark = (min(self.mark, size - 1) + by) % size if size else 0
 
     def _moving(self, by: int) -> Callable[[KeyPressEvent], None]:
-        def moved(_event: KeyPressEvent) -> None:
+        def move_selection(_event: KeyPressEvent) -> None:
             self.move(by)
 
-        return moved
+        return move_selection
 
     def type(self, text: str) -> int | None:
         """A key that is no arrow: a number chooses at once, letters narrow the list."""
         if self.filtering:
-            self.typed, self.mark = self.typed + text, 0
+            self.take_typed_text, self.mark = self.take_typed_text + text, 0
             return None
         number = plain_key(text)
         if number.isdecimal() and number.isascii() and 1 <= int(number) <= len(self.options):
@@ -175,7 +177,7 @@ class Chooser:
                 event.app.exit(result=found)
 
         def back(_event: KeyPressEvent) -> None:
-            self.typed, self.mark = self.typed[:-1], 0
+            self.take_typed_text, self.mark = self.take_typed_text[:-1], 0
 
         bindings.add("enter")(enter)
         bindings.add("backspace")(back)
@@ -191,7 +193,7 @@ class Chooser:
         room, rows = _room(), max(3, min(_ROWS, size.rows - _PREVIEW - 4))
         out: StyleAndTextTuples = [("bold", cut(safe(self.title), room))]
         if self.filtering:
-            out.append(("", f"  {cut(safe(self.typed), room // 2)}▏"))
+            out.append(("", f"  {cut(safe(self.take_typed_text), room // 2)}▏"))
         shown, chosen = self.shown, self.chosen
         place = shown.index(chosen) if chosen is not None else 0
         first = max(0, min(place - rows // 2, len(shown) - rows))
@@ -256,7 +258,7 @@ def _leave_empty(event: KeyPressEvent) -> None:
         event.app.exit(result=None)
 
 
-def _waiting(ahead: Ahead | None) -> StyleAndTextTuples:
+def _waiting(ahead: TypeaheadGuard | None) -> StyleAndTextTuples:
     """What stands there as long as a question does not listen; empty once it does."""
     if ahead is None or ahead.listens:
         return []
@@ -266,7 +268,10 @@ def _waiting(ahead: Ahead | None) -> StyleAndTextTuples:
 
 
 def _run(
-    fragments: Callable[[], StyleAndTextTuples], bindings: KeyBindings, ahead: Ahead | None, away: str | None
+    fragments: Callable[[], StyleAndTextTuples],
+    bindings: KeyBindings,
+    ahead: TypeaheadGuard | None,
+    away: str | None,
 ) -> Any:
     from prompt_toolkit.application import Application
     from prompt_toolkit.layout import FormattedTextControl, Layout, Window

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PAUSE = 0.6
 
 
-class Ahead:
+class TypeaheadGuard:
     """Guards questions; `keep` gets what goes aside, `heard` says when a key was last pressed while nobody asked."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Ahead:
     @property
     def typing(self) -> bool:
         """True where the person was just typing: the question waits until they pause."""
-        return self._left() > 0
+        return self._get_remaining_pause() > 0
 
     def begin(self, app: Application[Any], away: str | None) -> None:
         """Before an application runs: its first picture is empty, and keys count from the moment in which it asks."""
@@ -105,12 +105,12 @@ class Ahead:
 
     async def _settle(self, app: Application[Any]) -> None:
         """Listen once there was a pause."""
-        while (left := self._left()) > 0:  # noqa: ASYNC110 - waits for nothing to happen
+        while (left := self._get_remaining_pause()) > 0:  # noqa: ASYNC110 - waits for nothing to happen
             await asyncio.sleep(left)
         self.listens = True
         app.invalidate()
 
-    def _left(self) -> float:
+    def _get_remaining_pause(self) -> float:
         last = max(self._last, self._heard())
         return last + self._pause - self._clock() if last else 0.0
 

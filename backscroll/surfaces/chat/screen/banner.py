@@ -15,7 +15,7 @@ from backscroll.surfaces.cli.screen.cells import cut, width, wrap
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.words.conversation import title_of
 from backscroll.surfaces.i18n import count, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from backscroll.surfaces.chat.screen.unseen import revealed
+from backscroll.surfaces.chat.screen.invisible_characters import reveal_invisible
 from backscroll.surfaces.i18n import t
 
 #: Lines of a diff that are shown before one asks for all.
@@ -20,7 +20,7 @@ _HEADERS = ("diff --git ", "similarity ", "rename ", "new file", "deleted file",
 
 def diff_lines(diff: str, most: int | None = BRIEF) -> list[Text]:
     """A unified diff, line by line; with `most`, the beginning and how much is left."""
-    lines = _telling(revealed(diff).rstrip("\n").split("\n")) if diff.strip() else []
+    lines = _telling(reveal_invisible(diff).rstrip("\n").split("\n")) if diff.strip() else []
     shown = lines if most is None or len(lines) <= most + 1 else lines[:most]
     out = [_line(line) for line in shown]
     if len(shown) < len(lines):
@@ -28,7 +28,7 @@ def diff_lines(diff: str, most: int | None = BRIEF) -> list[Text]:
     return out
 
 
-def counted(diff: str) -> tuple[int, int]:
+def count_changes(diff: str) -> tuple[int, int]:
     """Lines that a diff adds and takes away."""
     added = removed = 0
     for line in diff.split("\n"):

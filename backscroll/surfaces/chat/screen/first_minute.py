@@ -16,7 +16,7 @@ class FirstMinute:
     """What is still to be told."""
 
     def __init__(self, *, new: bool) -> None:
-        self._left = list(HINTS) if new else []
+        self._get_remaining_pause = list(HINTS) if new else []
         self._new = new
 
     def welcome(self, *, offline: bool) -> list[str]:
@@ -27,4 +27,4 @@ class FirstMinute:
 
     def after_turn(self) -> str:
         """The next hint; empty when all were given."""
-        return t(f"chat.first_{self._left.pop(0)}") if self._left else ""
+        return t(f"chat.first_{self._get_remaining_pause.pop(0)}") if self._get_remaining_pause else ""

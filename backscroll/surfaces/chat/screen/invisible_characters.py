@@ -16,6 +16,6 @@ _UNSEEN = re.compile(
 )
 
 
-def revealed(text: str) -> str:
+def reveal_invisible(text: str) -> str:
     """Text that a terminal shows and never obeys, with a sign for everything that would not be seen."""
     return _UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", safe(text))

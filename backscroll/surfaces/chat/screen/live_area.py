@@ -29,7 +29,7 @@ _SHARE = 4
 _LEFT = 4
 
 
-class Region:
+class LiveArea:
     """Printing above, live lines below."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
@@ -75,7 +75,7 @@ class Region:
                 self._lines = None
 
     @contextmanager
-    def paused(self) -> Generator[None]:
+    def pause_drawing(self) -> Generator[None]:
         """Take the live lines away, so that somebody can be asked."""
         with self.lock:
             self._paused += 1

@@ -28,7 +28,7 @@ class _Paragraph(rich_markdown.Paragraph):
     """A paragraph whose lines are broken by the rules of Chinese typesetting too."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from folded(self.text, options.max_width)
+        yield from wrap_text(self.text, options.max_width)
 
 
 class _Heading(rich_markdown.Heading):
@@ -37,7 +37,7 @@ class _Heading(rich_markdown.Heading):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         text = self.text.copy()
         text.stylize("bold cyan" if self.tag in {"h1", "h2"} else "bold")
-        yield from folded(text, options.max_width)
+        yield from wrap_text(text, options.max_width)
 
 
 class _Code(rich_markdown.CodeBlock):
@@ -55,11 +55,11 @@ class _Code(rich_markdown.CodeBlock):
         )
         for line in console.render_lines(code, options.update(width=room), pad=False):
             yield Segment("  ")
-            yield from _trimmed(line)
+            yield from _trim_line(line)
             yield Segment.line()
 
 
-class Look(rich_markdown.Markdown):
+class MarkdownStyle(rich_markdown.Markdown):
     """Markdown as we draw it."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
@@ -77,10 +77,10 @@ class Look(rich_markdown.Markdown):
 def block_lines(console: Console, source: str, room: int) -> Lines:
     """A block as lines of segments, without blank lines around it."""
     options = console.options.update(width=max(8, room), height=None)
-    lines = [_trimmed(line) for line in console.render_lines(Look(source), options, pad=False)]
-    while lines and not _said(lines[0]):
+    lines = [_trim_line(line) for line in console.render_lines(MarkdownStyle(source), options, pad=False)]
+    while lines and not _has_text(lines[0]):
         lines.pop(0)
-    while lines and not _said(lines[-1]):
+    while lines and not _has_text(lines[-1]):
         lines.pop()
     return lines
 
@@ -90,7 +90,7 @@ def as_texts(lines: Lines) -> list[Text]:
     return [Text.assemble(*((s.text, s.style or "") for s in line if not s.control)) for line in lines]
 
 
-def folded(text: Text, room: int) -> list[Text]:
+def wrap_text(text: Text, room: int) -> list[Text]:
     """A text in lines that fit; styles go along."""
     out: list[Text] = []
     for line in text.split("\n", allow_blank=True):
@@ -111,7 +111,7 @@ def folded(text: Text, room: int) -> list[Text]:
     return out
 
 
-def _trimmed(line: list[Segment]) -> list[Segment]:
+def _trim_line(line: list[Segment]) -> list[Segment]:
     """Without the spaces at the end, which a narrower window would wrap."""
     out = [s for s in line if not s.control]
     while out and not out[-1].text.strip(" ") and not (out[-1].style and out[-1].style.bgcolor):
@@ -121,5 +121,5 @@ def _trimmed(line: list[Segment]) -> list[Segment]:
     return out
 
 
-def _said(line: list[Segment]) -> bool:
+def _has_text(line: list[Segment]) -> bool:
     return any(s.text.strip() for s in line)

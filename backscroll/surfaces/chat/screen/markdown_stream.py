@@ -25,7 +25,7 @@ _LISTS = {"bullet_list_open", "ordered_list_open"}
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MarkdownBlock:
     """One block of Markdown that is whole. `close`: it follows the one before without a blank line (items of a list)."""
 
     source: str
@@ -49,9 +49,9 @@ class MarkdownStream:
         self._rows = 0  # characters of the open block that are a table for certain; 0: it is none, or nobody has looked yet
 
     @property
-    def open(self) -> Block | None:
+    def open(self) -> MarkdownBlock | None:
         """The block that still may change; None where there is nothing."""
-        return Block(self._text, self._close) if self._text.strip() else None
+        return MarkdownBlock(self._text, self._close) if self._text.strip() else None
 
     @property
     def is_table(self) -> bool:
@@ -64,7 +64,7 @@ class MarkdownStream:
         """True where what is open is one block for certain, not two of which the second has not shown what it is."""
         return len(_starts(_parser().parse(self._text))) == 1
 
-    def feed(self, piece: str) -> list[Block]:
+    def feed(self, piece: str) -> list[MarkdownBlock]:
         """More of the text; gives the blocks that are whole now."""
         piece = self._held + piece
         self._held = "\r" if piece.endswith("\r") else ""
@@ -75,7 +75,7 @@ class MarkdownStream:
             return []
         return self._cut_code() if self._inside_code() else self._cut()
 
-    def finish(self) -> list[Block]:
+    def finish(self) -> list[MarkdownBlock]:
         """Nothing more comes: the rest, as blocks."""
         self._text += safe(self._held) + "\n"
         self._held = ""
@@ -93,7 +93,7 @@ class MarkdownStream:
         began = _FENCE.match(self._text)
         return began is not None and self._text.find(began[1], began.end()) < 0
 
-    def _cut_code(self) -> list[Block]:
+    def _cut_code(self) -> list[MarkdownBlock]:
         """Code that is very long is given in parts, each a fence of its own: drawing it stays quick however long it gets."""
         whole = self._text[: self._text.rfind("\n") + 1]
         lines = whole.splitlines(keepends=True)
@@ -105,9 +105,9 @@ class MarkdownStream:
         body = "".join(lines[head.count("\n") :])
         self._text = head.lstrip("\n") + self._text[len(whole) :]
         self._close = True
-        return [Block(f"{head}{body}{began[1]}\n", close)]
+        return [MarkdownBlock(f"{head}{body}{began[1]}\n", close)]
 
-    def _cut(self) -> list[Block]:
+    def _cut(self) -> list[MarkdownBlock]:
         """Take away what is whole. The last line counts only when it has ended: `#` may become a word with a hash.
 
         Or when it cannot be anything but a new paragraph: a letter at its beginning, after an empty line.
@@ -124,11 +124,11 @@ class MarkdownStream:
             self._rows = len(whole) if starts and _is_open_table(tokens[0], whole) else 0
             return []
         lines = whole.splitlines(keepends=True)
-        out: list[Block] = []
+        out: list[MarkdownBlock] = []
         close = self._close
         for (first, _), (after, item) in pairwise(starts):
             source = "".join(lines[first:after])
-            out.append(Block(source, close))
+            out.append(MarkdownBlock(source, close))
             close = item and not source.endswith("\n\n")
         end = starts[-1][0]
         self._text = "".join(lines[end:]) + self._text[len(whole) :]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.surfaces.chat.input import questions as asking
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.times import shown
+from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.words.conversation import project_name, title_of
 from backscroll.surfaces.i18n import count, t
 
@@ -29,7 +29,7 @@ _EXCERPT = 300
 
 def pick_thread(engine: Engine, root: Path | None = None) -> ThreadInfo | None:
     """A past thread, those of this folder first; None where there is none, or the person turned away."""
-    infos = offered(engine, root)
+    infos = list_threads(engine, root)
     seen: dict[int, str] = {}
 
     def preview(index: int) -> str:
@@ -43,7 +43,7 @@ def pick_thread(engine: Engine, root: Path | None = None) -> ThreadInfo | None:
     return None if found is None else infos[found]
 
 
-def offered(engine: Engine, root: Path | None = None) -> Sequence[ThreadInfo]:
+def list_threads(engine: Engine, root: Path | None = None) -> Sequence[ThreadInfo]:
     """The threads with something in them, newest first; those of a folder before the others."""
     infos = [i for i in engine.threads(limit=_MOST) if i.messages and not i.forgotten]
     return sorted(infos, key=lambda info: not (root is not None and of_folder(info, root)))
@@ -59,7 +59,7 @@ def label(info: ThreadInfo) -> str:
     facts = [
         one_line(title_of(info)),
         count("words.messages", info.messages),
-        shown(info.updated_at, short=True),
+        format_time(info.updated_at, short=True),
         project_name(info.project),
         info.id[:8],
     ]

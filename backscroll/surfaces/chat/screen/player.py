@@ -1,7 +1,7 @@
 """Draws what an agent does, as it happens.
 
 Owns the order of things on the screen: whole blocks of the answer printed for good, the open one below them, thinking while it
-lasts and then folded, tool calls as lines, the status line at the end. Before: `act/loop/loop` (happenings). After: `drawing` (the
+lasts and then folded, tool calls as lines, the status line at the end. Before: `agent/loop/loop` (happenings). After: `drawing` (the
 screen). Refuses: reading keys, asking the person.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from backscroll.act.loop.events import (
+from backscroll.agent.loop.events import (
     Asked,
     Began,
     Called,
@@ -24,28 +24,34 @@ from backscroll.act.loop.events import (
     Happening,
     Noted,
     Output,
+    RunStep,
     Said,
-    Step,
     Thought,
 )
 from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines
-from backscroll.surfaces.chat.screen.markdown_stream import Block, MarkdownStream
-from backscroll.surfaces.chat.screen.status import Figures, UnderWay, about_tokens, asked, status_line
+from backscroll.surfaces.chat.screen.markdown_stream import MarkdownBlock, MarkdownStream
+from backscroll.surfaces.chat.screen.status import (
+    AnswerProgress,
+    StatusFigures,
+    about_tokens,
+    status_line,
+    update_after_prompt,
+)
 from backscroll.surfaces.chat.screen.tool_lines import (
-    Fold,
-    Folds,
-    Running,
+    FoldedLine,
+    FoldedLines,
+    ToolProgress,
     forming_line,
     running_line,
 )
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, find, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
-    from backscroll.act.person import Proposal
-    from backscroll.surfaces.chat.screen.drawing import Region
+    from backscroll.agent.person import Proposal
+    from backscroll.surfaces.chat.screen.live_area import LiveArea
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _THINKING = 3  # lines of thinking that are shown while it lasts
@@ -61,10 +67,10 @@ class Player:
 
     def __init__(
         self,
-        region: Region,
-        folds: Folds,
-        figures: Figures,
-        counted: Callable[[Figures], Figures] = lambda figures: figures,
+        region: LiveArea,
+        folds: FoldedLines,
+        figures: StatusFigures,
+        counted: Callable[[StatusFigures], StatusFigures] = lambda figures: figures,
         proposed: Mapping[str, Proposal] | None = None,
         clock: Callable[[], float] = time.monotonic,
         owed: Callable[[int, int, int], int | None] = lambda _sent, _cached, _received: None,
@@ -81,20 +87,20 @@ class Player:
         self._clock = clock
         self._began = clock()
         self._stream = MarkdownStream()
-        self._committed = 0  # lines of the open block that are printed already
+        self._commit_changes = 0  # lines of the open block that are printed already
         self._relieved = 0  # … about, when that was last looked at
         self._width = 0  # … and at which width
         self._last_drawn: tuple[tuple[str, int], list[Text]] = (("", 0), [])
         self._thinking = ""
         self._thought_at = 0.0
         self._forming: dict[int, Forming] = {}
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, ToolProgress] = {}
         self._before = ""  # what was printed last: text, fold, note
         self._spoke = False
-        self._owed = owed  # what so many tokens (sent, cached, received) would cost
+        self._estimate_cost = owed  # what so many tokens (sent, cached, received) would cost
         self._asked_for: Asked | None = None  # the prompt whose answer still comes
         self._came = 0.0  # tokens of it, roughly
-        self._estimated = 0.0  # when that was last put into the figures
+        self._estimate_tokens = 0.0  # when that was last put into the figures
 
     # -- taking ----------------------------------------------------------------------------------------------
 
@@ -113,41 +119,41 @@ class Player:
         """Draw one thing."""
         match happening:
             case Said() | Thought():
-                self._heard(happening)
+                self._handle_text(happening)
             case Forming():
                 self._forming[happening.index] = happening
             case Calling() | Output() | Called():
                 self._tool(happening)
-            case Step():
+            case RunStep():
                 self._end_text()
                 self._forming.clear()
-                self._reported()
+                self._apply_usage()
             case Asked():
-                self._asked(happening)
+                self._handle_asked(happening)
             case Began():
                 if happening.resumed:  # whoever asked for it knows that it goes on
                     self.region.print("")
             case Noted():
-                self._noted(happening)
+                self._handle_note(happening)
             case Finished():
                 self._finish(happening)
 
-    def _reported(self) -> None:
+    def _apply_usage(self) -> None:
         """What the service says counts from here on."""
-        self._asked_for, self._came, self._estimated = None, 0.0, 0.0
+        self._asked_for, self._came, self._estimate_tokens = None, 0.0, 0.0
         self.figures = replace(self._counted(self.figures), under_way=None)
 
     def _estimate(self, now: float) -> None:
         """Put what came so far into the figures, twice a second at the most."""
         asked_for = self._asked_for
-        if asked_for is None or self.figures.offline or now - self._estimated < _ESTIMATE:
+        if asked_for is None or self.figures.offline or now - self._estimate_tokens < _ESTIMATE:
             return
-        self._estimated = now
+        self._estimate_tokens = now
         output = round(self._came + sum(about_tokens(f.arguments) for f in self._forming.values()))
         tokens = (asked_for.tokens, min(asked_for.expected_cached, asked_for.tokens), output)
-        self.figures = replace(self.figures, under_way=UnderWay(*tokens, self._owed(*tokens)))
+        self.figures = replace(self.figures, under_way=AnswerProgress(*tokens, self._estimate_cost(*tokens)))
 
-    def _heard(self, happening: Said | Thought) -> None:
+    def _handle_text(self, happening: Said | Thought) -> None:
         self._came += about_tokens(happening.text)
         if isinstance(happening, Thought):
             self._thought_at = self._thought_at or self._clock()
@@ -168,29 +174,29 @@ class Player:
         if isinstance(happening, Calling):
             self._forming.clear()
             name, line = one_line(happening.tool), say(happening.line)
-            self._running[happening.call_id] = Running(name, line, happening.arguments, self._clock())
+            self._running[happening.call_id] = ToolProgress(name, line, happening.arguments, self._clock())
             return
         self._running.pop(happening.call_id, None)
         proposal = self._proposed.get(happening.call_id)
         if running is None and proposal is not None:  # a call that was refused never began
-            running = Running(proposal.tool, say(proposal.preview.line), proposal.arguments, 0.0)
-        self._fold(self._folds.called(happening, running, self._room))
+            running = ToolProgress(proposal.tool, say(proposal.preview.line), proposal.arguments, 0.0)
+        self._fold(self._folds.fold_call(happening, running, self._room))
 
-    def _asked(self, happening: Asked) -> None:
-        self.figures = replace(asked(self.figures, happening), under_way=None)
-        self._asked_for, self._came, self._estimated = happening, 0.0, 0.0
+    def _handle_asked(self, happening: Asked) -> None:
+        self.figures = replace(update_after_prompt(self.figures, happening), under_way=None)
+        self._asked_for, self._came, self._estimate_tokens = happening, 0.0, 0.0
         if happening.compacted:
             why = find(f"context.because_{happening.compacted}") or one_line(say(happening.compacted))
             self._note(t("chat.compacted", why=why))
         if happening.recalled:
             self._note(count("chat.recalled", happening.recalled))
 
-    def _noted(self, happening: Noted) -> None:
+    def _handle_note(self, happening: Noted) -> None:
         kind, text = happening.kind, one_line(say(happening.text))
         if kind in _AGAIN:
             self._stream.drop()
             self._forming.clear()
-            self._committed, self._relieved, self._width = 0, 0, 0
+            self._commit_changes, self._relieved, self._width = 0, 0, 0
             self._came = 0.0
         self._end_text()
         words = find(f"chat.noted_{kind}")
@@ -201,7 +207,7 @@ class Player:
         self._end_text()
         self._running.clear()
         self._forming.clear()
-        self._reported()
+        self._apply_usage()
         self.finished = done
         if done.end == "answered" and done.text.strip() and not self._spoke:
             stream = MarkdownStream()
@@ -210,7 +216,7 @@ class Player:
         if done.end == "failed":
             self._note(t("chat.failed", error=one_line(say(done.error))), style)
             if done.hint:
-                self._note(one_line(say(done.hint)))
+                self._note(t("cli.hint", hint=one_line(say(done.hint))))
         elif done.end != "answered":
             self._note(t(f"chat.ended_{done.end}"), style)
             if done.end == "limit" and done.error:
@@ -235,20 +241,20 @@ class Player:
             *(Text(f"{'  ' if number else first}{line}", style=style) for number, line in lines)
         )
 
-    def _fold(self, fold: Fold) -> None:
+    def _fold(self, fold: FoldedLine) -> None:
         self._gap("fold")
         self.region.print(fold.line)
 
-    def _blocks(self, blocks: Iterable[Block]) -> None:
+    def _blocks(self, blocks: Iterable[MarkdownBlock]) -> None:
         for block in blocks:
-            lines = self._drawn(block)
-            if not self._committed:
+            lines = self._draw_block(block)
+            if not self._commit_changes:
                 self._gap("text", close=block.close)
-            printed, self._committed = self._committed, 0
+            printed, self._commit_changes = self._commit_changes, 0
             self._relieved, self._width = 0, 0
             self.region.print(*lines[printed:])
 
-    def _drawn(self, block: Block) -> list[Text]:
+    def _draw_block(self, block: MarkdownBlock) -> list[Text]:
         """A block as lines; the same block is drawn once, however often the spinner turns."""
         asked = (block.source, self._width or min(self._room, _WIDEST))
         if self._last_drawn[0] != asked:
@@ -268,14 +274,14 @@ class Player:
         if about < self._relieved + tall:  # drawing a long block for every piece of it would be slow
             return
         self._relieved = about - tall // 2
-        lines = self._drawn(block)
-        if len(lines) - self._committed <= tall or not self._stream.is_single:
+        lines = self._draw_block(block)
+        if len(lines) - self._commit_changes <= tall or not self._stream.is_single:
             return
-        if not self._committed:
+        if not self._commit_changes:
             self._gap("text", close=block.close)
             self._width = min(self._room, _WIDEST)
         last = len(lines) - tall // 2
-        printed, self._committed = self._committed, last
+        printed, self._commit_changes = self._commit_changes, last
         self.region.print(*lines[printed:last])
 
     def _end_text(self) -> None:
@@ -284,7 +290,7 @@ class Player:
 
     def _end_thinking(self) -> None:
         if self._thinking.strip():
-            self._fold(self._folds.thought(self._thinking, self._clock() - self._thought_at))
+            self._fold(self._folds.fold_thought(self._thinking, self._clock() - self._thought_at))
         self._thinking, self._thought_at = "", 0.0
 
     # -- live lines ------------------------------------------------------------------------------------------
@@ -299,14 +305,14 @@ class Player:
             out += [Text(f"  {line}", style="dim italic") for line in last]
         block = self._stream.open
         if block is not None:
-            out += self._drawn(block)[self._committed :]
+            out += self._draw_block(block)[self._commit_changes :]
         for forming in self._forming.values():
             out.append(forming_line(forming.name, forming.arguments, spinner, self._room))
         for running in self._running.values():
             out.append(running_line(running, now - running.began, spinner, self._room))
             out += [Text(f"  │ {line}", style="dim") for line in running.tail()]
         if out:
-            out = [Text(""), *out] if self._before and not self._committed else out
+            out = [Text(""), *out] if self._before and not self._commit_changes else out
             out.append(Text(""))
         return [*out, self._status(spinner, now)]
 

@@ -15,14 +15,14 @@ from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.act.loop.events import Asked, Counted
+    from backscroll.agent.loop.events import Asked, RunUsage
 
 _BETWEEN = " · "
 _TEN_THOUSAND = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay:
+class AnswerProgress:
     """An answer that still comes, as far as we can tell."""
 
     input: int = 0
@@ -32,7 +32,7 @@ class UnderWay:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class StatusFigures:
     """What the status line knows."""
 
     tokens: int = 0  # of the newest prompt
@@ -46,7 +46,7 @@ class Figures:
     provider: str = ""
     offline: bool = False
     works: int = 0  # in the background
-    under_way: UnderWay | None = None  # what the service has not reported yet
+    under_way: AnswerProgress | None = None  # what the service has not reported yet
 
     @property
     def share(self) -> int:
@@ -59,7 +59,7 @@ class Figures:
         return round(100 * self.cached / self.input) if self.input else 0
 
 
-def asked(figures: Figures, happening: Asked) -> Figures:
+def update_after_prompt(figures: StatusFigures, happening: Asked) -> StatusFigures:
     """After a prompt was sent."""
     from dataclasses import replace
 
@@ -71,7 +71,7 @@ def asked(figures: Figures, happening: Asked) -> Figures:
     )
 
 
-def counted(figures: Figures, sums: Counted) -> Figures:
+def update_totals(figures: StatusFigures, sums: RunUsage) -> StatusFigures:
     """With the sums of the whole thread."""
     from dataclasses import replace
 
@@ -80,12 +80,12 @@ def counted(figures: Figures, sums: Counted) -> Figures:
     )
 
 
-def status_line(figures: Figures, room: int) -> str:
+def status_line(figures: StatusFigures, room: int) -> str:
     """Everything that fits, the most important first to stay."""
     parts = _parts(figures)
     # What is dropped first when there is too little room; the figures of context and money stay to the end.
     for dropped in ("works", "service", "tokens", "cached", "model", "budget"):
-        line = _BETWEEN.join(words for name, words in parts if words and not _hidden(name, parts))
+        line = _BETWEEN.join(words for name, words in parts if words and not _is_redundant(name, parts))
         if width(line) <= room:
             return line
         parts = [(name, words) for name, words in parts if name != dropped]
@@ -94,7 +94,7 @@ def status_line(figures: Figures, room: int) -> str:
     return cut(_BETWEEN.join(words for _, words in parts if words), room)
 
 
-def _hidden(name: str, parts: Sequence[tuple[str, str]]) -> bool:
+def _is_redundant(name: str, parts: Sequence[tuple[str, str]]) -> bool:
     """`context` says the same as `budget`, shorter: it stands in where that had to go."""
     return name == "context" and any(n == "budget" for n, _ in parts)
 
@@ -105,7 +105,7 @@ def about_tokens(text: str) -> float:
     return wide * 0.75 + (len(text) - wide) / 4
 
 
-def with_under_way(figures: Figures) -> tuple[Figures, str]:
+def with_under_way(figures: StatusFigures) -> tuple[StatusFigures, str]:
     """The sums with what is under way, and the sign that they are an estimate."""
     now = figures.under_way
     if now is None:
@@ -124,7 +124,7 @@ def with_under_way(figures: Figures) -> tuple[Figures, str]:
     return summed, "~"
 
 
-def _parts(figures: Figures) -> list[tuple[str, str]]:
+def _parts(figures: StatusFigures) -> list[tuple[str, str]]:
     figures, about = with_under_way(figures)
     service = "" if figures.offline or not figures.provider else one_line(figures.provider)
     model = t("chat.offline") if figures.offline else one_line(figures.model)

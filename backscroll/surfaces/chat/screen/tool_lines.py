@@ -17,12 +17,12 @@ from backscroll.surfaces.chat.screen.diffs import diff_lines
 from backscroll.surfaces.cli.screen.cells import cut, width
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from backscroll.act.loop.events import Called, Calling
+    from backscroll.agent.loop.events import Called, Calling
     from backscroll.vocab.part import Json
 
 #: How many folds are kept: the older ones are in the record (`backscroll show`, `/expand`).
@@ -35,7 +35,7 @@ _LONGEST = 200_000  # characters of one output that are unfolded
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class FoldedLine:
     """Something that is shown as one line."""
 
     number: int
@@ -51,7 +51,7 @@ class Fold:
 
 
 @dataclass(slots=True)
-class Running:
+class ToolProgress:
     """A tool at work."""
 
     name: str
@@ -72,24 +72,24 @@ class Running:
         return [safe(line) for line in lines if line.strip()][-TAIL:]
 
 
-class Folds:
+class FoldedLines:
     """What was folded so far, by number."""
 
     def __init__(self) -> None:
-        self._folds: list[Fold] = []
+        self._folds: list[FoldedLine] = []
         self._size = 0
         self._next = 1
 
     def __len__(self) -> int:
         return len(self._folds)
 
-    def get(self, number: int | None = None) -> Fold | None:
+    def get(self, number: int | None = None) -> FoldedLine | None:
         """A fold by its number, or the last one."""
         if number is None:
             return self._folds[-1] if self._folds else None
         return next((f for f in self._folds if f.number == number), None)
 
-    def _keep(self, fold: Fold) -> Fold:
+    def _keep(self, fold: FoldedLine) -> FoldedLine:
         self._folds.append(fold)
         self._size += fold.size
         self._next += 1
@@ -97,13 +97,13 @@ class Folds:
             self._size -= self._folds.pop(0).size
         return fold
 
-    def thought(self, text: str, seconds: float) -> Fold:
+    def fold_thought(self, text: str, seconds: float) -> FoldedLine:
         """Thinking that is over."""
         what = count("chat.thought", max(1, round(seconds)))
         line = Text.assemble((f"◇ {what}", "dim italic"), (f"  [{self._next}]", "dim"))
-        return self._keep(Fold(self._next, line, what, (("", text),)))
+        return self._keep(FoldedLine(self._next, line, what, (("", text),)))
 
-    def called(self, done: Called, began: Calling | Running | None, room: int) -> Fold:
+    def fold_call(self, done: Called, began: Calling | ToolProgress | None, room: int) -> FoldedLine:
         """A call that is over, or was refused."""
         begun = began.line if began is not None else ""
         arguments: Mapping[str, Json] = began.arguments if began is not None else {}
@@ -112,7 +112,9 @@ class Folds:
         details.append((t("chat.result"), done.text))
         diff = done.change.diff if done.change is not None else ""
         return self._keep(
-            Fold(self._next, line, f"{done.tool} {_about(begun, done.tool)}".strip(), tuple(details), diff)
+            FoldedLine(
+                self._next, line, f"{done.tool} {_about(begun, done.tool)}".strip(), tuple(details), diff
+            )
         )
 
 
@@ -142,7 +144,7 @@ def call_line(done: Called, begun: str, number: int, room: int) -> Text:
     )
 
 
-def running_line(running: Running, seconds: float, spinner: str, room: int) -> Text:
+def running_line(running: ToolProgress, seconds: float, spinner: str, room: int) -> Text:
     """The same for a call that is at work."""
     about = cut(_about(running.line, running.name), max(6, room - len(running.name) - 12))
     return Text.assemble(
@@ -159,7 +161,7 @@ def forming_line(name: str, arguments: str, spinner: str, room: int) -> Text:
     return Text.assemble((f"{spinner} ", "cyan"), (one_line(name), "bold"), (f" {about}", "dim"))
 
 
-def unfolded(fold: Fold) -> Sequence[RenderableType]:
+def render_unfolded(fold: FoldedLine) -> Sequence[RenderableType]:
     """Everything behind a line."""
     out: list[Text] = [Text.assemble((f"[{fold.number}] ", "dim"), (one_line(fold.title), "bold"))]
     for what, words in fold.details:
@@ -175,7 +177,7 @@ def unfolded(fold: Fold) -> Sequence[RenderableType]:
     return out
 
 
-def printed(fold: Fold) -> Sequence[Text]:
+def render_output(fold: FoldedLine) -> Sequence[Text]:
     """What a command of the person's own printed: they ran it to see that. Of much, the end."""
     lines = safe(fold.details[-1][1]).rstrip("\n").split("\n") if fold.details else []
     if lines and lines[-1].startswith("exit code "):

@@ -16,7 +16,7 @@ from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.chat.slash.catalogue import Slash
+    from backscroll.surfaces.chat.slash.catalogue import SlashCommand
     from backscroll.surfaces.chat.talk import Talk
 
 _WORD = re.compile(r"\"([^\"]*)\"(?!\S)|'([^']*)'(?!\S)|“([^”]*)”(?!\S)|「([^」]*)」(?!\S)|(\S+)")
@@ -28,7 +28,7 @@ def words(rest: str) -> list[str]:
     return [next((g for g in found.groups() if g is not None), "") for found in _WORD.finditer(rest)]
 
 
-def quoted(text: str) -> str:
+def quote_word(text: str) -> str:
     """A word as it must be typed to be one."""
     return f'"{text}"' if re.search(r"\s", text) and '"' not in text else text
 
@@ -41,7 +41,7 @@ def first_word(rest: str) -> tuple[str, str]:
     return words(found[0])[0], rest.strip()[found.end() :].strip()
 
 
-def wrong_use(slash: Slash | str) -> InvalidInput:
+def wrong_use(slash: SlashCommand | str) -> InvalidInput:
     """The error for arguments that make no sense: it says how the command is used."""
     from backscroll.surfaces.chat.slash.registry import find
 
@@ -65,7 +65,7 @@ def whole_number(text: str, name: str) -> int:
 
 def message_meant(thread: Thread, text: str) -> Ref:
     """A message: its number as `/turns` shows it, `last`, its id, or a handle (`bs:17`)."""
-    from backscroll.surfaces.cli.addressing import message_named
+    from backscroll.surfaces.cli.references import message_named
 
     if _HANDLE.fullmatch(text):
         handle = parse_handle(text)
@@ -78,7 +78,7 @@ def message_meant(thread: Thread, text: str) -> Ref:
 
 def messages_meant(thread: Thread, rest: str) -> list[Ref]:
     """Several messages, ranges (`4:9`) included."""
-    from backscroll.surfaces.cli.addressing import messages_named
+    from backscroll.surfaces.cli.references import messages_named
 
     out: dict[Ref, None] = {}
     for word in words(rest):

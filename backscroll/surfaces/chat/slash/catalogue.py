@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Slash:
+class SlashCommand:
     """One command: `/name usage`. Its function is `<name>_slash` in its module."""
 
     name: str  # without the slash
@@ -33,25 +33,25 @@ class Slash:
         return t(f"slash_help.{self.name}")
 
 
-def _family(family: str, *members: tuple[str, str, str, str]) -> Iterator[Slash]:
+def _family(family: str, *members: tuple[str, str, str, str]) -> Iterator[SlashCommand]:
     for name, module, usage, aliases in members:
-        yield Slash(name, family, module, usage, tuple(aliases.split()))
+        yield SlashCommand(name, family, module, usage, tuple(aliases.split()))
 
 
 #: Every command, in the order of the help page.
-SLASHES: tuple[Slash, ...] = (
+SLASHES: tuple[SlashCommand, ...] = (
     *_family(
         "talk",
         ("regenerate", "answers", "", "retry re 重答"),
         ("continue", "answers", "", "go 继续"),
-        ("swipe", "answers", "[left|right|N]", "sw 换答"),
+        ("swipe", "answers", "[left|right|N]", "sw choose 换答"),
         ("edit", "messages", "[MESSAGE]", "e 编辑"),
         ("delete", "messages", "MESSAGE...", "del rm 删除"),
-        ("undo", "undoing", "", "u 撤销"),
-        ("redo", "undoing", "", "重做"),
-        ("rewind", "rewinding", "[TURN|redo]", "back 回退"),
+        ("undo", "undo", "", "u 撤销"),
+        ("redo", "undo", "", "重做"),
+        ("rewind", "rewind", "[TURN|redo]", "back 回退"),
         ("fork", "answers", "[TURN]", "branch 分支"),
-        ("turns", "reading", "[TURN]", "历史"),
+        ("turns", "lookup", "[TURN]", "历史"),
     ),
     *_family(
         "prompt",
@@ -67,14 +67,14 @@ SLASHES: tuple[Slash, ...] = (
     ),
     *_family(
         "find",
-        ("recall", "reading", "QUESTION", "r 回忆"),
-        ("search", "reading", "WORDS", "find 搜索"),
-        ("expand", "reading", "HANDLE", "x 展开"),
-        ("operations", "reading", "[N]", "ops 操作"),
+        ("recall", "lookup", "QUERY", "r 回忆"),
+        ("search", "lookup", "QUERY", "find 搜索"),
+        ("expand", "lookup", "HANDLE", "x 展开"),
+        ("operations", "lookup", "[N]", "ops 操作"),
     ),
     *_family(
         "remember",
-        ("task", "tasks", "[start|done|not-yet|cancel|resume|list|show|title]", "t 任务"),
+        ("task", "tasks", "[start|complete|incomplete|cancel|resume|list|show|rename]", "t 任务"),
         ("todos", "tasks", "", "todo 待办"),
         ("graph", "graph", "[NAME | edit NAME | why NAME | overrides]", "g 图谱"),
         ("world", "graph", "[FILE | drop NAME]", "世界"),

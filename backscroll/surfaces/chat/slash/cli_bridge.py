@@ -11,10 +11,10 @@ from collections.abc import Generator, Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, cast
 
-from backscroll.surfaces.chat.slash.telling import drawn
+from backscroll.surfaces.chat.slash.replies import print_lines
 from backscroll.surfaces.cli.screen.plain import safe
 from backscroll.surfaces.cli.screen.screen import Screen
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 
 if TYPE_CHECKING:
     from click import Command
@@ -42,19 +42,19 @@ class TalkScreen(Screen):
 
     def line(self, text: str = "") -> None:
         """One line, or several."""
-        drawn(self._talk, [text or " "])
+        print_lines(self._talk, [text or " "])
 
     def lines(self, lines: Iterable[str]) -> None:
         """Several lines at once, so that they are one piece on the screen."""
-        drawn(self._talk, lines)
+        print_lines(self._talk, lines)
 
     def raw(self, text: str) -> None:
         """Text as it is."""
-        drawn(self._talk, [text.removesuffix("\n")])
+        print_lines(self._talk, [text.removesuffix("\n")])
 
     def remark(self, text: str, style: str = "") -> None:
         """A remark stands with the rest: there is one screen."""
-        drawn(self._talk, [self.style(text.strip("\n"), style)])
+        print_lines(self._talk, [self.style(text.strip("\n"), style)])
 
     @property
     def can_ask(self) -> bool:
@@ -69,12 +69,12 @@ class TalkScreen(Screen):
         """Nothing is held back."""
 
     @contextlib.contextmanager
-    def paged(self) -> Generator[None]:
+    def page_output(self) -> Generator[None]:
         """No pager: the terminal scrolls back."""
         yield
 
 
-class TalkSession(Session):
+class TalkSession(CliSession):
     """A run of the command line that works in the store of a talk and leaves it open."""
 
     def __init__(self, talk: Talk) -> None:

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from backscroll.errors import BackscrollError, NotFound
-from backscroll.surfaces.chat.slash.catalogue import SLASHES, Slash
+from backscroll.surfaces.chat.slash.catalogue import SLASHES, SlashCommand
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ class Completion:
     start: int = 0
 
 
-def all() -> list[Slash]:
+def all() -> list[SlashCommand]:
     """Every command, in the order of the help page."""
     return list(SLASHES)
 
 
 @cache
-def _by_name() -> dict[str, Slash]:
+def _by_name() -> dict[str, SlashCommand]:
     return {name: slash for slash in SLASHES for name in (slash.name, *slash.aliases)}
 
 
@@ -65,7 +65,7 @@ def split(line: str) -> tuple[str, str]:
     return (found[1].lower(), (found[2] or "").strip()) if found else ("", "")
 
 
-def find(text: str) -> Slash | None:
+def find(text: str) -> SlashCommand | None:
     """The command that a line calls, or that has this name or alias, with or without the slash."""
     name = split(text)[0] if text.strip()[:1] in "/／" else text.strip().lower()
     return _by_name().get(name)
@@ -88,7 +88,7 @@ def run(talk: Talk, line: str) -> None:
             raise _unknown(name)
         work_of(slash)(talk, rest)
     except Exception as error:  # noqa: BLE001 - the boundary of a command: its fault is shown and does not end the conversation
-        from backscroll.surfaces.chat.slash.telling import trouble
+        from backscroll.surfaces.chat.slash.replies import trouble
 
         trouble(talk, error)
 
@@ -99,19 +99,19 @@ def _unknown(name: str) -> NotFound:
     return NotFound(t("slash.unknown", name=name), hint=hint)
 
 
-def _part(slash: Slash, name: str) -> object:
+def _part(slash: SlashCommand, name: str) -> object:
     module = import_module(f"backscroll.surfaces.chat.slash.commands.{slash.module}")
     return getattr(module, name, None)
 
 
-def work_of(slash: Slash) -> Work:
+def work_of(slash: SlashCommand) -> Work:
     """The function of a command."""
     found = _part(slash, f"{slash.name}_slash")
     assert callable(found), slash.name
     return cast("Work", found)
 
 
-def offer_of(slash: Slash) -> Offer | None:
+def offer_of(slash: SlashCommand) -> Offer | None:
     """What a command offers for its arguments; None where nothing can be offered."""
     found = _part(slash, f"{slash.name}_offer")
     return cast("Offer", found) if callable(found) else None
@@ -122,7 +122,7 @@ def complete(talk: Talk, text_before_cursor: str) -> list[Completion]:
     text = text_before_cursor.lstrip()
     if text[:1] not in ("/", "／"):
         return []
-    name, gap, rest = _parted(text)
+    name, gap, rest = _split_command(text)
     if not gap:
         return list(_names(name, len(text)))[:_MOST]
     slash = find(name)
@@ -134,15 +134,15 @@ def complete(talk: Talk, text_before_cursor: str) -> list[Completion]:
         return []  # a store that cannot be read now offers nothing; running the command says why
 
 
-def _parted(text: str) -> tuple[str, str, str]:
+def _split_command(text: str) -> tuple[str, str, str]:
     found = re.fullmatch(r"[/／](\S*)(\s*)(.*)", text, re.DOTALL)
     return ("", "", "") if found is None else (found[1].lower(), found[2], found[3])
 
 
 def _names(typed: str, length: int) -> Iterator[Completion]:
     """Commands that begin so, then those one of whose aliases does, then those that have the letters in order."""
-    ranked: dict[str, Slash] = {}
-    tests: tuple[Callable[[Slash], bool], ...] = (
+    ranked: dict[str, SlashCommand] = {}
+    tests: tuple[Callable[[SlashCommand], bool], ...] = (
         lambda s: s.name.startswith(typed),
         lambda s: any(a.startswith(typed) for a in s.aliases),
         lambda s: len(typed) > 1 and _in_order(typed, s.name),
@@ -162,8 +162,8 @@ def _in_order(letters: str, name: str) -> bool:
     return name[:1] == letters[:1]
 
 
-def _arguments(talk: Talk, slash: Slash, rest: str) -> Iterator[Completion]:
-    from backscroll.surfaces.chat.slash.arguments import quoted, words
+def _arguments(talk: Talk, slash: SlashCommand, rest: str) -> Iterator[Completion]:
+    from backscroll.surfaces.chat.slash.arguments import quote_word, words
 
     offer = offer_of(slash)
     if offer is None:
@@ -177,4 +177,4 @@ def _arguments(talk: Talk, slash: Slash, rest: str) -> Iterator[Completion]:
     begin = [(text, meta) for text, meta, folded in offered if folded.startswith(typed)]
     inside = [] if begin else [(text, meta) for text, meta, folded in offered if typed in folded]
     for text, meta in (begin or inside)[:_MOST]:
-        yield Completion(quoted(text), text, meta, -len(current))
+        yield Completion(quote_word(text), text, meta, -len(current))

@@ -25,7 +25,7 @@ def line(talk: Talk, text: str, style: str = "") -> None:
     talk.show(Text(safe(text), style=style))
 
 
-def done(talk: Talk, text: str) -> None:
+def report_done(talk: Talk, text: str) -> None:
     """What a command did."""
     line(talk, f"✓ {text}", "green")
 
@@ -40,7 +40,7 @@ def warning(talk: Talk, text: str) -> None:
     line(talk, f"! {text}", "yellow")
 
 
-def drawn(talk: Talk, lines: Iterable[str]) -> None:
+def print_lines(talk: Talk, lines: Iterable[str]) -> None:
     """Lines that the command line draws, colours included."""
     from rich.text import Text
 
@@ -51,12 +51,12 @@ def drawn(talk: Talk, lines: Iterable[str]) -> None:
 
 def trouble(talk: Talk, error: Exception) -> None:
     """What went wrong, and what to do about it."""
-    from backscroll.surfaces.cli.reporting import described
+    from backscroll.surfaces.cli.error_report import describe_error
     from backscroll.surfaces.i18n import t
 
-    said = described(error)
+    said = describe_error(error)
     if said.kind == "fault" and os.environ.get("BACKSCROLL_DEBUG"):
         remark(talk, "".join(traceback.format_exception(error)))
     line(talk, t("cli.error", message=said.message), "red")
     if said.hint:
-        remark(talk, f"  {said.hint}")
+        remark(talk, t("cli.hint", hint=said.hint))

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.families.graph_reading import node_argument, predicate_argument
+from backscroll.surfaces.cli.families.graph_views import node_argument, predicate_argument
 from backscroll.surfaces.cli.families.world_files import change_world
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.cli.words.graph import change_words, names_in
 from backscroll.surfaces.i18n import count, t
 
@@ -29,16 +29,18 @@ if TYPE_CHECKING:
     from backscroll.vocab.part import Json
 
 
-def _changed(session: Session, thread: str, work: Callable[[ThreadGraph], Override], typed: str) -> None:
+def _apply_change(
+    session: CliSession, thread: str, work: Callable[[ThreadGraph], Override], typed: str
+) -> None:
     """Do it and say what was done; `typed` is what the person called the node, which may be gone now."""
     with session.engine() as engine:
         graph = thread_named(engine, thread).graph
         made = work(graph)
-        named = names_in(graph.view)
-        gone = graph.view.find(made.node) is None
+        named = names_in(graph.current())
+        gone = graph.current().find(made.node) is None
         what = change_words(made, lambda id_: typed if gone and id_ == made.node else named(id_))
     number = "" if made.id is None else made.id.seq
-    said(session, _of(made), t("graph.changed", what=one_line(what), id=number))
+    report_result(session, _of(made), t("graph.changed", what=one_line(what), id=number))
 
 
 def _of(made: Override) -> dict[str, Json]:
@@ -65,16 +67,18 @@ def _of(made: Override) -> dict[str, Json]:
     option("--to", "other", metavar="NODE"),
 )
 def set_(
-    session: Session, thread: str, node: str, predicate: str, value: str | None, other: str | None
+    session: CliSession, thread: str, node: str, predicate: str, value: str | None, other: str | None
 ) -> None:
     """Say what an attribute or a relation is."""
-    _changed(session, thread, lambda graph: graph.set(node, predicate, value or "", other=other or ""), node)
+    _apply_change(
+        session, thread, lambda graph: graph.set(node, predicate, value or "", other=other or ""), node
+    )
 
 
 @command("graph-pin", thread_argument(), node_argument(), predicate_argument())
-def pin(session: Session, thread: str, node: str, predicate: str) -> None:
+def pin(session: CliSession, thread: str, node: str, predicate: str) -> None:
     """Keep what is held now, whatever the text says later."""
-    _changed(session, thread, lambda graph: graph.pin(node, predicate), node)
+    _apply_change(session, thread, lambda graph: graph.pin(node, predicate), node)
 
 
 @command(
@@ -87,7 +91,7 @@ def pin(session: Session, thread: str, node: str, predicate: str) -> None:
     flag("--any", "every"),
 )
 def forbid(
-    session: Session,
+    session: CliSession,
     thread: str,
     node: str,
     predicate: str,
@@ -98,19 +102,19 @@ def forbid(
     """Say that something is not so, whatever the text says."""
     if every == (value is not None or other is not None):
         raise InvalidInput(t("graph.forbid_what"), hint=t("graph.forbid_what_hint"))
-    _changed(session, thread, lambda graph: graph.forbid(node, predicate, value, other=other), node)
+    _apply_change(session, thread, lambda graph: graph.forbid(node, predicate, value, other=other), node)
 
 
 @command("graph-rename", thread_argument(), node_argument(), click.Argument(["name"], metavar="NAME"))
-def rename(session: Session, thread: str, node: str, name: str) -> None:
+def rename(session: CliSession, thread: str, node: str, name: str) -> None:
     """Call a node by another name."""
-    _changed(session, thread, lambda graph: graph.rename(node, name), node)
+    _apply_change(session, thread, lambda graph: graph.rename(node, name), node)
 
 
 @command("graph-merge", thread_argument(), node_argument(), node_argument("other"))
-def merge(session: Session, thread: str, node: str, other: str) -> None:
+def merge(session: CliSession, thread: str, node: str, other: str) -> None:
     """Say that two nodes are one."""
-    _changed(session, thread, lambda graph: graph.merge(node, other), node)
+    _apply_change(session, thread, lambda graph: graph.merge(node, other), node)
 
 
 @command(
@@ -120,15 +124,15 @@ def merge(session: Session, thread: str, node: str, other: str) -> None:
     click.Argument(["turns"], metavar="TURN...", nargs=-1, required=True, type=click.IntRange(min=0)),
     option("--name", metavar="NAME"),
 )
-def split(session: Session, thread: str, node: str, turns: Sequence[int], name: str | None) -> None:
+def split(session: CliSession, thread: str, node: str, turns: Sequence[int], name: str | None) -> None:
     """Say that some turns speak of another one of the same name."""
-    _changed(session, thread, lambda graph: graph.split(node, turns, name or ""), node)
+    _apply_change(session, thread, lambda graph: graph.split(node, turns, name or ""), node)
 
 
 @command("graph-delete", thread_argument(), node_argument())
-def delete(session: Session, thread: str, node: str) -> None:
+def delete(session: CliSession, thread: str, node: str) -> None:
     """Say that there is no such node."""
-    _changed(session, thread, lambda graph: graph.delete(node), node)
+    _apply_change(session, thread, lambda graph: graph.delete(node), node)
 
 
 @command(
@@ -138,10 +142,10 @@ def delete(session: Session, thread: str, node: str) -> None:
     option("--type", "kind", metavar="TYPE"),
     option("--set", "attributes", metavar="NAME=VALUE", multiple=True),
 )
-def add(session: Session, thread: str, name: str, kind: str | None, attributes: Sequence[str]) -> None:
+def add(session: CliSession, thread: str, name: str, kind: str | None, attributes: Sequence[str]) -> None:
     """Add a node by hand."""
     known = dict(_pair(text) for text in attributes)
-    _changed(session, thread, lambda graph: graph.add(name, kind or "", **known), name)
+    _apply_change(session, thread, lambda graph: graph.add(name, kind or "", **known), name)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -152,12 +156,12 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 @command("graph-overrides", thread_argument())
-def overrides(session: Session, thread: str) -> None:
+def overrides(session: CliSession, thread: str) -> None:
     """List your own changes to the graph."""
     with session.engine() as engine:
         graph = thread_named(engine, thread).graph
         found = graph.overrides()
-        named = names_in(graph.view)
+        named = names_in(graph.current())
         words = [change_words(made, named) for made in found]
     if session.as_json:
         session.screen.json([_of(made) for made in found])
@@ -171,7 +175,7 @@ def overrides(session: Session, thread: str) -> None:
             Column(t("columns.when"), style="dim"),
         ]
         rows = [
-            ("" if m.id is None else str(m.id.seq), one_line(what), m.author, shown(m.at))
+            ("" if m.id is None else str(m.id.seq), one_line(what), m.author, format_time(m.at))
             for m, what in zip(found, words, strict=True)
         ]
         session.screen.lines(table(session.screen, columns, rows))
@@ -180,11 +184,11 @@ def overrides(session: Session, thread: str) -> None:
 @command(
     "graph-lift", thread_argument(), click.Argument(["number"], metavar="NUMBER", type=click.IntRange(min=1))
 )
-def lift(session: Session, thread: str, number: int) -> None:
+def lift(session: CliSession, thread: str, number: int) -> None:
     """Take one of your changes back; the text counts again."""
     with session.engine() as engine:
         thread_named(engine, thread).graph.lift(number)
-    said(session, {"lifted": number}, t("graph.lifted", id=number))
+    report_result(session, {"lifted": number}, t("graph.lifted", id=number))
 
 
 @command(
@@ -194,7 +198,7 @@ def lift(session: Session, thread: str, number: int) -> None:
     option("--name", metavar="NAME"),
     option("--drop", metavar="NAME"),
 )
-def world(session: Session, thread: str, file: str | None, name: str | None, drop: str | None) -> None:
+def world(session: CliSession, thread: str, file: str | None, name: str | None, drop: str | None) -> None:
     """Describe the world of a thread, or show what was said about it."""
     with session.engine() as engine:
         graph = thread_named(engine, thread).graph
@@ -219,18 +223,18 @@ def world(session: Session, thread: str, file: str | None, name: str | None, dro
 
 
 @command("graph-flush", thread_argument())
-def flush(session: Session, thread: str) -> None:
+def flush(session: CliSession, thread: str) -> None:
     """Analyse the newest turns at once."""
     with session.engine() as engine:
-        waiting = thread_named(engine, thread).window.flush()
+        waiting = thread_named(engine, thread).graph.flush()
     text = count("graph.flushed", waiting) if waiting else t("graph.none_waited")
-    said(session, {"turns": waiting}, text)
+    report_result(session, {"turns": waiting}, text)
 
 
 @command("graph-read", thread_argument(), flag("--dry-run"), flag("--yes"))
-def read(session: Session, thread: str, dry_run: bool, yes: bool) -> None:
+def read(session: CliSession, thread: str, dry_run: bool, yes: bool) -> None:
     """Have the configured model read turns that it has not read, imported ones too."""
-    from backscroll.engine.models.turns import estimate, read_pending
+    from backscroll.engine.knowledge.model_turns import estimate, read_pending
 
     screen = session.screen
     with session.engine() as engine:
@@ -250,7 +254,7 @@ def read(session: Session, thread: str, dry_run: bool, yes: bool) -> None:
                 "output": would.output,
                 "dollars": would.dollars,
             }
-            said(session, document, price if would.texts else t("graph.all_read"))
+            report_result(session, document, price if would.texts else t("graph.all_read"))
             return
         if not yes:
             if not screen.can_ask:
@@ -259,4 +263,4 @@ def read(session: Session, thread: str, dry_run: bool, yes: bool) -> None:
             if not screen.asks(t("models.sure")):
                 return
         done = read_pending(engine, found.id, imported=True)
-    said(session, {"turns": done}, count("graph.read", done))
+    report_result(session, {"turns": done}, count("graph.read", done))

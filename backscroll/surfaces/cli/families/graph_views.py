@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, limit_option, option, session_of, thread_argument
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.cli.words.graph import (
     Number,
     facts_table,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _LAST = 8  # turns among which waiting ones are looked for
 _NEAR = 60  # relations of others that are shown with a node
 SHAPES = ("json", "graphml", "mermaid", "lorebook", "html")
+_JSON_SHAPES = ("json", "lorebook")
 
 
 def node_argument(name: str = "node", *, required: bool = True) -> click.Argument:
@@ -54,20 +56,20 @@ def predicate_argument(*, required: bool = True) -> click.Argument:
 
 
 def _nodes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Sequence[CompletionItem]:
-    from backscroll.surfaces.cli.completing import nodes
+    from backscroll.surfaces.cli.completion import nodes
 
     return nodes(session_of(ctx), str(ctx.params.get("thread") or ""), incomplete)
 
 
 def _predicates(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Sequence[CompletionItem]:
-    from backscroll.surfaces.cli.completing import predicates
+    from backscroll.surfaces.cli.completion import predicates
 
     thread, node = str(ctx.params.get("thread") or ""), str(ctx.params.get("node") or "")
     return predicates(session_of(ctx), thread, node, incomplete)
 
 
 def _graph(thread: Thread, turn: int | None) -> Graph:
-    return thread.graph.view if turn is None else thread.graph.at(turn)
+    return thread.graph.current() if turn is None else thread.graph.at(turn)
 
 
 @command(
@@ -80,7 +82,7 @@ def _graph(thread: Thread, turn: int | None) -> Graph:
     limit_option(50),
 )
 def show(
-    session: Session,
+    session: CliSession,
     thread: str,
     node: str | None,
     kind: str | None,
@@ -128,7 +130,7 @@ def _why_empty(thread: Thread, graph: Graph) -> str:
     return "graph.nothing" if waiting or not thread.info.turns else "graph.nothing_said"
 
 
-def _show_one(session: Session, graph: Graph, one: NodeView, number: Number) -> None:
+def _show_one(session: CliSession, graph: Graph, one: NodeView, number: Number) -> None:
     """All about one node, with what is said of others and leads to it."""
     from backscroll.engine.knowledge.graph_shapes import fact_json, inverse_of, node_json
 
@@ -161,13 +163,13 @@ def _types_in(graph: Graph) -> str:
     option("--depth", type=click.IntRange(1, 4), default=1, show_default=True, metavar="N"),
     limit_option(40),
 )
-def around(session: Session, thread: str, nodes: Sequence[str], depth: int, limit: int) -> None:
+def around(session: CliSession, thread: str, nodes: Sequence[str], depth: int, limit: int) -> None:
     """Show what stands around some nodes."""
     from backscroll.engine.knowledge.graph_shapes import to_json
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        graph, number = found.graph.view, found.graph.numbers()
+        graph, number = found.graph.current(), found.graph.numbers()
         near = graph.around(nodes, depth=depth, limit=limit or 1_000_000)
         if session.as_json:
             session.screen.json(to_json(near.nodes, near.relations, number))
@@ -182,13 +184,13 @@ def around(session: Session, thread: str, nodes: Sequence[str], depth: int, limi
 
 
 @command("graph-why", thread_argument(), node_argument(), predicate_argument(required=False))
-def why(session: Session, thread: str, node: str, predicate: str | None) -> None:
+def why(session: CliSession, thread: str, node: str, predicate: str | None) -> None:
     """Tell why something is believed."""
     from backscroll.engine.knowledge.graph_shapes import fact_json, predicate_meant
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        graph, number = found.graph.view, found.graph.numbers()
+        graph, number = found.graph.current(), found.graph.numbers()
         facts = graph.why(node, predicate_meant(predicate or ""))
         if session.as_json:
             session.screen.json([fact_json(fact, number) for fact in facts])
@@ -199,13 +201,13 @@ def why(session: Session, thread: str, node: str, predicate: str | None) -> None
 
 
 @command("graph-history", thread_argument(), node_argument(), predicate_argument(required=False))
-def history(session: Session, thread: str, node: str, predicate: str | None) -> None:
+def history(session: CliSession, thread: str, node: str, predicate: str | None) -> None:
     """Show what was once true of a node, and until when."""
     from backscroll.engine.knowledge.graph_shapes import fact_json, predicate_meant
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        graph, number = found.graph.view, found.graph.numbers()
+        graph, number = found.graph.current(), found.graph.numbers()
         facts = graph.history(node, predicate_meant(predicate or ""))
         if session.as_json:
             session.screen.json([fact_json(fact, number) for fact in facts])
@@ -223,13 +225,13 @@ def _nothing_but(known: Sequence[Fact]) -> str:
 
 
 @command("graph-conflicts", thread_argument(), limit_option(50))
-def conflicts(session: Session, thread: str, limit: int) -> None:
+def conflicts(session: CliSession, thread: str, limit: int) -> None:
     """Show what contradicts what, and which of them is held."""
     from backscroll.engine.knowledge.graph_shapes import fact_json
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        graph, number = found.graph.view, found.graph.numbers()
+        graph, number = found.graph.current(), found.graph.numbers()
         every = graph.conflicts()
         some = every[: limit or None]
         if session.as_json:
@@ -266,11 +268,11 @@ def conflicts(session: Session, thread: str, limit: int) -> None:
 
 
 @command("graph-questions", thread_argument())
-def questions(session: Session, thread: str) -> None:
+def questions(session: CliSession, thread: str) -> None:
     """Show what only you can settle."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        graph, number = found.graph.view, found.graph.numbers()
+        graph, number = found.graph.current(), found.graph.numbers()
         every, alike = graph.questions(), graph.suggestions()
         named = names_in(graph)
         if session.as_json:
@@ -302,7 +304,7 @@ def questions(session: Session, thread: str) -> None:
 
 
 @command("graph-turns", thread_argument(), limit_option(20))
-def turns(session: Session, thread: str, limit: int) -> None:
+def turns(session: CliSession, thread: str, limit: int) -> None:
     """Show how far the analysis of each turn has come."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -348,7 +350,7 @@ def turns(session: Session, thread: str, limit: int) -> None:
             "▸" if s.number == target else "│" if s.in_window else "",
             t(f"turn_states.{s.state.value}"),
             s.by,
-            "" if s.processed_at is None else shown(s.processed_at),
+            "" if s.processed_at is None else format_time(s.processed_at),
             "; ".join(
                 x
                 for x in (
@@ -376,27 +378,33 @@ def turns(session: Session, thread: str, limit: int) -> None:
     option("--around", "node", metavar="NODE"),
     option("-o", "--output", metavar="FILE"),
 )
-def export(session: Session, thread: str, shape: str, node: str | None, output: str | None) -> None:
+def export(session: CliSession, thread: str, shape: str, node: str | None, output: str | None) -> None:
     """Write the graph as JSON, GraphML, Mermaid, a lorebook or a page."""
     with session.engine() as engine:
-        text = _exported(thread_named(engine, thread).graph, shape, node)
+        text = _render_export(thread_named(engine, thread).graph, shape, node)
     if output is None:
-        for line in text.splitlines():
-            session.screen.line(line)
+        if session.as_json:
+            session.screen.json(
+                json.loads(text) if shape in _JSON_SHAPES else {"format": shape, "text": text}
+            )
+        else:
+            session.screen.lines(text.splitlines())
         return
     target = Path(output).expanduser()
     try:
         target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InvalidInput(t("graph.cannot_write", path=output, what=error.strerror)) from error
-    said(session, {"file": str(target), "format": shape}, t("graph.exported", path=one_line(str(target))))
+    report_result(
+        session, {"file": str(target), "format": shape}, t("graph.exported", path=one_line(str(target)))
+    )
 
 
-def _exported(graph: ThreadGraph, shape: str, node: str | None) -> str:
-    from backscroll.engine.knowledge.graph_shapes import written
+def _render_export(graph: ThreadGraph, shape: str, node: str | None) -> str:
+    from backscroll.engine.knowledge.graph_shapes import render_graph
     from backscroll.surfaces.pages.graph import page
 
-    view, number = graph.view, graph.numbers()
+    view, number = graph.current(), graph.numbers()
     if node is not None:
         near = view.around([node], depth=2, limit=200)
         nodes, relations = list(near.nodes), list(near.relations)
@@ -404,7 +412,7 @@ def _exported(graph: ThreadGraph, shape: str, node: str | None) -> str:
         nodes = view.nodes()
         relations = list(_relations(nodes))
     if shape != "html":
-        return written(shape, nodes, relations, number)
+        return render_graph(shape, nodes, relations, number)
     past = {n.id: [f for f in view.history(n.id) if not f.current] for n in nodes}
     title = graph.thread.info.title or graph.thread.id[:8]
     return page(nodes, relations, title=title, number=number, history=past)

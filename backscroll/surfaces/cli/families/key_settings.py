@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.i18n import t
 
 _ACTIONS = ("list", "set", "remove")
 _LONGEST = 20_000
 
 
-def key_action(session: Session, action: str, name: str | None) -> None:
+def key_action(session: CliSession, action: str, name: str | None) -> None:
     """One of the actions on keys."""
     if action not in _ACTIONS or (name is None) != (action == "list"):
         raise InvalidInput(t("configuring.key_use"), hint=t("configuring.key_use_hint"))
@@ -21,18 +21,18 @@ def key_action(session: Session, action: str, name: str | None) -> None:
 
     if action == "list":
         found = names()
-        said(session, {"keys": found}, "\n".join(found) or t("configuring.no_keys"))
+        report_result(session, {"keys": found}, "\n".join(found) or t("configuring.no_keys"))
     elif action == "set":
         check_safe()
-        store_key(name or "", _typed(session, name or ""))
-        said(session, {"name": name, "stored": True}, t("configuring.key_stored", name=name))
+        store_key(name or "", _read_key(session, name or ""))
+        report_result(session, {"name": name, "stored": True}, t("configuring.key_stored", name=name))
     else:
         gone = remove_key(name or "")
         key = "configuring.key_removed" if gone else "configuring.key_not_there"
-        said(session, {"name": name, "removed": gone}, t(key, name=name))
+        report_result(session, {"name": name, "removed": gone}, t(key, name=name))
 
 
-def _typed(session: Session, name: str) -> str:
+def _read_key(session: CliSession, name: str) -> str:
     """The key from the keyboard, unseen; or from a pipe, where it stands in no history of commands."""
     if session.screen.can_ask:
         import getpass

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import message_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.given_words import given
+from backscroll.surfaces.cli.given_words import read_words
+from backscroll.surfaces.cli.references import message_named, thread_named
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words.done import said
-from backscroll.surfaces.cli.words.memory import memory_argument, of_memory, told
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.words.done import report_result
+from backscroll.surfaces.cli.words.memory import memory_argument, of_memory, report_memory
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
@@ -37,59 +37,59 @@ def _text() -> click.Argument:
     option("--kind", type=click.Choice(_ADDED), default="fact", metavar="KIND", show_default=True),
     option("--source", "sources", multiple=True, metavar="MESSAGE"),
 )
-def add(session: Session, thread: str, text: str | None, kind: str, sources: tuple[str, ...]) -> None:
+def add(session: CliSession, thread: str, text: str | None, kind: str, sources: tuple[str, ...]) -> None:
     """Write something down."""
     from backscroll.engine.work.memory.acts import add as write_down
 
-    words = given(text)
+    words = read_words(text)
     with session.engine() as engine:
         home = thread_named(engine, thread)
         refs = [message_named(engine, home, name) for name in sources]
         made = write_down(home, words, kind=kind, sources=refs)
-    told(session, made, t("memory.added", memory=made.id))
+    report_memory(session, made, t("memory.added", memory=made.id))
 
 
 @command("memory-edit", thread_argument(), memory_argument(), _text())
-def edit(session: Session, thread: str, memory: str, text: str | None) -> None:
+def edit(session: CliSession, thread: str, memory: str, text: str | None) -> None:
     """Put a memory into other words."""
     from backscroll.engine.work.memory.acts import edit as reword
 
-    words = given(text)
-    _done(session, thread, "memory.edited", lambda home: reword(home, memory, words))
+    words = read_words(text)
+    _change_memory(session, thread, "memory.edited", lambda home: reword(home, memory, words))
 
 
 @command("memory-pin", thread_argument(), memory_argument())
-def pin(session: Session, thread: str, memory: str) -> None:
+def pin(session: CliSession, thread: str, memory: str) -> None:
     """Pin a memory."""
     from backscroll.engine.work.memory.acts import pin as fasten
 
-    _done(session, thread, "memory.now_pinned", lambda home: fasten(home, memory))
+    _change_memory(session, thread, "memory.now_pinned", lambda home: fasten(home, memory))
 
 
 @command("memory-unpin", thread_argument(), memory_argument())
-def unpin(session: Session, thread: str, memory: str) -> None:
+def unpin(session: CliSession, thread: str, memory: str) -> None:
     """Take the pin off again."""
     from backscroll.engine.work.memory.acts import unpin as unfasten
 
-    _done(session, thread, "memory.now_unpinned", lambda home: unfasten(home, memory))
+    _change_memory(session, thread, "memory.now_unpinned", lambda home: unfasten(home, memory))
 
 
 @command("memory-restore", thread_argument(), memory_argument())
-def restore(session: Session, thread: str, memory: str) -> None:
+def restore(session: CliSession, thread: str, memory: str) -> None:
     """Take back what people did to a memory."""
     from backscroll.engine.work.memory.acts import bring_back
 
-    _done(session, thread, "memory.restored", lambda home: bring_back(home, memory))
+    _change_memory(session, thread, "memory.restored", lambda home: bring_back(home, memory))
 
 
-def _done(session: Session, thread: str, text: str, work: Callable[[Thread], Memory]) -> None:
+def _change_memory(session: CliSession, thread: str, text: str, work: Callable[[Thread], Memory]) -> None:
     with session.engine() as engine:
         made = work(thread_named(engine, thread))
-    told(session, made, t(text, memory=made.id))
+    report_memory(session, made, t(text, memory=made.id))
 
 
 @command("memory-forget", thread_argument(), memory_argument(), flag("--erase"), flag("--yes", "-y"))
-def forget(session: Session, thread: str, memory: str, erase: bool, yes: bool) -> None:
+def forget(session: CliSession, thread: str, memory: str, erase: bool, yes: bool) -> None:
     """Take a memory out of lists and prompts."""
     from backscroll.engine.work.memory.acts import forget as let_go
     from backscroll.engine.work.memory.memories import memory_of
@@ -107,13 +107,13 @@ def forget(session: Session, thread: str, memory: str, erase: bool, yes: bool) -
         gone = let_go(home, now.id, erase=erase)
     document = {"memory": now.id, "hidden": True, "erased": gone}
     text = count("memory.erased", gone) if erase else t("memory.hidden", memory=now.id)
-    said(session, document, text)
+    report_result(session, document, text)
     if erase and now.by != "person" and not session.as_json:
         screen.remark(t("memory.rests_on_messages"), "dim")
 
 
 @command("memory-write", thread_argument(), click.Argument(["task"], metavar="[TASK]", required=False))
-def write(session: Session, thread: str, task: str | None) -> None:
+def write(session: CliSession, thread: str, task: str | None) -> None:
     """Have a model write down what is to be remembered."""
     from backscroll.engine.work.memory.memories import memories
     from backscroll.engine.work.memory.plans import write_all
@@ -127,4 +127,4 @@ def write(session: Session, thread: str, task: str | None) -> None:
         "by_rules": done.by_rules,
         "memories": [of_memory(m) for m in found],
     }
-    said(session, document, t("memory.written", model=done.by_model, rules=done.by_rules))
+    report_result(session, document, t("memory.written", model=done.by_model, rules=done.by_rules))

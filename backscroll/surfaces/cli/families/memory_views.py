@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.conversation import role_name
 from backscroll.surfaces.cli.words.memory import listing, memory_argument, of_memory, page_of, scope_option
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.task import MemoryKind
 
 if TYPE_CHECKING:
-    from backscroll.engine.work.memory.memories import Why, WhySource
+    from backscroll.engine.work.memory.memories import MemoryExplanation, MemorySource
     from backscroll.surfaces.cli.screen.screen import Screen
 
 _KINDS = [kind.value for kind in MemoryKind]
@@ -35,7 +35,7 @@ _KINDS = [kind.value for kind in MemoryKind]
     limit_option(50),
 )
 def list_(
-    session: Session,
+    session: CliSession,
     thread: str,
     words: tuple[str, ...],
     kinds: tuple[str, ...],
@@ -63,7 +63,7 @@ def list_(
 
 
 @command("memory-show", thread_argument(), memory_argument(), scope_option())
-def show(session: Session, thread: str, memory: str, scope: str) -> None:
+def show(session: CliSession, thread: str, memory: str, scope: str) -> None:
     """Show one memory in full."""
     from backscroll.engine.work.memory.memories import memory_of
 
@@ -76,7 +76,7 @@ def show(session: Session, thread: str, memory: str, scope: str) -> None:
 
 
 @command("memory-why", thread_argument(), memory_argument(), scope_option())
-def why(session: Session, thread: str, memory: str, scope: str) -> None:
+def why(session: CliSession, thread: str, memory: str, scope: str) -> None:
     """Say why something is remembered."""
     from backscroll.engine.work.memory.memories import why as reasons
 
@@ -100,7 +100,7 @@ def why(session: Session, thread: str, memory: str, scope: str) -> None:
     session.screen.lines(_because(session.screen, found))
 
 
-def _because(screen: Screen, found: Why) -> Iterator[str]:
+def _because(screen: Screen, found: MemoryExplanation) -> Iterator[str]:
     yield ""
     yield t("memory.because")
     for source in found.sources:
@@ -110,13 +110,13 @@ def _because(screen: Screen, found: Why) -> Iterator[str]:
     for event in found.acts:
         act = t(f"memory_acts.{event.head.get('act')}")
         yield screen.style(
-            f"  {t('memory.act', who=one_line(event.actor), act=act, at=shown(event.at))}", "dim"
+            f"  {t('memory.act', who=one_line(event.actor), act=act, at=format_time(event.at))}", "dim"
         )
 
 
-def _source(screen: Screen, source: WhySource) -> Iterator[str]:
+def _source(screen: Screen, source: MemorySource) -> Iterator[str]:
     who = role_name(source.role) if source.role else t("memory.step")
-    facts = f"{who} · {shown(source.at)}" if source.at else who
+    facts = f"{who} · {format_time(source.at)}" if source.at else who
     yield f"  {screen.style(source.handle, 'strong')}  {screen.style(facts, 'dim')}"
     quote = safe(source.quote) if source.live else t("memory.gone")
     yield from (f"      {part}" for part in wrap(quote, screen.room(6)) or [""])
@@ -131,7 +131,7 @@ def _source(screen: Screen, source: WhySource) -> Iterator[str]:
     flag("--text", "as_text"),
 )
 def relevant(
-    session: Session, thread: str, words: tuple[str, ...], budget: int, scope: str, as_text: bool
+    session: CliSession, thread: str, words: tuple[str, ...], budget: int, scope: str, as_text: bool
 ) -> None:
     """Show what matters for a task."""
     from backscroll.engine.work.memory.memories import load_relevant_history

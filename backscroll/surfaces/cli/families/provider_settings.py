@@ -1,6 +1,6 @@
 """`config provider`: services with models, as a person adds, looks at, tries and removes them.
 
-Owns the questions and the lines. Refuses: the file itself (`llm/profiles_writing`), keys (`key_settings`). Before: `config`. After:
+Owns the questions and the lines. Refuses: the file itself (`llm/provider_file`), keys (`key_settings`). Before: `config`. After:
 `llm/providers` reads what was written.
 """
 
@@ -12,18 +12,18 @@ from typing import Any
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.cli.words.services import service_document, service_facts, service_table, show_facts
 from backscroll.surfaces.i18n import t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 _ACTIONS = ("list", "add", "show", "remove", "use", "test")
 #: Flags, and the settings of a provider that they mean, in the order in which they are written.
 _SETTINGS = ("kind", "base_url", "model", "key_env")
 
 
-def provider_action(session: Session, action: str, name: str | None, given: Mapping[str, str]) -> None:
+def provider_action(session: CliSession, action: str, name: str | None, given: Mapping[str, str]) -> None:
     """One of the actions on providers; the one that is asked is looked at or tried where none is named."""
     if name is None and action in ("show", "test"):
         name = _asked_now(session)
@@ -47,8 +47,8 @@ def provider_action(session: Session, action: str, name: str | None, given: Mapp
             _test(session, name or "")
 
 
-def _asked_now(session: Session) -> str | None:
-    from backscroll.engine.models.overview import services
+def _asked_now(session: CliSession) -> str | None:
+    from backscroll.engine.background.overview import services
 
     return next((s.provider.name for s in services(session.settings()) if s.chosen), None)
 
@@ -56,9 +56,9 @@ def _asked_now(session: Session) -> str | None:
 # -- looking -------------------------------------------------------------------------------------------------------
 
 
-def _list(session: Session) -> None:
-    from backscroll.engine.models.overview import services
-    from backscroll.llm.profiles_writing import presets
+def _list(session: CliSession) -> None:
+    from backscroll.engine.background.overview import services
+    from backscroll.llm.provider_file import presets
 
     found = services(session.settings())
     if session.as_json:
@@ -72,8 +72,8 @@ def _list(session: Session) -> None:
     screen.remark(t("configuring.presets", names=", ".join(presets())))
 
 
-def _show(session: Session, name: str) -> None:
-    from backscroll.engine.models.overview import service_named
+def _show(session: CliSession, name: str) -> None:
+    from backscroll.engine.background.overview import service_named
 
     service = service_named(name, session.settings())
     if session.as_json:
@@ -85,9 +85,9 @@ def _show(session: Session, name: str) -> None:
 # -- changing ------------------------------------------------------------------------------------------------------
 
 
-def _add(session: Session, name: str, given: Mapping[str, str]) -> None:
-    from backscroll.engine.models.overview import services
-    from backscroll.llm.profiles_writing import add_provider
+def _add(session: CliSession, name: str, given: Mapping[str, str]) -> None:
+    from backscroll.engine.background.overview import services
+    from backscroll.llm.provider_file import add_provider
 
     asked = given if given or not session.screen.can_ask else None
     if asked is None:
@@ -96,7 +96,7 @@ def _add(session: Session, name: str, given: Mapping[str, str]) -> None:
         entry = _entry(name, given)
     path = add_provider(name, entry)
     document = {"name": name, "file": str(path), **entry}
-    said(session, document, t("configuring.provider_added", name=name, path=one_line(str(path))))
+    report_result(session, document, t("configuring.provider_added", name=name, path=one_line(str(path))))
     if session.as_json:
         return
     others = [s.provider.name for s in services(session.settings()) if s.chosen]
@@ -106,9 +106,9 @@ def _add(session: Session, name: str, given: Mapping[str, str]) -> None:
     _about_key(session, name)
 
 
-def _about_key(session: Session, name: str) -> None:
+def _about_key(session: CliSession, name: str) -> None:
     """What is still missing: a key, or the model of this process."""
-    from backscroll.engine.models.overview import service_named
+    from backscroll.engine.background.overview import service_named
     from backscroll.llm.encoders.model_files import is_installed, known_models
 
     service = service_named(name, session.settings())
@@ -122,7 +122,7 @@ def _about_key(session: Session, name: str) -> None:
 
 def _entry(name: str, given: Mapping[str, str]) -> dict[str, Any]:
     """What is written: the preset by this name, with what was said over it."""
-    from backscroll.llm.profiles_writing import presets
+    from backscroll.llm.provider_file import presets
 
     preset = given.get("preset") or (name if name in presets() else "")
     if preset and preset not in presets():
@@ -136,9 +136,9 @@ def _entry(name: str, given: Mapping[str, str]) -> dict[str, Any]:
     return entry
 
 
-def _questions(session: Session, name: str) -> tuple[str, dict[str, Any]]:
+def _questions(session: CliSession, name: str) -> tuple[str, dict[str, Any]]:
     """What is not said by flags is asked; a bare return takes what stands in brackets."""
-    from backscroll.llm.profiles_writing import presets
+    from backscroll.llm.provider_file import presets
     from backscroll.llm.providers import ALL_KINDS
 
     screen = session.screen
@@ -195,12 +195,12 @@ def _is_address(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
-def _remove(session: Session, name: str) -> None:
+def _remove(session: CliSession, name: str) -> None:
     from backscroll.llm.keys import names
-    from backscroll.llm.profiles_writing import remove_provider
+    from backscroll.llm.provider_file import remove_provider
 
     path = remove_provider(name)
-    said(
+    report_result(
         session,
         {"name": name, "file": str(path)},
         t("configuring.provider_removed", name=name, path=one_line(str(path))),
@@ -211,23 +211,23 @@ def _remove(session: Session, name: str) -> None:
         session.screen.remark(t("configuring.still_named", name=name))
 
 
-def _use(session: Session, name: str) -> None:
-    from backscroll.llm.providers import chosen
-    from backscroll.surfaces.cli.commands.store.configuring import change_setting
+def _use(session: CliSession, name: str) -> None:
+    from backscroll.llm.providers import choose_provider
+    from backscroll.surfaces.cli.commands.store.config import change_setting
 
-    chosen(name)  # says which there are
+    choose_provider(name)  # says which there are
     change_setting(session, "provider", name)
 
 
 # -- trying --------------------------------------------------------------------------------------------------------
 
 
-def _test(session: Session, name: str) -> None:
+def _test(session: CliSession, name: str) -> None:
     """Ask for one word; whatever is wrong with key, model or address is told as it would be in earnest."""
     from backscroll.llm.clients.client import Request
-    from backscroll.llm.providers import chosen, client_for
+    from backscroll.llm.providers import choose_provider, client_for
 
-    provider = chosen(name)
+    provider = choose_provider(name)
     if provider is None:
         raise NotFound(t("configuring.no_providers"))
     client = client_for(provider)
@@ -247,7 +247,7 @@ def _test(session: Session, name: str) -> None:
         "input": usage.input if usage.known else None,
         "output": usage.output if usage.known else None,
     }
-    said(
+    report_result(
         session,
         document,
         t("configuring.provider_answers", name=name, model=one_line(reply.model), words=words or "–"),

@@ -6,23 +6,27 @@ is piped holds nothing but the result. Refuses: drawing Markdown (`surfaces/chat
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from backscroll.act.loop.events import (
+from backscroll.agent.loop.events import (
     Called,
     Calling,
     Finished,
+    Forming,
     Happening,
     Noted,
     Output,
+    RunStep,
     Said,
-    Step,
+    Thought,
     to_json,
 )
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.i18n import find, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
+from backscroll.vocab.part import Json
 
 #: How a run ended, as a code: 0 is an answer, a failure has the code of its error.
 CODES = {
@@ -44,7 +48,7 @@ def code_of(finished: Finished) -> int:
     return CODES.get(finished.end, finished.exit_code or _FAILED)
 
 
-class Telling(Protocol):
+class RunOutput(Protocol):
     """Somebody who is told what happens."""
 
     def hear(self, happening: Happening) -> None:
@@ -52,8 +56,8 @@ class Telling(Protocol):
         ...
 
 
-class Lines:
-    """One JSON document per happening, each handed on at once."""
+class JsonOutput:
+    """For --jsonl: one JSON document per event, printed at once."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -61,10 +65,35 @@ class Lines:
     def hear(self, happening: Happening) -> None:
         """Print it."""
         self._screen.json_line(to_json(happening))
-        self._screen.flush()
 
 
-class Words:
+#: Pieces of what a later event has as a whole: only a stream needs them.
+_PIECES = (Thought, Said, Forming, Output)
+
+
+class CollectedOutput:
+    """For --json: the events of the run, kept for the one document at its end."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Json]] = []
+
+    def hear(self, happening: Happening) -> None:
+        """Keep it, unless it is a piece of something or the end, which is the result itself."""
+        if not isinstance(happening, (*_PIECES, Finished)):
+            self.events.append(to_json(happening))
+
+
+def run_document(
+    opening: dict[str, Any], finished: Finished, code: int, events: Sequence[dict[str, Json]]
+) -> dict[str, Any]:
+    """What `run --json` prints: where the run took place, how it ended, its answer, and its events."""
+    result = {"text": "", "steps": 0, **to_json(finished), "exit_code": code}
+    return {key: value for key, value in {**opening, **result}.items() if key != "type"} | {
+        "events": [*events]
+    }
+
+
+class TextOutput:
     """For people: the answer, and beside it what was done for it."""
 
     def __init__(self, screen: Screen, *, quiet: bool = False) -> None:
@@ -79,29 +108,29 @@ class Words:
         """Tell it, or keep it until it is clear where it belongs."""
         match happening:
             case Said():
-                self._said(happening.text)
-            case Step():
+                self._print_text(happening.text)
+            case RunStep():
                 self._step(happening)
             case Calling():
                 self._beside(f"· {happening.tool}: {_doing(happening)}")
             case Output():
                 pass  # the end of it is told with the outcome
             case Called():
-                self._called(happening)
+                self._print_call(happening)
             case Noted():
-                self._noted(happening)
+                self._print_note(happening)
             case Finished():
-                self._finished(happening)
+                self._print_end(happening)
             case _:
                 pass
 
-    def _said(self, text: str) -> None:
+    def _print_text(self, text: str) -> None:
         self._answer += text
         if self._screen.terminal:
             self._screen.raw(safe(text))
             self._screen.flush()
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: RunStep) -> None:
         text, self._answer = self._begun + (step.text or self._answer), ""
         self._begun = ""
         if self._screen.terminal:
@@ -121,7 +150,7 @@ class Words:
         self._screen.flush()
         self._shown = text
 
-    def _called(self, called: Called) -> None:
+    def _print_call(self, called: Called) -> None:
         if called.refused is not None:
             self._beside(
                 t("run.refused", tool=called.tool, reason=one_line(say(called.refused)) or "–"), "warn"
@@ -131,7 +160,7 @@ class Words:
         else:
             self._beside(f"  ✓ {one_line(say(called.line))}", "dim")
 
-    def _noted(self, noted: Noted) -> None:
+    def _print_note(self, noted: Noted) -> None:
         if noted.kind == "again" and self._answer:
             self._answer = ""
             if self._screen.terminal:
@@ -140,7 +169,7 @@ class Words:
         text = one_line(say(noted.text))
         self._beside(f"· {label.format(text=text) if label else text}", "dim")
 
-    def _finished(self, finished: Finished) -> None:
+    def _print_end(self, finished: Finished) -> None:
         if self._answer and self._screen.terminal:
             self._screen.line()  # what was cut short does not stand in the middle of a line
         if self._begun:
@@ -154,7 +183,7 @@ class Words:
         if finished.end == "failed":
             self._screen.remark(t("cli.error", message=one_line(say(finished.error))), "bad")
             if finished.hint:
-                self._screen.remark(f"  {one_line(say(finished.hint))}")
+                self._screen.remark(t("cli.hint", hint=one_line(say(finished.hint))))
         elif finished.end != "answered":
             self._beside(t(f"run_ends.{finished.end}"), "" if finished.end == "completed" else "warn")
 

@@ -1,7 +1,7 @@
 """Who is asked while `run` works: somebody at a plain terminal, or nobody.
 
 Owns the questions on standard error, one line each, and what was refused because nobody could be asked. Refuses: a screen of its
-own (`surfaces/chat` has one), rules (`act/approval/approval`). After: the command `run`.
+own (`surfaces/chat` has one), rules (`agent/approval/approval`). After: the command `run`.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from backscroll.act.approval.offers import suggested, wider
-from backscroll.act.approval.rules import rules_for
-from backscroll.act.person import Decision, Judgement, Nobody, Proposal, Span
+from backscroll.agent.approval.offers import suggest_rule, wider
+from backscroll.agent.approval.rules import rules_for
+from backscroll.agent.person import Decision, Judgement, Nobody, Proposal, Span
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.i18n import t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 _LINES = 60  # of a diff that are shown at once
 _SPANS: Mapping[str, Span] = {"s": "session", "p": "project", "a": "always"}
 
 
-class Unattended(Nobody):
+class UnattendedPerson(Nobody):
     """Nobody is there; a result may be taken unseen, if that was said beforehand."""
 
     def __init__(self, *, accepts: bool = False) -> None:
@@ -38,7 +38,7 @@ class Unattended(Nobody):
         """Take the result, or leave the attempt open."""
         return Judgement(True) if self._accepts else super().judge(result, command)
 
-    def wanted(self) -> list[str]:
+    def list_missing_rules(self) -> list[str]:
         """Rules that would have allowed what was refused."""
         rules = [_rule(proposal) for proposal in self.turned_away]
         return list(dict.fromkeys(rules))
@@ -55,10 +55,10 @@ def _rule(proposal: Proposal) -> str:
 
 
 def _narrow(proposal: Proposal) -> str:
-    return suggested(proposal) if proposal.narrow is None else proposal.narrow
+    return suggest_rule(proposal) if proposal.narrow is None else proposal.narrow
 
 
-class Attended(Unattended):
+class AttendedPerson(UnattendedPerson):
     """Somebody sits at the terminal, with no more than lines to type."""
 
     def __init__(self, screen: Screen, *, accepts: bool = False) -> None:
@@ -68,7 +68,7 @@ class Attended(Unattended):
 
     def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
         """One question after another; each has its own answer and its own reason."""
-        return [self._decided(proposal) for proposal in proposals]
+        return [self._ask_decision(proposal) for proposal in proposals]
 
     def judge(self, result: str, command: str = "") -> Judgement:
         """Show the result and ask whether it will do."""
@@ -95,7 +95,7 @@ class Attended(Unattended):
         chosen = int(said) - 1 if said.isdecimal() and said.isascii() else -1
         return options[chosen] if 0 <= chosen < len(options) else said
 
-    def _decided(self, proposal: Proposal) -> Decision:
+    def _ask_decision(self, proposal: Proposal) -> Decision:
         self._show(proposal)
         pattern = _narrow(proposal)
         question = t("run.allow", pattern=one_line(pattern) or t("run.exactly"))

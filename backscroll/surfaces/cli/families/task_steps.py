@@ -1,4 +1,4 @@
-"""`task start`, `attempt`, `complete`, `incomplete`, `cancel`, `resume`, `title`, `link`, `split`, `merge`: steps of tasks."""
+"""`task start`, `attempt`, `complete`, `incomplete`, `cancel`, `resume`, `rename`, `link`, `split`, `merge`: steps of tasks."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import click
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.regular_files import read_bytes
-from backscroll.surfaces.cli.addressing import message_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, message_argument, option, thread_argument
-from backscroll.surfaces.cli.given_words import given
+from backscroll.surfaces.cli.given_words import read_words
+from backscroll.surfaces.cli.references import message_named, thread_named
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.tasks import attempt_lines, of_step, step_lines
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
-    from backscroll.engine.work.task_writing import Step
+    from backscroll.engine.work.task_writer import TaskReport
 
 HOWS = ("follows", "part of", "related", "split from")
 
@@ -32,7 +32,7 @@ def _task_option() -> click.Option:
     return option("--task", metavar="TASK")
 
 
-def _tell(session: Session, step: Step) -> None:
+def _tell(session: CliSession, step: TaskReport) -> None:
     if session.as_json:
         session.screen.json(of_step(step))
     else:
@@ -51,7 +51,7 @@ def _tell(session: Session, step: Step) -> None:
     flag("--no-memory"),
 )
 def start(
-    session: Session,
+    session: CliSession,
     thread: str,
     title: str | None,
     first: str | None,
@@ -83,13 +83,13 @@ def start(
     _task_option(),
     flag("--ask"),
 )
-def attempt(session: Session, thread: str, result: str | None, task: str | None, ask: bool) -> None:
+def attempt(session: CliSession, thread: str, result: str | None, task: str | None, ask: bool) -> None:
     """Put a result before the person."""
     from backscroll.engine.work.verdict import attempt_task, complete_task, refuse_task
 
     if ask and not session.screen.can_ask:
         raise InvalidInput(t("task.cannot_ask"), hint=t("task.cannot_ask_hint"))
-    words = given(result)
+    words = read_words(result)
     with session.engine() as engine:
         found = thread_named(engine, thread)
         step = attempt_task(found, words, task=task)
@@ -111,7 +111,7 @@ def attempt(session: Session, thread: str, result: str | None, task: str | None,
     flag("--program"),
 )
 def complete(
-    session: Session, thread: str, task: str | None, note: str | None, keep: bool, program: bool
+    session: CliSession, thread: str, task: str | None, note: str | None, keep: bool, program: bool
 ) -> None:
     """Accept the result."""
     from backscroll.engine.work.verdict import complete_task
@@ -131,7 +131,7 @@ def complete(
     flag("--say"),
 )
 def incomplete(
-    session: Session,
+    session: CliSession,
     thread: str,
     feedback: str | None,
     images: tuple[str, ...],
@@ -142,7 +142,7 @@ def incomplete(
     from backscroll.engine.work.verdict import refuse_task
 
     pictures = [_bytes_of(name) for name in images]
-    words = "" if feedback is None and pictures else given(feedback)
+    words = "" if feedback is None and pictures else read_words(feedback)
     with session.engine() as engine:
         found = thread_named(engine, thread)
         step = refuse_task(found, words, images=pictures, task=task, say=say or None)
@@ -157,7 +157,7 @@ def incomplete(
             session.screen.lines(f"  {n}. {one_line(line)}" for n, line in enumerate(lines, 1))
 
 
-def _plan(thread: Thread, step: Step) -> tuple[list[str], list[str]]:
+def _plan(thread: Thread, step: TaskReport) -> tuple[list[str], list[str]]:
     """The new plan, and the questions worth asking."""
     from backscroll.engine.work.task_memory import plan_shown
 
@@ -181,7 +181,7 @@ def _bytes_of(name: str) -> bytes:
     _task_option(),
     flag("--keep"),
 )
-def cancel(session: Session, thread: str, reason: str | None, task: str | None, keep: bool) -> None:
+def cancel(session: CliSession, thread: str, reason: str | None, task: str | None, keep: bool) -> None:
     """Give a task up."""
     from backscroll.engine.work.verdict import cancel_task
 
@@ -191,7 +191,7 @@ def cancel(session: Session, thread: str, reason: str | None, task: str | None, 
 
 
 @command("task-resume", thread_argument(), _task(), flag("--keep"))
-def resume(session: Session, thread: str, task: str, keep: bool) -> None:
+def resume(session: CliSession, thread: str, task: str, keep: bool) -> None:
     """Go on with a task."""
     from backscroll.engine.work.task_steps import resume_task
 
@@ -200,8 +200,8 @@ def resume(session: Session, thread: str, task: str, keep: bool) -> None:
     _tell(session, step)
 
 
-@command("task-title", thread_argument(), click.Argument(["title"], metavar="TITLE"), _task_option())
-def title(session: Session, thread: str, title: str, task: str | None) -> None:
+@command("task-rename", thread_argument(), click.Argument(["title"], metavar="TITLE"), _task_option())
+def rename(session: CliSession, thread: str, title: str, task: str | None) -> None:
     """Give a task another title."""
     from backscroll.engine.work.task_shape import title_task
 
@@ -217,7 +217,7 @@ def title(session: Session, thread: str, title: str, task: str | None) -> None:
     click.Argument(["other"], metavar="TASK"),
     option("--how", type=click.Choice(HOWS), default="related", metavar="HOW", show_default=True),
 )
-def link(session: Session, thread: str, task: str, other: str, how: str) -> None:
+def link(session: CliSession, thread: str, task: str, other: str, how: str) -> None:
     """Note that two tasks belong together."""
     from backscroll.engine.work.task_shape import link_tasks
 
@@ -232,7 +232,7 @@ def link(session: Session, thread: str, task: str, other: str, how: str) -> None
     message_argument(),
     click.Argument(["title"], metavar="[TITLE]", required=False),
 )
-def split(session: Session, thread: str, message: str, title: str | None) -> None:
+def split(session: CliSession, thread: str, message: str, title: str | None) -> None:
     """From a message on, it was another task."""
     from backscroll.engine.work.task_shape import split_task
 
@@ -243,7 +243,7 @@ def split(session: Session, thread: str, message: str, title: str | None) -> Non
 
 
 @command("task-merge", thread_argument(), _task(), click.Argument(["other"], metavar="TASK"))
-def merge(session: Session, thread: str, task: str, other: str) -> None:
+def merge(session: CliSession, thread: str, task: str, other: str) -> None:
     """Two tasks were one."""
     from backscroll.engine.work.task_shape import merge_tasks
 

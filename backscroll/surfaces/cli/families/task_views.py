@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, option, thread_argument
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.done import number_of
-from backscroll.surfaces.cli.words.tasks import listing, named, of_task, page_of, reason_words, state_of
+from backscroll.surfaces.cli.words.tasks import listing, name_task, of_task, page_of, reason_words, state_of
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.task import TaskState
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
-    from backscroll.engine.work.comparison import Comparison, Side
+    from backscroll.engine.work.comparison import Comparison, ComparisonSide
     from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.part import Json
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 @command("task-status", thread_argument())
-def status(session: Session, thread: str) -> None:
+def status(session: CliSession, thread: str) -> None:
     """Tell what is being worked on."""
     from backscroll.engine.work.boundaries import suggestion
-    from backscroll.engine.work.task_memory import Planned, plan_shown
+    from backscroll.engine.work.task_memory import PlanText, plan_shown
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
         tasks = found.tasks
         current, every = tasks.current(), tasks.list()
         seems = suggestion(found)
-        plan = Planned() if current is None else plan_shown(found, current)
+        plan = PlanText() if current is None else plan_shown(found, current)
         messages = 0 if current is None else len(tasks.messages(current))
     screen = session.screen
     if session.as_json:
@@ -55,11 +55,11 @@ def status(session: Session, thread: str) -> None:
         screen.line(t("task.none"))
     else:
         screen.lines(page_of(screen, current, messages))
-        screen.lines(_numbered("task.plan", plan.steps))
-        screen.lines(_numbered("task.questions", plan.questions))
+        screen.lines(_number_lines("task.plan", plan.steps))
+        screen.lines(_number_lines("task.questions", plan.questions))
     resting = [x for x in every if _is_open(x) and not x.current]
     if resting:
-        screen.line(t("task.resting", tasks=", ".join(named(x) for x in resting)))
+        screen.line(t("task.resting", tasks=", ".join(name_task(x) for x in resting)))
     if seems is not None:
         screen.line(t(f"task_seems.{seems.what}"))
 
@@ -68,7 +68,7 @@ def _is_open(task: Task) -> bool:
     return task.state in (TaskState.NOT_STARTED, TaskState.IN_PROGRESS, TaskState.INCOMPLETE)
 
 
-def _numbered(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _number_lines(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield t(title)
         yield from (f"  {n}. {one_line(line)}" for n, line in enumerate(lines, 1))
@@ -79,7 +79,7 @@ def _numbered(title: str, lines: Sequence[str]) -> Iterator[str]:
     thread_argument(),
     option("--state", type=click.Choice([s.value for s in TaskState]), metavar="STATE"),
 )
-def list_(session: Session, thread: str, state: str | None) -> None:
+def list_(session: CliSession, thread: str, state: str | None) -> None:
     """List the tasks of a thread."""
     with session.engine() as engine:
         tasks = thread_named(engine, thread).tasks.list(state)
@@ -92,9 +92,9 @@ def list_(session: Session, thread: str, state: str | None) -> None:
 
 
 @command("task-show", thread_argument(), click.Argument(["task"], metavar="[TASK]", required=False))
-def show(session: Session, thread: str, task: str | None) -> None:
+def show(session: CliSession, thread: str, task: str | None) -> None:
     """Tell all about one task."""
-    from backscroll.engine.work.task_writing import task_named
+    from backscroll.engine.work.task_writer import task_named
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -119,18 +119,18 @@ def show(session: Session, thread: str, task: str | None) -> None:
     click.Argument(["task"], metavar="TASK"),
     click.Argument(["other"], metavar="TASK"),
 )
-def compare(session: Session, thread: str, task: str, other: str) -> None:
+def compare(session: CliSession, thread: str, task: str, other: str) -> None:
     """Tell what two tasks have in common, and where they differ."""
     with session.engine() as engine:
         found = thread_named(engine, thread).tasks.compare(task, other)
     if session.as_json:
         session.screen.json(_comparison(found))
     else:
-        session.screen.lines(_compared(session.screen, found))
+        session.screen.lines(_render_comparison(session.screen, found))
 
 
 def _comparison(found: Comparison) -> dict[str, Json]:
-    def side(one: Side) -> dict[str, Json]:
+    def side(one: ComparisonSide) -> dict[str, Json]:
         return {
             "task": of_task(one.task),
             "messages": one.messages,
@@ -156,7 +156,7 @@ def _comparison(found: Comparison) -> dict[str, Json]:
     }
 
 
-def _compared(screen: Screen, found: Comparison) -> Iterator[str]:
+def _render_comparison(screen: Screen, found: Comparison) -> Iterator[str]:
     from backscroll.engine.work.comparison import only
 
     yield t("task.likeness", share=f"{found.likeness:.0%}")
@@ -181,8 +181,8 @@ def _compared(screen: Screen, found: Comparison) -> Iterator[str]:
     columns = [
         Column("", style="dim"),
         Column(t("columns.both"), shrinks=True),
-        Column(t("columns.only", task=one_line(named(a.task))), shrinks=True),
-        Column(t("columns.only", task=one_line(named(b.task))), shrinks=True),
+        Column(t("columns.only", task=one_line(name_task(a.task))), shrinks=True),
+        Column(t("columns.only", task=one_line(name_task(b.task))), shrinks=True),
     ]
     yield from table(screen, columns, rows)
 
@@ -193,7 +193,7 @@ def _compared(screen: Screen, found: Comparison) -> Iterator[str]:
     option("--threshold", type=click.FloatRange(0, 1), metavar="SHARE"),
     option("--last", type=click.IntRange(min=1), metavar="N"),
 )
-def boundaries(session: Session, thread: str, threshold: float | None, last: int | None) -> None:
+def boundaries(session: CliSession, thread: str, threshold: float | None, last: int | None) -> None:
     """Show where another task seems to begin."""
     with session.engine() as engine:
         found = thread_named(engine, thread)

@@ -6,14 +6,14 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option
-from backscroll.surfaces.cli.families.user_reading import user_argument
-from backscroll.surfaces.cli.given_words import given
+from backscroll.surfaces.cli.families.user_views import user_argument
+from backscroll.surfaces.cli.given_words import read_words
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.erasure import account_of_erasure, erasure_shape
-from backscroll.surfaces.cli.words.exported import say_export
+from backscroll.surfaces.cli.words.exports import say_export
 from backscroll.surfaces.cli.words.graph import predicate_words
-from backscroll.surfaces.i18n import count, spoken, t
+from backscroll.surfaces.i18n import count, get_language, t
 
 
 def _fact() -> click.Argument:
@@ -21,38 +21,38 @@ def _fact() -> click.Argument:
 
 
 @command("user-correct", user_argument(), _fact(), click.Argument(["value"], metavar="VALUE"))
-def correct(session: Session, user: str, predicate: str, value: str) -> None:
+def correct(session: CliSession, user: str, predicate: str, value: str) -> None:
     """Say what is so, whatever was said."""
     with session.engine() as engine:
         done = engine.user(user).correct(predicate, value)
-    label = predicate_words(done.predicate, spoken())
-    _done(session, t("user.corrected", label=label, value=one_line(value)), str(done.id))
+    label = predicate_words(done.predicate, get_language())
+    _report_change(session, t("user.corrected", label=label, value=one_line(value)), str(done.id))
 
 
 @command(
     "user-reject", user_argument(), _fact(), click.Argument(["value"], metavar="[VALUE]", required=False)
 )
-def reject(session: Session, user: str, predicate: str, value: str | None) -> None:
+def reject(session: CliSession, user: str, predicate: str, value: str | None) -> None:
     """Say what is not so, whatever was said."""
     with session.engine() as engine:
         done = engine.user(user).reject(predicate, value)
-    label = predicate_words(done.predicate, spoken())
+    label = predicate_words(done.predicate, get_language())
     text = t("user.rejected_all", label=label)
     if value is not None:
         text = t("user.rejected", label=label, value=one_line(value))
-    _done(session, text, str(done.id))
+    _report_change(session, text, str(done.id))
 
 
 @command("user-remember", user_argument(), click.Argument(["text"], metavar="[TEXT]", required=False))
-def remember(session: Session, user: str, text: str | None) -> None:
+def remember(session: CliSession, user: str, text: str | None) -> None:
     """Write a fact about a user down."""
-    words = given(text)
+    words = read_words(text)
     with session.engine() as engine:
         made = engine.user(user).remember(words)
-    _done(session, t("memory.added", memory=made.id), made.id)
+    _report_change(session, t("memory.added", memory=made.id), made.id)
 
 
-def _done(session: Session, text: str, id: str) -> None:
+def _report_change(session: CliSession, text: str, id: str) -> None:
     if session.as_json:
         session.screen.json({"id": id})
     else:
@@ -65,7 +65,7 @@ def _done(session: Session, text: str, id: str) -> None:
     option("--format", metavar="NAME", default="native", show_default=True),
     option("-o", "--output", metavar="FILE"),
 )
-def export(session: Session, user: str, format: str, output: str | None) -> None:
+def export(session: CliSession, user: str, format: str, output: str | None) -> None:
     """Take everything of a user out."""
     with session.engine() as engine:
         report = engine.user(user).export(None if output in (None, "-") else output, format)
@@ -73,7 +73,7 @@ def export(session: Session, user: str, format: str, output: str | None) -> None
 
 
 @command("user-forget", user_argument(), flag("--yes", "-y"), flag("--keep-shared"))
-def forget(session: Session, user: str, yes: bool, keep_shared: bool) -> None:
+def forget(session: CliSession, user: str, yes: bool, keep_shared: bool) -> None:
     """Erase everything of a user for good."""
     screen = session.screen
     with session.engine() as engine:

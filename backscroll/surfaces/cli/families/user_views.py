@@ -11,13 +11,13 @@ from backscroll.surfaces.cli.command import command
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.graph import predicate_words
-from backscroll.surfaces.i18n import count, spoken, t
+from backscroll.surfaces.i18n import count, get_language, t
 from backscroll.vocab.handle import Handle
 
 if TYPE_CHECKING:
-    from backscroll.engine.knowledge.people.user import FactSource, Preference, UserFact
+    from backscroll.engine.user import FactSource, Preference, UserFact
     from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
 
@@ -28,7 +28,7 @@ def user_argument() -> click.Argument:
 
 
 @command("user-list")
-def list_(session: Session) -> None:
+def list_(session: CliSession) -> None:
     """List users."""
     with session.engine() as engine:
         found: dict[str, int] = {}
@@ -47,7 +47,7 @@ def list_(session: Session) -> None:
 
 
 @command("user-show", user_argument())
-def show(session: Session, user: str) -> None:
+def show(session: CliSession, user: str) -> None:
     """Show what is known about a user."""
     with session.engine() as engine:
         somebody = engine.user(user)
@@ -81,7 +81,7 @@ def show(session: Session, user: str) -> None:
     user_argument(),
     click.Argument(["predicate"], metavar="[FACT]", required=False, default=""),
 )
-def history(session: Session, user: str, predicate: str) -> None:
+def history(session: CliSession, user: str, predicate: str) -> None:
     """Show every value that was ever held."""
     with session.engine() as engine:
         facts = engine.user(user).history(predicate)
@@ -123,7 +123,7 @@ def _of_preference(preference: Preference) -> dict[str, Json]:
 def fact_lines(screen: Screen, facts: Sequence[UserFact]) -> Iterator[str]:
     """Facts, each with the sentences it rests on."""
     for fact in facts:
-        label = predicate_words(fact.predicate, spoken())
+        label = predicate_words(fact.predicate, get_language())
         text = t("user.fact", label=label, value=one_line(fact.value))
         marks = [t("user.by_person")] if fact.by == "person" else []
         marks += [] if fact.current else [t("user.past")]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from backscroll.errors import InvalidInput
 from backscroll.regular_files import open_regular
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph import ThreadGraph
-    from backscroll.surfaces.cli.session import Session
+    from backscroll.surfaces.cli.session import CliSession
 
 _BIGGEST = 128_000_001  # bytes; what is larger is refused by whoever reads it
 
@@ -31,17 +31,17 @@ def read_world_file(typed: str) -> bytes:
 
 
 def change_world(
-    session: Session, graph: ThreadGraph, file: str | None, name: str | None, drop: str | None
+    session: CliSession, graph: ThreadGraph, file: str | None, name: str | None, drop: str | None
 ) -> bool:
     """Drop a description of the world, or add the one in a file; False where neither was asked for."""
     if drop is not None:
         graph.drop_world(drop)
-        said(session, {"dropped": drop}, t("graph.world_dropped", name=one_line(drop)))
+        report_result(session, {"dropped": drop}, t("graph.world_dropped", name=one_line(drop)))
         return True
     if file is not None:
         called = name or Path(file).stem
         entries = graph.tell_world(called, read_world_file(file))
         document = {"name": called, "entries": len(entries)}
-        said(session, document, count("graph.world_told", len(entries)))
+        report_result(session, document, count("graph.world_told", len(entries)))
         return True
     return False

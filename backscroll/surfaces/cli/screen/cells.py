@@ -54,7 +54,7 @@ def cut(text: str, room: int, mark: str = "…") -> str:
     return text[:end].rstrip() + mark
 
 
-def padded(text: str, room: int, *, right: bool = False) -> str:
+def pad_text(text: str, room: int, *, right: bool = False) -> str:
     """A text filled up with spaces to a width."""
     fill = " " * max(0, room - width(text))
     return fill + text if right else text + fill
@@ -66,10 +66,10 @@ def wrap(text: str, room: int) -> Iterator[str]:
         if width(line) <= room:
             yield line
         else:
-            yield from _wrapped(line, max(room, 8))
+            yield from _wrap_line(line, max(room, 8))
 
 
-def _wrapped(line: str, room: int) -> Iterator[str]:
+def _wrap_line(line: str, room: int) -> Iterator[str]:
     indent = line[: len(line) - len(line.lstrip(" "))]
     if len(indent) > room // 2:
         indent = ""

@@ -6,12 +6,13 @@ page must be instant. Refuses: deciding what can be typed (`command` and `comman
 
 from __future__ import annotations
 
-import shutil
+import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from backscroll.surfaces.cli.catalogue import SECTIONS
-from backscroll.surfaces.cli.screen.cells import padded, width, wrap
+from backscroll.surfaces.cli.screen.cells import pad_text, width, wrap
 from backscroll.surfaces.i18n import find, section, t
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ GLOBAL_ROWS = (
     ("--actor NAME", "actor"),
     ("--lang LANG", "lang"),
     ("--json", "as_json"),
+    ("--jsonl", "as_lines"),
     ("-h, --help", "help"),
 )
 VERSION_ROW = ("--version", "version")
@@ -35,7 +37,7 @@ def of_program() -> str:
     shorts, room = section("commands"), _room()
     typed = f"backscroll {t('cli.command_metavar')} {t('cli.options_metavar')}"
     out = [t("cli.usage", line=typed), ""]
-    out += _indented(t("cli.about"), room)
+    out += _indent_lines(t("cli.about"), room)
     for title, names in SECTIONS.items():
         rows = [(name, str(shorts[name])) for name in names]
         out += ["", t(f"cli.section_{title}"), *_definitions(rows, room, 16)]
@@ -43,7 +45,7 @@ def of_program() -> str:
     out += ["", t("cli.options_title"), *_definitions(rows, room)]
     codes = [(code, t(f"exit_codes.{code}")) for code in section("exit_codes")]
     out += ["", t("cli.exit_codes_title"), *_definitions(codes, room)]
-    out += ["", *_indented(t("cli.help_end"), room)]
+    out += ["", *_indent_lines(t("cli.help_end"), room)]
     return "\n".join(out) + "\n"
 
 
@@ -53,7 +55,7 @@ def of_command(command: click.Command, ctx: click.Context, *, shared: bool = Tru
     pieces = [piece for piece in command.collect_usage_pieces(ctx) if piece != "[OPTIONS]"]
     typed = " ".join([ctx.command_path, *pieces, t("cli.options_metavar")])
     out = [t("cli.usage", line=typed), ""]
-    out += _indented(t(f"help.{name}.about"), room)
+    out += _indent_lines(t(f"help.{name}.about"), room)
     out += _parameters(name, command, ctx, room)
     if shared:
         rows = [(term, t(f"help.shared.{key}")) for term, key in GLOBAL_ROWS]
@@ -67,7 +69,7 @@ def of_family(family: click.Group, ctx: click.Context, *, shared: bool = True) -
     """The page of several commands under one name: a line about each."""
     name, room = family.name or "", _room()
     typed = f"{ctx.command_path} {t('cli.command_metavar')} {t('cli.options_metavar')}"
-    out = [t("cli.usage", line=typed), "", *_indented(t(f"help.{name}.about"), room)]
+    out = [t("cli.usage", line=typed), "", *_indent_lines(t(f"help.{name}.about"), room)]
     rows = [(member, t(f"help.{name}.{member}")) for member in family.commands]
     out += ["", t("cli.commands_title"), *_definitions(rows, room)]
     if shared:
@@ -78,7 +80,18 @@ def of_family(family: click.Group, ctx: click.Context, *, shared: bool = True) -
 
 def _room() -> int:
     """Lines of comfortable length, whatever the terminal."""
-    return max(40, min(shutil.get_terminal_size((80, 24)).columns, 100))
+    return max(40, min(_columns(), 100))
+
+
+def _columns() -> int:
+    """As `shutil.get_terminal_size` finds them; that module loads every compression there is, and this page must be instant."""
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and int(named):
+        return int(named)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80 if sys.__stdout__ else 80
+    except (OSError, ValueError):
+        return 80
 
 
 def _parameters(name: str, command: click.Command, ctx: click.Context, room: int) -> Iterator[str]:
@@ -121,10 +134,10 @@ def _definitions(rows: Sequence[tuple[str, str]], room: int, column: int | None 
             lines = ["", *lines]
             yield from (f"  {' ' * left}{line}" for line in lines[1:])
             continue
-        yield f"  {padded(term, left)}{lines[0]}".rstrip()
+        yield f"  {pad_text(term, left)}{lines[0]}".rstrip()
         yield from (f"  {' ' * left}{line}" for line in lines[1:])
 
 
-def _indented(text: str, room: int) -> Iterator[str]:
+def _indent_lines(text: str, room: int) -> Iterator[str]:
     for line in wrap(text.strip(), room - 2):
         yield f"  {line}".rstrip()

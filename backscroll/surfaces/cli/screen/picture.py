@@ -13,12 +13,12 @@ from backscroll.surfaces import receipts
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.words.parts import folded
+from backscroll.surfaces.cli.words.parts import fold_part
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.builder import Difference, Prompt, Receipt
-    from backscroll.engine.prompts.sheet.sheet import CropMark
+    from backscroll.engine.inputs.inputs import CropMark
+    from backscroll.engine.prompts.builder import Prompt, PromptDifference, Receipt
     from backscroll.vocab.prompt import Block
 
 #: Without colours: the letter of a section.
@@ -134,10 +134,10 @@ def items(screen: Screen, prompt: Prompt) -> Iterator[str]:
 
 def _opening(block: Block) -> str:
     """How a message begins, on one line."""
-    return next((line for part in block.parts if (line := folded(part, _EXCERPT))), "")
+    return next((line for part in block.parts if (line := fold_part(part, _EXCERPT))), "")
 
 
-def difference(screen: Screen, found: Difference) -> Iterator[str]:
+def difference(screen: Screen, found: PromptDifference) -> Iterator[str]:
     """What changed since the previous prompt."""
     same = {"n": receipts.number(found.same), "tokens": receipts.number(found.cached)}
     yield from _hanging(screen, t("context.same", **same) if found.same else t("context.nothing_same"))

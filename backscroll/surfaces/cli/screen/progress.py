@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _QUIET = 0.5  # seconds during which nothing is shown
 
 
-class Bar(AbstractContextManager["Bar"]):
+class ProgressBar(AbstractContextManager["ProgressBar"]):
     """Call it with what is done, what there is in all (None: unknown) and what is being worked on."""
 
     def __init__(self, *, wanted: bool = True) -> None:
@@ -32,7 +32,7 @@ class Bar(AbstractContextManager["Bar"]):
         if not self._wanted or time.monotonic() - self._began < _QUIET:
             return
         if self._progress is None:
-            self._progress = _made()
+            self._progress = _create_progress()
             self._progress.start()
         if self._task is None or label != self._label:
             if self._task is not None:
@@ -50,7 +50,7 @@ class Bar(AbstractContextManager["Bar"]):
             self._progress = None
 
 
-def _made() -> Progress:
+def _create_progress() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

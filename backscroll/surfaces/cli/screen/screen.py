@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Generator, Iterable
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import safe_json
@@ -52,8 +52,9 @@ _UNBOUNDED = 10_000
 class Screen:
     """One standard output and one standard error."""
 
-    def __init__(self, *, as_json: bool = False) -> None:
+    def __init__(self, *, as_json: bool = False, as_lines: bool = False) -> None:
         self.as_json = as_json
+        self.as_lines = as_lines
         self.terminal = _is_terminal(sys.stdout)
         self.coloured = self.terminal and _colours_wanted()
         self._error_terminal = _is_terminal(sys.stderr)
@@ -90,12 +91,26 @@ class Screen:
         sys.stdout.write(text)
 
     def json(self, document: Any) -> None:
-        """One JSON document, indented."""
-        sys.stdout.write(safe_json(json.dumps(document, ensure_ascii=False, indent=2)) + "\n")
+        """Print the result as one JSON document, indented; with --jsonl on one line, a list as a line for each element."""
+        if not self.as_lines:
+            sys.stdout.write(safe_json(json.dumps(document, ensure_ascii=False, indent=2)) + "\n")
+        elif isinstance(document, list):
+            self.json_list(cast("list[Any]", document))
+        else:
+            self.json_line(document)
+
+    def json_list(self, documents: Iterable[Any]) -> None:
+        """Print a listing as one JSON array; with --jsonl each element on its own line as soon as it is known."""
+        if not self.as_lines:
+            self.json(list(documents))
+            return
+        for document in documents:
+            self.json_line(document)
 
     def json_line(self, document: Any) -> None:
-        """One JSON document on one line, as part of a long listing."""
+        """Print one element of a stream on one line, and pass it on at once."""
         sys.stdout.write(safe_json(json.dumps(document, ensure_ascii=False)) + "\n")
+        sys.stdout.flush()
 
     def remark(self, text: str, style: str = "") -> None:
         """Something said beside the result; in a terminal no word of it is torn at the end of a line."""
@@ -105,6 +120,13 @@ class Screen:
             text = f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
         sys.stdout.flush()
         sys.stderr.write(text + "\n")
+
+    def warning(self, text: str) -> None:
+        """Print a warning on standard error, as JSON where the result is JSON."""
+        if self.as_json:
+            sys.stderr.write(safe_json(json.dumps({"warning": text}, ensure_ascii=False)) + "\n")
+        else:
+            self.remark(text, "warn")
 
     @property
     def can_ask(self) -> bool:
@@ -133,7 +155,7 @@ class Screen:
         sys.stdout.flush()
 
     @contextlib.contextmanager
-    def paged(self) -> Generator[None]:
+    def page_output(self) -> Generator[None]:
         """Show what is written inside through the user's pager, where there is a terminal to do so."""
         if not self.terminal or not _is_terminal(sys.stdin) or os.environ.get("PAGER") in {"", "cat"}:
             yield

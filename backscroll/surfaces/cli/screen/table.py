@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from backscroll.surfaces.cli.screen.cells import cut, padded, width
+from backscroll.surfaces.cli.screen.cells import cut, pad_text, width
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.screen import Screen
 
@@ -61,6 +61,6 @@ def _row(
 ) -> str:
     out: list[str] = []
     for cell, column, room in zip(cells, columns, wide, strict=True):
-        text = padded(cut(cell, room), room, right=column.right)
+        text = pad_text(cut(cell, room), room, right=column.right)
         out.append(screen.style(text, column.style) if screen and column.style else text)
     return (" " * _GAP).join(out)

@@ -12,7 +12,7 @@ _AGO = re.compile(r"(\d{1,5})\s*(m|h|d|w)")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def shown(iso: str, *, short: bool = False) -> str:
+def format_time(iso: str, *, short: bool = False) -> str:
     """A stored time for people, in their own zone; short leaves out the year where it is this one."""
     if not iso:
         return ""
@@ -24,7 +24,7 @@ def shown(iso: str, *, short: bool = False) -> str:
     return moment.strftime("%m-%d %H:%M" if short and this_year else "%Y-%m-%d %H:%M")
 
 
-def parsed(text: str | None, *, end: bool = False, now: datetime | None = None) -> str | None:
+def parse_time(text: str | None, *, end: bool = False, now: datetime | None = None) -> str | None:
     """A time that somebody typed: ISO 8601, a date, `today`, `yesterday`, or an age such as 3d.
 
     A date alone means its beginning, or its end where an end is wanted.

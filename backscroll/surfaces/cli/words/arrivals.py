@@ -10,7 +10,7 @@ from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.i18n import count, find, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
     from backscroll.engine.exchange.imports import ImportReport
@@ -26,7 +26,7 @@ _SHOWN = 20
 _PLACES = 4
 
 
-def counted(counts: Mapping[str, int]) -> dict[str, int]:
+def select_nonzero(counts: Mapping[str, int]) -> dict[str, int]:
     """The counts that are not zero, in order, under their stable names."""
     known = {name: counts[name] for name in ORDER if counts.get(name)}
     return known | {name: number for name, number in counts.items() if number and name not in known}
@@ -36,7 +36,7 @@ def in_words(counts: Mapping[str, int]) -> str:
     """Counts as people say them."""
     said = [
         count(f"counts.{name}", number) if find(f"counts.{name}.other") else f"{name} {number}"
-        for name, number in counted(counts).items()
+        for name, number in select_nonzero(counts).items()
     ]
     return t("words.comma").join(said) or t("importing.nothing")
 
@@ -50,7 +50,7 @@ def shape(report: ImportReport) -> dict[str, Json]:
         "source": report.source,
         "new": report.new,
         "dry_run": report.dry_run,
-        "counts": counted(report.counts),
+        "counts": select_nonzero(report.counts),
         "notes": [say(note) for note in report.notes],
         "problems": [problem_shape(problem) for problem in report.problems],
         "secrets": [{"kind": s.kind, "shown": s.shown, "line": s.line} for s in report.secrets],

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from backscroll.surfaces.cli.screen.cells import cut, width, wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.cli.screen.screen import Screen
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.words.parts import folded, unfolded
-from backscroll.surfaces.cli.words.shapes import edited
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.words.parts import fold_part, unfold_part
+from backscroll.surfaces.cli.words.shapes import is_edited
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.part import Text, ToolCall
 
@@ -35,7 +35,7 @@ def heading(screen: Screen, info: ThreadInfo) -> Iterator[str]:
         kind_name(info.kind),
         count("words.messages", info.messages),
         count("words.turns", info.turns),
-        shown(info.updated_at),
+        format_time(info.updated_at),
         *(f"#{one_line(tag)}" for tag in info.tags),
     ]
     yield from _flowing(screen, [fact for fact in facts if fact])
@@ -66,7 +66,7 @@ def role_name(role: str) -> str:
     return t(f"roles.{role}")
 
 
-class Narrator:
+class ConversationPrinter:
     """Draws messages one after another, and remembers which tool was called under which id."""
 
     def __init__(self, screen: Screen, *, full: bool = False) -> None:
@@ -84,7 +84,7 @@ class Narrator:
 def _header(screen: Screen, message: Message, number: int | None) -> str:
     name = "  – " if number is None else f"#{number:<3}"
     who = role_name(message.role)
-    quiet = [one_line(message.author or ""), shown(message.at), *flags(message), message.id.short]
+    quiet = [one_line(message.author or ""), format_time(message.at), *flags(message), message.id.short]
     who = screen.style(who, message.role)
     return f"{screen.style(name, 'strong')} {who}{_quietly(screen, quiet)}"
 
@@ -99,7 +99,7 @@ def flags(message: Message) -> list[str]:
     out: list[str] = []
     if message.deleted:
         out.append(t("flags.deleted"))
-    if edited(message):
+    if is_edited(message):
         out.append(t("flags.edited"))
     if message.alternatives > 1:
         out.append(t("flags.alternative", this=message.alternative + 1, all=message.alternatives))
@@ -122,10 +122,10 @@ def body_lines(
                 yield f"{_INDENT}{line}".rstrip()
             said = True
         elif full:
-            for line in unfolded(part, calls):
+            for line in unfold_part(part, calls):
                 yield from (screen.style(f"{_INDENT}{piece}".rstrip(), "dim") for piece in wrap(line, room))
             said = True
-        elif line := folded(part, room, calls):
+        elif line := fold_part(part, room, calls):
             yield screen.style(f"{_INDENT}{line}", "dim")
             said = True
     if not said:
@@ -136,7 +136,7 @@ def excerpt(content: Content, room: int) -> str:
     """A content on one line."""
     text = one_line(content.text)
     if not text:
-        text = " · ".join(filter(None, (folded(part, room) for part in content.parts))) or t("words.empty")
+        text = " · ".join(filter(None, (fold_part(part, room) for part in content.parts))) or t("words.empty")
     return cut(text, room)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from backscroll.errors import NotFound
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words import shapes
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def number_of(thread: Thread, message: Ref) -> int | None:
         return None
 
 
-def message_done(session: Session, thread: Thread, message: Message, text: str) -> None:
+def message_done(session: CliSession, thread: Thread, message: Message, text: str) -> None:
     """Report a message that was written or changed."""
     if session.as_json:
         session.screen.json(shapes.of_message(message, number_of(thread, message.id), thread.id))
@@ -30,7 +30,7 @@ def message_done(session: Session, thread: Thread, message: Message, text: str) 
         session.screen.line(text)
 
 
-def thread_done(session: Session, thread: Thread, text: str) -> None:
+def thread_done(session: CliSession, thread: Thread, text: str) -> None:
     """Report a thread that was made or changed."""
     if session.as_json:
         session.screen.json(shapes.of_thread(thread.info))
@@ -38,7 +38,7 @@ def thread_done(session: Session, thread: Thread, text: str) -> None:
         session.screen.line(text)
 
 
-def said(session: Session, document: Any, text: str) -> None:
+def report_result(session: CliSession, document: Any, text: str) -> None:
     """Report anything else."""
     if session.as_json:
         session.screen.json(document)

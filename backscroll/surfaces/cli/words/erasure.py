@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.log.erasure import Erasure
+    from backscroll.engine.log.erasure import ForgetReport
     from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 SHOWN = 10  # names that are listed
 
 
-def erasure_shape(done: Erasure) -> dict[str, Json]:
+def erasure_shape(done: ForgetReport) -> dict[str, Json]:
     """What was erased, with stable keys."""
     return {
         "messages": done.messages,
@@ -30,7 +30,7 @@ def erasure_shape(done: Erasure) -> dict[str, Json]:
     }
 
 
-def account_of_erasure(screen: Screen, done: Erasure) -> None:
+def account_of_erasure(screen: Screen, done: ForgetReport) -> None:
     """Say what was erased, and what cannot be reached."""
     screen.line(
         t(

@@ -28,7 +28,7 @@ def what_happened(event: Event) -> str:
     if event.forgotten:
         return t("words.forgotten")
     if event.kind in SPEAKING:
-        return _spoken(event)
+        return _describe_message(event)
     teller = _TELLERS.get(event.kind)
     return teller(event) if teller else ""
 
@@ -38,7 +38,7 @@ def _body(event: Event) -> dict[str, Any]:
     return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
 
 
-def _spoken(event: Event) -> str:
+def _describe_message(event: Event) -> str:
     parts = tuple(part_from_json(part) for part in _body(event).get("parts", ()))
     text = excerpt(Content(parts), _WIDE)
     role = event.head.get("role")
@@ -47,10 +47,10 @@ def _spoken(event: Event) -> str:
 
 def _about(event: Event) -> str:
     about = _body(event).get("about", {})
-    return "; ".join(f"{name}: {one_line(_shown(value))}" for name, value in about.items() if value)
+    return "; ".join(f"{name}: {one_line(_format_value(value))}" for name, value in about.items() if value)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -58,7 +58,7 @@ def _title(event: Event) -> str:
     return one_line(str(_body(event).get("about", {}).get("title", "")))
 
 
-def _forked(event: Event) -> str:
+def _describe_fork(event: Event) -> str:
     return t("log.forked", parent=str(event.head.get("parent", ""))[:8], event=event.head.get("at", 0))
 
 
@@ -66,7 +66,7 @@ def _tag(event: Event) -> str:
     return f"#{one_line(str(_body(event).get('tag', '')))}"
 
 
-def _chosen(event: Event) -> str:
+def _describe_choice(event: Event) -> str:
     return t("log.chosen", number=int(event.head.get("alternative", 0)) + 1)
 
 
@@ -81,29 +81,29 @@ def _rewound(event: Event) -> str:
     return t(key, turn=event.head.get("turn", 0), messages=gone)
 
 
-def _undone(event: Event) -> str:
+def _describe_undo(event: Event) -> str:
     return t("log.of_events", events=", ".join(f"{seq}" for seq in event.head.get("of", ())))
 
 
-def _cropped(event: Event) -> str:
+def _describe_crop(event: Event) -> str:
     runs = event.head.get("runs") or [[0, 0]]
     handle = str(Handle(int(runs[0][0]), int(runs[-1][1])))
     return f"{count('words.messages', int(event.head.get('count', 0)))}, {handle}"
 
 
-def _compacted(event: Event) -> str:
+def _describe_compaction(event: Event) -> str:
     head = event.head
     return t("log.compacted", before=f"{int(head.get('before', 0)):,}", after=f"{int(head.get('now', 0)):,}")
 
 
-def _placed(event: Event) -> str:
+def _describe_placement(event: Event) -> str:
     behind = parse_ref(event.head["behind"]).seq
     texts = _body(event).get("texts", ())
     said = " ".join(str(text.get("text", "")) for text in texts)
     return one_line(f"{t('log.behind', message=Handle(behind, behind))} {said}"[:_WIDE])
 
 
-def _forgotten(event: Event) -> str:
+def _describe_forget(event: Event) -> str:
     if event.head.get("thread"):
         return t("log.whole_thread")
     return count("words.messages", len(event.head.get("messages", ())))
@@ -128,7 +128,7 @@ def _world(event: Event) -> str:
     return one_line(f"{body.get('name', '')} ({len(body.get('entries', ()))})")
 
 
-def _tasked(event: Event) -> str:
+def _describe_task(event: Event) -> str:
     body = _body(event)
     words = next((str(body[k]) for k in ("title", "result", "feedback", "reason") if body.get(k)), "")
     return one_line(
@@ -136,33 +136,33 @@ def _tasked(event: Event) -> str:
     )
 
 
-def _remembered(event: Event) -> str:
+def _describe_memory(event: Event) -> str:
     body = _body(event)
     return one_line(f"{event.head.get('act') or body.get('act', '')} {body.get('text', '')}"[:_WIDE])
 
 
 _TELLERS: dict[Kind, Callable[[Event], str]] = {
     Kind.CREATED: _title,
-    Kind.FORKED: _forked,
+    Kind.FORKED: _describe_fork,
     Kind.RENAMED: _title,
     Kind.TAGGED: _tag,
     Kind.UNTAGGED: _tag,
     Kind.DESCRIBED: _about,
-    Kind.CHOSEN: _chosen,
+    Kind.CHOSEN: _describe_choice,
     Kind.CODE_CHANGED: _code,
     Kind.REWOUND: _rewound,
-    Kind.UNDONE: _undone,
-    Kind.REDONE: _undone,
-    Kind.CROPPED: _cropped,
-    Kind.UNCROPPED: _undone,
-    Kind.COMPACTED: _compacted,
-    Kind.PLACED: _placed,
-    Kind.FORGOTTEN: _forgotten,
+    Kind.UNDONE: _describe_undo,
+    Kind.REDONE: _describe_undo,
+    Kind.CROPPED: _describe_crop,
+    Kind.UNCROPPED: _describe_undo,
+    Kind.COMPACTED: _describe_compaction,
+    Kind.PLACED: _describe_placement,
+    Kind.FORGOTTEN: _describe_forget,
     Kind.OVERRIDDEN: _overridden,
-    Kind.LIFTED: _undone,
+    Kind.LIFTED: _describe_undo,
     Kind.WORLD_TOLD: _world,
-    Kind.TASKED: _tasked,
-    Kind.REMEMBERED: _remembered,
+    Kind.TASKED: _describe_task,
+    Kind.REMEMBERED: _describe_memory,
     Kind.ASIDE: _remark,
     Kind.NOTED: _remark,
 }

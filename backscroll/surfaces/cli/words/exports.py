@@ -11,10 +11,10 @@ from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
     from backscroll.engine.exchange.exports import ExportReport
-    from backscroll.surfaces.cli.session import Session
+    from backscroll.surfaces.cli.session import CliSession
 
 
-def say_export(session: Session, report: ExportReport, format: str) -> None:
+def say_export(session: CliSession, report: ExportReport, format: str) -> None:
     """Print what was exported, or say where it went."""
     screen = session.screen
     if session.as_json:

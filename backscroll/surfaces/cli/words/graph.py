@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from backscroll.engine.knowledge.graph_shapes import predicate_words, type_words
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.i18n import count, spoken, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n import count, get_language, t
+from backscroll.surfaces.i18n.translation import say
 from backscroll.vocab.assertion import Change
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def listing(screen: Screen, nodes: Sequence[NodeView], number: Number) -> Iterat
     rows = [
         (
             node.name,
-            type_words(node.type, spoken()),
+            type_words(node.type, get_language()),
             "; ".join(
                 f"{word_of(f.predicate)}: {f.value}"
                 for f in node.attributes
@@ -93,12 +93,12 @@ def listing(screen: Screen, nodes: Sequence[NodeView], number: Number) -> Iterat
 
 def word_of(predicate: str) -> str:
     """What an attribute or relation is called; without the place of the other end."""
-    return predicate_words(predicate, spoken()).replace("…", "～")
+    return predicate_words(predicate, get_language()).replace("…", "～")
 
 
 def page_of(screen: Screen, node: NodeView, number: Number, named: Named) -> Iterator[str]:
     """All about one node."""
-    kind = type_words(node.type, spoken())
+    kind = type_words(node.type, get_language())
     yield f"{screen.style(one_line(node.name), 'strong')}  {screen.style(f'{kind} · {node.readable}', 'dim')}"
     if node.aliases:
         yield t("graph.also", names=", ".join(map(one_line, node.aliases)))

@@ -11,10 +11,10 @@ from backscroll.surfaces.cli.command import option
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
     from backscroll.surfaces.cli.screen.screen import Screen
@@ -61,7 +61,9 @@ def listing(screen: Screen, memories: Sequence[Memory]) -> Iterator[str]:
         Column(t("memory.weight"), right=True, style="dim"),
         Column(t("memory.text"), shrinks=True),
     ]
-    rows = [(m.id, t(f"memory_kinds.{m.kind.value}"), _weight(m), one_line(_told(m))) for m in memories]
+    rows = [
+        (m.id, t(f"memory_kinds.{m.kind.value}"), _weight(m), one_line(_render_text(m))) for m in memories
+    ]
     yield from table(screen, columns, rows)
 
 
@@ -69,7 +71,7 @@ def _weight(memory: Memory) -> str:
     return t("memory.pinned") if memory.pinned else f"{memory.weight * memory.confidence:.2f}"
 
 
-def _told(memory: Memory) -> str:
+def _render_text(memory: Memory) -> str:
     return memory.text or f"({say(memory.note)})"
 
 
@@ -84,7 +86,7 @@ def page_of(screen: Screen, memory: Memory) -> Iterator[str]:
     facts = [
         t("memory.by", who=t(f"memory_makers.{memory.by}")),
         *([t("memory.of_task", task=memory.task, thread=memory.thread[:8])] if memory.task else []),
-        t("memory.said_at", at=shown(memory.at)) if memory.at else "",
+        t("memory.said_at", at=format_time(memory.at)) if memory.at else "",
         t("memory.sure", confidence=f"{memory.confidence:.2f}", weight=f"{memory.weight:.2f}"),
         t("memory.used", n=memory.uses) if memory.uses else "",
         t("memory.is_pinned") if memory.pinned else "",
@@ -92,7 +94,7 @@ def page_of(screen: Screen, memory: Memory) -> Iterator[str]:
     yield screen.style(f"  {' · '.join(fact for fact in facts if fact)}", "dim")
 
 
-def told(session: Session, memory: Memory, text: str) -> None:
+def report_memory(session: CliSession, memory: Memory, text: str) -> None:
     """Report a memory that was changed."""
     if session.as_json:
         session.screen.json(of_memory(memory))

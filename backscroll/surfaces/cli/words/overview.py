@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.conversation import title_of
 from backscroll.surfaces.i18n import count, t
 
 _RECENT = 5
 
 
-def overview(session: Session) -> None:
+def overview(session: CliSession) -> None:
     """A short welcome: the newest threads, or how to begin. Creates no store."""
     screen = session.screen
     if screen.as_json:
@@ -36,7 +36,7 @@ def overview(session: Session) -> None:
         Column("", style="dim"),
     ]
     rows = [
-        (i.id[:8], title_of(i), count("words.messages", i.messages), shown(i.updated_at, short=True))
+        (i.id[:8], title_of(i), count("words.messages", i.messages), format_time(i.updated_at, short=True))
         for i in recent
     ]
     screen.lines(table(screen, columns, rows, indent=2))
@@ -46,7 +46,7 @@ def overview(session: Session) -> None:
     screen.line(screen.style(t("overview.store", path=one_line(session.place)), "dim"))
 
 
-def first_steps(session: Session) -> None:
+def first_steps(session: CliSession) -> None:
     """How to begin with an empty store."""
     session.screen.line(t("overview.empty"))
     session.screen.line()
@@ -55,7 +55,7 @@ def first_steps(session: Session) -> None:
     session.screen.line(session.screen.style(t("overview.store", path=one_line(session.place)), "dim"))
 
 
-def _commands(session: Session, title: str, names: tuple[str, ...]) -> None:
+def _commands(session: CliSession, title: str, names: tuple[str, ...]) -> None:
     screen = session.screen
     screen.line(t(title))
     columns = [Column("", style="strong"), Column("", shrinks=True)]

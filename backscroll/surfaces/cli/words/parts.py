@@ -19,7 +19,7 @@ _TELLING = ("command", "cmd", "pattern", "query", "file_path", "path", "url", "d
 _LONG = 400
 
 
-def folded(part: Part, room: int, calls: Mapping[str, str] | None = None) -> str:
+def fold_part(part: Part, room: int, calls: Mapping[str, str] | None = None) -> str:
     """One line for a part, cut to fit; empty where there is nothing to say."""
     match part:
         case Text():
@@ -36,7 +36,7 @@ def folded(part: Part, room: int, calls: Mapping[str, str] | None = None) -> str
             return cut(f"[{one_line(part.vendor)}: {one_line(part.kind)}]", room)
 
 
-def unfolded(part: Part, calls: Mapping[str, str] | None = None) -> Iterator[str]:
+def unfold_part(part: Part, calls: Mapping[str, str] | None = None) -> Iterator[str]:
     """All lines of a part."""
     match part:
         case Text():
@@ -47,7 +47,7 @@ def unfolded(part: Part, calls: Mapping[str, str] | None = None) -> Iterator[str
         case ToolResult():
             yield _arrow(part, calls or {}) + (f"  {one_line(part.call_id)}" if part.call_id else "")
             for inner in part.content:
-                yield from (f"  {line}" for line in unfolded(inner))
+                yield from (f"  {line}" for line in unfold_part(inner))
         case Reasoning():
             yield t("parts.thinking")
             yield from (f"  {line}" for line in safe(part.text).split("\n"))
@@ -67,7 +67,7 @@ def _arrow(part: ToolResult, calls: Mapping[str, str]) -> str:
 def _result(part: ToolResult, room: int, calls: Mapping[str, str]) -> str:
     text = "\n".join(p.text for p in part.content if isinstance(p, Text))
     if not text.strip():
-        others = " ".join(folded(p, room) for p in part.content if not isinstance(p, Text))
+        others = " ".join(fold_part(p, room) for p in part.content if not isinstance(p, Text))
         return cut(f"{_arrow(part, calls)}  {others or t('words.empty')}", room)
     return _opening(f"{_arrow(part, calls)} ".replace("： ", "："), text, room)
 

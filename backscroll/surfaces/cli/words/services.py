@@ -1,7 +1,7 @@
 """Services with models, as people and programs read them: for `config provider` and `models` alike.
 
 Owns the table, the facts and the document of a service, and the word for the state it is in. Refuses: keys themselves (only where one
-comes from is told), changing anything. Before: `engine/models/overview`. After: `provider_settings`, `commands/models`.
+comes from is told), changing anything. Before: `engine/background/overview`. After: `provider_settings`, `commands/models`.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from backscroll.surfaces.cli.screen.cells import padded, width
+from backscroll.surfaces.cli.screen.cells import pad_text, width
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.i18n import t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.models.overview import Service
+    from backscroll.engine.background.overview import ProviderStatus
     from backscroll.llm.providers import Provider
     from backscroll.surfaces.cli.screen.screen import Screen
 
 
-def service_table(screen: Screen, services: Sequence[Service]) -> Iterable[str]:
+def service_table(screen: Screen, services: Sequence[ProviderStatus]) -> Iterable[str]:
     """The lines of a table of services."""
     columns = [
         Column(t("columns.provider"), style="strong"),
@@ -36,14 +36,14 @@ def service_table(screen: Screen, services: Sequence[Service]) -> Iterable[str]:
     return table(screen, columns, rows)
 
 
-def service_state(service: Service) -> str:
+def service_state(service: ProviderStatus) -> str:
     """Whether it is the one that is asked, could be, or lacks its key."""
     if service.key_missing:
         return t("models.no_key")
     return t("models.asked") if service.chosen else t("models.ready")
 
 
-def service_facts(service: Service) -> dict[str, str]:
+def service_facts(service: ProviderStatus) -> dict[str, str]:
     """Everything about one service, by name."""
     provider = service.provider
     return {
@@ -70,7 +70,7 @@ def _key_from(provider: Provider) -> str:
     return t("configuring.key_none")
 
 
-def service_document(service: Service) -> dict[str, Any]:
+def service_document(service: ProviderStatus) -> dict[str, Any]:
     """The same for programs."""
     provider = service.provider
     return {
@@ -89,4 +89,4 @@ def show_facts(screen: Screen, facts: Mapping[str, str]) -> None:
     """Names and values, a line each, the values below each other."""
     room = max(width(key) for key in facts)
     for key, value in facts.items():
-        screen.line(f"{screen.style(padded(key, room), 'dim')}  {one_line(value)}")
+        screen.line(f"{screen.style(pad_text(key, room), 'dim')}  {one_line(value)}")

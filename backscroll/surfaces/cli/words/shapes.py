@@ -47,7 +47,7 @@ def of_message(message: Message, number: int | None, thread: str) -> dict[str, J
         "text": message.text,
         "parts": [part_to_json(part) for part in message.parts],
         "revision": str(message.revision),
-        "edited": edited(message),
+        "edited": is_edited(message),
         "alternative": message.alternative + 1,
         "alternatives": message.alternatives,
         "hidden": message.hidden,
@@ -57,7 +57,7 @@ def of_message(message: Message, number: int | None, thread: str) -> dict[str, J
     }
 
 
-def edited(message: Message) -> bool:
+def is_edited(message: Message) -> bool:
     """True where the first answer of a message no longer has its first words."""
     return message.alternative == 0 and message.revision != message.id
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import shown
+from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.i18n import count, find, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 from backscroll.surfaces.receipts import number
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.engine.work.context import Release
-    from backscroll.engine.work.task_writing import Step
+    from backscroll.engine.work.context import ContextRelease
+    from backscroll.engine.work.task_writer import TaskReport
     from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.task import Attempt, Task
@@ -64,7 +64,7 @@ def of_attempt(attempt: Attempt) -> dict[str, Json]:
     }
 
 
-def of_step(step: Step) -> dict[str, Json]:
+def of_step(step: TaskReport) -> dict[str, Json]:
     """What a step did."""
     return {
         "act": step.act.value,
@@ -84,7 +84,7 @@ def _name(ref: Ref | None) -> str | None:
     return None if ref is None else str(ref)
 
 
-def named(task: Task) -> str:
+def name_task(task: Task) -> str:
     """A task in a sentence: its id, and its title where it has one."""
     return t("task.named", id=task.id, title=one_line(task.title)) if task.title else task.id
 
@@ -94,11 +94,11 @@ def state_of(task: Task) -> str:
     return t(f"task_states.{task.state.value}")
 
 
-def step_lines(step: Step) -> Iterator[str]:
+def step_lines(step: TaskReport) -> Iterator[str]:
     """What a step did, for people."""
-    yield t(f"task_done.{step.act.value}", task=named(step.task))
+    yield t(f"task_done.{step.act.value}", task=name_task(step.task))
     if step.rests is not None and step.act.value in ("start", "resume"):
-        yield t("task.rests", task=named(step.rests), id=step.rests.id)
+        yield t("task.rests", task=name_task(step.rests), id=step.rests.id)
     if step.cancelled is not None:
         yield cancelled_line(step.cancelled)
     for release in step.released:
@@ -111,13 +111,13 @@ def step_lines(step: Step) -> Iterator[str]:
 
 def cancelled_line(task: Task) -> str:
     """That something like it was given up."""
-    when = shown(task.ended)
+    when = format_time(task.ended)
     if task.reason:
-        return t("task.cancelled_why", task=named(task), when=when, reason=one_line(task.reason))
-    return t("task.cancelled_like", task=named(task), when=when)
+        return t("task.cancelled_why", task=name_task(task), when=when, reason=one_line(task.reason))
+    return t("task.cancelled_like", task=name_task(task), when=when)
 
 
-def release_line(release: Release) -> str:
+def release_line(release: ContextRelease) -> str:
     """What left the prompt."""
     return count("task.released", release.messages, tokens=number(release.tokens), handle=release.handle)
 
@@ -139,8 +139,8 @@ def listing(screen: Screen, tasks: Sequence[Task]) -> Iterator[str]:
             task.id,
             state_of(task),
             task.title,
-            shown(task.began),
-            shown(task.ended),
+            format_time(task.began),
+            format_time(task.ended),
             task.decided_by or task.by,
         )
         for task in tasks
@@ -151,10 +151,10 @@ def listing(screen: Screen, tasks: Sequence[Task]) -> Iterator[str]:
 def page_of(screen: Screen, task: Task, messages: int) -> Iterator[str]:
     """All about one task."""
     yield screen.style(f"{task.id}  {one_line(task.title)}", "strong")
-    yield t("task.standing", state=state_of(task), since=shown(task.began), by=one_line(task.by))
+    yield t("task.standing", state=state_of(task), since=format_time(task.began), by=one_line(task.by))
     if task.ended:
         key = "task.ended_program" if task.decided_as == "program" else "task.ended_person"
-        yield t(key, when=shown(task.ended), by=one_line(task.decided_by))
+        yield t(key, when=format_time(task.ended), by=one_line(task.decided_by))
     if task.reason:
         yield t("task.reason", reason=safe(task.reason))
     yield count("task.messages", messages)
@@ -173,18 +173,18 @@ def attempt_lines(screen: Screen, attempt: Attempt) -> Iterator[str]:
     """A result and what was said about it."""
     verdict = t(f"task_verdicts.{attempt.verdict or 'waiting'}")
     yield screen.style(
-        t("task.attempt", when=shown(attempt.at), by=one_line(attempt.by), verdict=verdict), "dim"
+        t("task.attempt", when=format_time(attempt.at), by=one_line(attempt.by), verdict=verdict), "dim"
     )
     text = attempt.result or (say(attempt.note) if attempt.note else "")
-    yield from _indented(screen, text)
+    yield from _indent_text(screen, text)
     if attempt.feedback:
         yield t("task.feedback")
-        yield from _indented(screen, attempt.feedback)
+        yield from _indent_text(screen, attempt.feedback)
     if attempt.media:
         yield count("task.pictures", len(attempt.media))
 
 
-def _indented(screen: Screen, text: str) -> Iterator[str]:
+def _indent_text(screen: Screen, text: str) -> Iterator[str]:
     for line in filter(None, safe(text).split("\n")):
         yield from (f"  {piece}" for piece in wrap(line, screen.room(2)))
 

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backscroll.errors import NotFound
-from backscroll.surfaces.cli.addressing import thread_named
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.cli.screen.screen import Screen
-from backscroll.surfaces.cli.screen.times import shown
+from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.words.conversation import excerpt, role_name
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
-    from backscroll.engine.folder.blame import Blamed
-    from backscroll.engine.folder.rewind import Rewound
+    from backscroll.engine.folder.blame import BlameLine
+    from backscroll.engine.folder.rewind import RewindReport
     from backscroll.engine.folder.workroom import Workroom
     from backscroll.engine.thread import Thread
     from backscroll.vocab.change import CodeChange, FileChange
@@ -96,7 +96,7 @@ def change_lines(screen: Screen, change: CodeChange, *, diff: bool) -> Iterator[
     """One change: when, by whom, what; its files; and the diff where it is wanted."""
     turn = t("workroom.no_turn") if change.turn is None else t("workroom.turn", turn=change.turn)
     by = _by(change.cause.by, change.cause.tool)
-    words = [screen.style(turn, "strong"), by, shown(change.at, short=True), change.id.short]
+    words = [screen.style(turn, "strong"), by, format_time(change.at, short=True), change.id.short]
     yield " · ".join(words)
     if change.description:
         yield f"  {one_line(change.description)}"
@@ -166,7 +166,7 @@ def file_json(file: FileChange) -> dict[str, Json]:
 # -- blame -------------------------------------------------------------------------------------------------------
 
 
-def blame_lines(screen: Screen, lines: Sequence[Blamed]) -> Iterator[str]:
+def blame_lines(screen: Screen, lines: Sequence[BlameLine]) -> Iterator[str]:
     """Line by line: the turn, and the line; where the origin changes, what was asked and why."""
     wide = len(str(lines[-1].line)) if lines else 1
     before: object = object()
@@ -178,7 +178,7 @@ def blame_lines(screen: Screen, lines: Sequence[Blamed]) -> Iterator[str]:
         yield f"{screen.style(f'{one.line:>{wide}}', 'dim')}  {safe(one.text)}"
 
 
-def _origin(screen: Screen, one: Blamed) -> Iterator[str]:
+def _origin(screen: Screen, one: BlameLine) -> Iterator[str]:
     if one.by is None:
         yield screen.style(t("workroom.before_erased" if one.erased else "workroom.before_all"), "dim")
         return
@@ -190,7 +190,7 @@ def _origin(screen: Screen, one: Blamed) -> Iterator[str]:
     words = [
         turn,
         by if one.sure else t("workroom.while_ran", tool=by),
-        shown(one.at, short=True),
+        format_time(one.at, short=True),
         one.thread[:8],
     ]
     yield screen.style(" · ".join(words), "strong")
@@ -206,7 +206,7 @@ def _short(screen: Screen, text: str) -> str:
     return cut(one_line(text), screen.room(14))
 
 
-def blame_json(one: Blamed) -> dict[str, Json]:
+def blame_json(one: BlameLine) -> dict[str, Json]:
     """A line and its origin, for programs."""
     return {
         "line": one.line,
@@ -227,7 +227,7 @@ def blame_json(one: Blamed) -> dict[str, Json]:
 # -- rewinds -----------------------------------------------------------------------------------------------------
 
 
-def preview_lines(screen: Screen, plan: Rewound, *, diff: bool = True) -> Iterator[str]:
+def preview_lines(screen: Screen, plan: RewindReport, *, diff: bool = True) -> Iterator[str]:
     """What a rewind would do: files with their diff, words that leave or return, what others would lose."""
     if plan.files:
         yield screen.style(count("workroom.files", len(plan.files)), "strong")
@@ -254,7 +254,7 @@ def _message_lines(screen: Screen, messages: Sequence[Message]) -> Iterator[str]
         yield f"  {t('importing.and_more', n=len(messages) - _MESSAGES)}"
 
 
-def rewound_json(plan: Rewound) -> dict[str, Json]:
+def rewound_json(plan: RewindReport) -> dict[str, Json]:
     """A rewind for programs."""
     return {
         "turn": plan.turn,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
-from backscroll.act.agent import Agent
-from backscroll.act.loop.events import Finished, Happening
+from backscroll.agent.agent import Agent
+from backscroll.agent.loop.events import Finished, Happening
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
 from backscroll.llm.clients.client import Done, Reply, Request, StreamEvent, TextDelta, Usage

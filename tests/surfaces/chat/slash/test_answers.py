@@ -39,8 +39,8 @@ def test_going_through_alternatives(talk: HandTalk) -> None:
 
 def test_swipes_that_lead_nowhere(talk: HandTalk, empty: HandTalk) -> None:
     """What is not there is said with how many there are."""
-    assert "no alternative 7" in talk.run("/swipe 7")
-    assert "there are 1" in talk.run("/swipe left")
+    assert "alternative 7 not found" in talk.run("/swipe 7")
+    assert "available: 1" in talk.run("/swipe left")
     assert "alternative 1 of 1" in talk.run("/swipe")
     assert "no answer yet" in empty.run("/swipe")
     assert "no answer to make again" in empty.run("/regenerate")
@@ -49,12 +49,12 @@ def test_swipes_that_lead_nowhere(talk: HandTalk, empty: HandTalk) -> None:
 def test_a_fork_shares_the_past(talk: HandTalk) -> None:
     """Up to a turn, or all of it; the talk goes on there."""
     here = talk.thread.id
-    assert "a branch with 2 turns" in talk.run("/fork 2")
+    assert "forked with 2 turns" in talk.run("/fork 2")
     assert talk.thread.id != here
     assert talk.texts() == ["Where shall we go?", "To the sea.", "And when?", "In May."]
     assert "1 turn" in talk.run("/fork 1")
-    assert "no turn 9" in talk.run("/fork 9")
-    assert "count from 1 to 1" in talk.run("/fork -5")
+    assert "turn 9 not found" in talk.run("/fork 9")
+    assert "numbered 1 to 1" in talk.run("/fork -5")
 
 
 def test_undo_and_redo_say_what_they_did(talk: HandTalk) -> None:
@@ -62,7 +62,7 @@ def test_undo_and_redo_say_what_they_did(talk: HandTalk) -> None:
     talk.run("/rename Elsewhere")
     assert "Undone" in talk.run("/undo")
     assert talk.thread.info.title == "Trip"
-    assert "Done again" in talk.run("/redo")
+    assert "Redone" in talk.run("/redo")
     assert talk.thread.info.title == "Elsewhere"
     assert "nothing to redo" in talk.run("/redo")
     i18n.use("zh")

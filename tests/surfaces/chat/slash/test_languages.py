@@ -9,12 +9,22 @@ from collections.abc import Callable, Iterator
 import pytest
 from rich.console import Console
 
-from backscroll.act.loop.events import Asked, Began, Called, Calling, End, Finished, Happening, Noted, Step
+from backscroll.agent.loop.events import (
+    Asked,
+    Began,
+    Called,
+    Calling,
+    End,
+    Finished,
+    Happening,
+    Noted,
+    RunStep,
+)
 from backscroll.surfaces import i18n
-from backscroll.surfaces.chat.screen.drawing import Region
+from backscroll.surfaces.chat.screen.live_area import LiveArea
 from backscroll.surfaces.chat.screen.player import Player
-from backscroll.surfaces.chat.screen.status import Figures
-from backscroll.surfaces.chat.screen.tool_lines import Folds
+from backscroll.surfaces.chat.screen.status import StatusFigures
+from backscroll.surfaces.chat.screen.tool_lines import FoldedLines
 from backscroll.surfaces.chat.slash.catalogue import SLASHES
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content
@@ -138,7 +148,7 @@ HAPPENINGS: tuple[Happening, ...] = (
     Called("c3", "attempt_completion", "waits for a verdict", "", False),
     Called("c4", "write_file", "", "", True, refused=""),
     Called("c4", "write_file", "", "", True, refused="太危险"),
-    Step(1, Ref("0" * 32, 1), "", 0),
+    RunStep(1, Ref("0" * 32, 1), "", 0),
 )
 
 
@@ -160,7 +170,7 @@ HAPPENINGS: tuple[Happening, ...] = (
 def test_every_happening_is_drawn_in_chinese(end: End) -> None:
     """What happens in a run, and every way in which it can end."""
     console = Console(file=io.StringIO(), width=110, markup=False, color_system=None)
-    player = Player(Region(console), Folds(), Figures(model="gpt"))
+    player = Player(LiveArea(console), FoldedLines(), StatusFigures(model="gpt"))
     for happening in HAPPENINGS:
         player.take(happening)
         player.lines()

@@ -8,7 +8,7 @@ from tests.surfaces.chat.slash.hand import HandTalk
 
 def test_written_down_and_listed(talk: HandTalk) -> None:
     """By argument or by question; found again by words."""
-    assert "Nothing is remembered" in talk.run("/memory")
+    assert "No matching memories" in talk.run("/memory")
     assert "Remembered" in talk.run("/memory add I like trains")
     talk.asks = ["The keys are with Bob"]
     talk.run("/memory add")
@@ -39,7 +39,7 @@ def test_pinned_hidden_and_brought_back(talk: HandTalk) -> None:
     talk.run("/memory unpin")
     assert not talk.thread.memory.get(memory.id).pinned
     assert "restore" in talk.run(f"/memory forget {memory.id}")
-    assert "Nothing is remembered" in talk.run("/memory")
+    assert "No matching memories" in talk.run("/memory")
     talk.picks = [0]
     talk.run("/memory restore")
     assert [m.id for m in talk.thread.memory.list()] == [memory.id]

@@ -12,7 +12,7 @@ from tests.surfaces.chat.slash.hand import HandTalk, with_many
 def test_a_message_is_edited_in_place(talk: HandTalk) -> None:
     """The field begins with the old words; /undo brings them back."""
     talk.asks, talk.picks = ["To the mountains."], [0]
-    assert "message #2 has new words" in talk.run("/edit 2")
+    assert "edited message #2" in talk.run("/edit 2")
     assert talk.initials == ["To the sea."]
     assert talk.texts()[1] == "To the mountains."
     assert talk.finished == []
@@ -69,7 +69,7 @@ def test_messages_are_named_in_many_ways(talk: HandTalk) -> None:
     talk.asks = ["Two hours."]
     assert "Nothing to change" in talk.run("/edit last")
     assert "no message with number 99" in talk.run("/edit 99") or "99" in talk.run("/edit 99")
-    assert "there is no message bs:999" in talk.run("/edit bs:999")
+    assert "message bs:999 not found" in talk.run("/edit bs:999")
 
 
 def test_a_handle_in_a_fork_means_the_shared_message(talk: HandTalk) -> None:
@@ -112,12 +112,12 @@ def test_pins_and_hiding(talk: HandTalk) -> None:
     assert talk.offers("/unpin ") == ["2"]
     assert talk.run("/pin 2").strip()
     talk.run("/unpin 2")
-    assert "nothing is pinned" in talk.run("/unpin")
+    assert "no pinned messages" in talk.run("/unpin")
     talk.run("/hide 3 4")
     assert talk.thread.message(2).hidden
     assert "#3 user: And when?" in talk.run("/unhide")
     talk.run("/unhide 3:4")
-    assert "nothing is hidden" in talk.run("/unhide")
+    assert "no hidden messages" in talk.run("/unhide")
 
 
 def test_marks_of_long_ago_are_listed_too(make_talk: Callable[..., HandTalk]) -> None:

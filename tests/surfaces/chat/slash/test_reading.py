@@ -55,7 +55,7 @@ def test_terminal_codes_in_words_are_not_obeyed(make_talk: Callable[..., HandTal
 
 def test_what_tools_did(talk: HandTalk) -> None:
     """The operations as prompts list them; so many as one wants."""
-    assert "No tool" in talk.run("/operations")
+    assert "No matching tool" in talk.run("/operations")
     for n in range(3):
         talk.thread.append("assistant", ToolCall(f"c{n}", "read_file", {"path": f"file{n}.py"}))
         talk.thread.append("tool", ToolResult(f"c{n}", (Text("x = 1"),), name="read_file"))
@@ -73,7 +73,7 @@ def test_turns_and_their_messages(talk: HandTalk) -> None:
     assert "#3" in talk.run("/turns 2")
     assert "#5" in talk.run("/turns last")
     assert "#3" in talk.run("/turns -2")
-    assert "no turn 9" in talk.run("/turns 9")
+    assert "turn 9 not found" in talk.run("/turns 9")
     i18n.use("zh")
     assert "提问" in talk.run("/历史")
 

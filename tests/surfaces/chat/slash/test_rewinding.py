@@ -44,8 +44,8 @@ def test_changes_by_turn_and_by_file(coding: HandTalk) -> None:
     assert "write_file" in said
     assert "notes.txt" not in coding.run("/changes 1")
     assert "hello.py" not in coding.run("/changes notes.txt")
-    assert "no change of files" in coding.run("/changes nothing.txt")
-    assert "no turn 7" in coding.run("/changes 7")
+    assert "no file changes" in coding.run("/changes nothing.txt")
+    assert "turn 7 not found" in coding.run("/changes 7")
 
 
 def test_the_diff_of_a_turn(coding: HandTalk) -> None:
@@ -53,7 +53,7 @@ def test_the_diff_of_a_turn(coding: HandTalk) -> None:
     assert "+new" in coding.run("/diff")
     said = coding.run("/diff 1")
     assert "+print('hello')" in said
-    assert "what turn 1 changed" in said
+    assert "changes in turn 1" in said
     i18n.use("zh")
     assert "第 1 轮的改动" in coding.run("/差异 1")
 
@@ -79,9 +79,9 @@ def test_going_back_both(coding: HandTalk) -> None:
     assert "notes.txt" in said
     assert (coding.root / "notes.txt").read_text(encoding="utf-8") == "old\n"
     assert coding.texts() == ["Write a greeting", "I wrote hello.py because you asked."]
-    assert "you had asked: Change the notes" in said
+    assert "your request: Change the notes" in said
     coding.yeses = [True]
-    assert "taken back" in coding.run("/rewind redo")
+    assert "reverted" in coding.run("/rewind redo")
     assert (coding.root / "notes.txt").read_text(encoding="utf-8") == "old\nnew\n"
     assert len(coding.texts()) == 4
 
@@ -105,7 +105,7 @@ def test_nothing_happens_without_a_yes(coding: HandTalk) -> None:
         coding.run("/rewind")
         assert (coding.root / "notes.txt").read_text(encoding="utf-8") == "old\nnew\n"
         assert len(coding.texts()) == 4
-    assert "no turn 9" in coding.run("/rewind 9")
+    assert "turn 9 not found" in coding.run("/rewind 9")
 
 
 def test_what_others_changed_is_named_before_it_is_run_over(coding: HandTalk) -> None:
@@ -113,7 +113,7 @@ def test_what_others_changed_is_named_before_it_is_run_over(coding: HandTalk) ->
     (coding.root / "notes.txt").write_text("old\nnew\nby hand\n", encoding="utf-8")
     coding.picks = ["files and conversation"]
     said = coding.run("/rewind 2")
-    assert "notes.txt was changed by somebody else" in said
+    assert "notes.txt was changed outside this conversation" in said
     assert "by hand" in (coding.root / "notes.txt").read_text(encoding="utf-8")
     coding.picks, coding.yeses = ["files and conversation"], [True]
     coding.run("/rewind 2")
@@ -125,7 +125,7 @@ def test_a_file_that_nobody_has_seen_yet_is_named_too(coding: HandTalk) -> None:
     (coding.root / "mine.txt").write_text("mine\n", encoding="utf-8")
     coding.picks = ["files and conversation"]
     said = coding.run("/rewind 1")
-    assert "mine.txt was changed by somebody else" in said
+    assert "mine.txt was changed outside this conversation" in said
     assert "nothing was changed" in said
     assert (coding.root / "mine.txt").exists()
 
@@ -135,12 +135,12 @@ def test_without_a_watched_folder_the_words_alone_go_back(talk: HandTalk) -> Non
     talk.agent.workroom = None
     talk.yeses = [True]
     said = talk.run("/rewind 2")
-    assert "files are not watched" in said
+    assert "file tracking is off" in said
     assert talk.texts() == ["Where shall we go?", "To the sea."]
     talk.run("/undo")
     assert len(talk.texts()) == 6
     for line in ("/changes", "/diff", "/blame x", "/commit", "/rewind redo"):
-        assert "files are not watched" in talk.run(line)
+        assert "file tracking is off" in talk.run(line)
 
 
 def test_committing_exactly_the_agents_changes(coding: HandTalk) -> None:

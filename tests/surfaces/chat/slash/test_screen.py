@@ -9,8 +9,8 @@ from tests.surfaces.chat.slash.hand import HandTalk
 
 def test_help_lists_every_command_in_both_languages(talk: HandTalk) -> None:
     """Nothing that can be typed is missing from the page."""
-    for language, family in (("en", "What the model sees"), ("zh", "模型看到什么")):
-        i18n.use(i18n.known(language) or "en")
+    for language, family in (("en", "Prompt"), ("zh", "模型看到什么")):
+        i18n.use(i18n.find_language(language) or "en")
         said = talk.run("/help")
         assert family in said
         assert all(f"/{slash.name}" in said for slash in registry.all())
@@ -28,15 +28,15 @@ def test_help_explains_one_command(talk: HandTalk) -> None:
 def test_the_language_changes_at_once(talk: HandTalk) -> None:
     """The next line is Chinese, and an unknown language is refused."""
     assert "从现在起使用中文" in talk.run("/lang zh")
-    assert i18n.spoken() == "zh"
+    assert i18n.get_language() == "zh"
     assert "zh" in talk.run("/lang")
     assert "en, zh" in talk.run("/lang klingon")
-    assert i18n.spoken() == "zh"
+    assert i18n.get_language() == "zh"
 
 
 def test_unfolding_is_the_terminals_own_work(talk: HandTalk) -> None:
     """Where a terminal folds, it is asked; where none does, that is said."""
-    assert "folds nothing" in talk.run("/unfold")
+    assert "does not fold output" in talk.run("/unfold")
     seen: list[int | None] = []
     talk.unfold = seen.append  # type: ignore[attr-defined]
     talk.run("/unfold 3")
@@ -47,7 +47,7 @@ def test_unfolding_is_the_terminals_own_work(talk: HandTalk) -> None:
 def test_clearing_leaves_the_conversation(talk: HandTalk) -> None:
     """Only the screen is empty afterwards."""
     before = talk.texts()
-    assert "as it was" in talk.run("/clear")
+    assert "unchanged" in talk.run("/clear")
     assert talk.texts() == before
 
 

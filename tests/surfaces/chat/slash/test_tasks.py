@@ -13,7 +13,7 @@ def test_from_start_to_done(talk: HandTalk) -> None:
     assert "Book the hotel" in talk.run("/task start Book the hotel")
     talk.say("book it")
     assert "in progress" in talk.run("/task")
-    assert "Completed" in talk.run("/task done all fine")
+    assert "Completed" in talk.run("/task complete all fine")
     assert "completed" in talk.run("/task list")
     assert "Book the hotel" in talk.run("/task show")
     talk.run("/undo")
@@ -25,7 +25,7 @@ def test_not_yet_with_feedback_lets_the_work_go_on(talk: HandTalk) -> None:
     talk.run("/task start Book the hotel")
     talk.say("book it")
     talk.yeses = [True]
-    talk.run("/task not-yet the room has no window")
+    talk.run("/task incomplete the room has no window")
     assert talk.finished[-1].end == "answered"
     assert "the room has no window" in str(talk.parrot.asked[-1].messages)
 
@@ -80,10 +80,10 @@ def test_what_is_over_is_not_offered_for_resuming(talk: HandTalk) -> None:
 
 
 def test_title_and_later(talk: HandTalk) -> None:
-    """Noted for later, renamed."""
+    """Planned task, renamed."""
     assert "Paint" in talk.run("/task later Paint the wall")
     talk.run("/task start One")
-    assert "Uno" in talk.run("/task title Uno")
+    assert "Uno" in talk.run("/task rename Uno")
 
 
 def test_steps_without_a_task_are_refused_with_a_hint(talk: HandTalk) -> None:
@@ -103,7 +103,7 @@ def test_chinese_steps(talk: HandTalk) -> None:
 
 def test_todos_of_the_tool_and_of_the_words(talk: HandTalk) -> None:
     """The list the model keeps, with its marks, and what was left open in words."""
-    assert "nothing is open" in talk.run("/todos")
+    assert "nothing open" in talk.run("/todos")
     todos = [{"text": "find a room", "status": "completed"}, {"text": "pack", "status": "in_progress"},
              {"text": "go", "status": "pending"}]  # fmt: skip
     talk.thread.append("assistant", ToolCall("t1", "update_todos", {"todos": todos}))

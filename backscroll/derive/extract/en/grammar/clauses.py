@@ -1,6 +1,6 @@
-"""Clauses of an English sentence: who does what a verb says, and how it is told: denied, over, wished, guessed, heard, asked.
+"""Clauses of an English sentence: the subject of a verb and its mood: denied, over, wished, guessed, heard, asked.
 
-Owns the subject of a verb and the mood of its clause. Refuses meaning. Before: `extract_en_phrases`. After: the rules.
+Owns the subject of a verb and the mood of its clause. Refuses meaning.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backscroll.derive.extract.en.grammar.phrases import Line, Phrase, phrase_before
-from backscroll.derive.extract.en.grammar.words import Word, words
+from backscroll.derive.extract.en.grammar.phrases import NounPhrase, ParsedSentence, phrase_before
+from backscroll.derive.extract.en.grammar.words import EnglishWord, words
 
 #: Words after which "that" or nothing more belongs to the phrase.
 _ENDS_PHRASE = frozenset("who which that where when because".split())
@@ -17,7 +17,7 @@ _ENDS_PHRASE = frozenset("who which that where when because".split())
 
 @dataclass(slots=True)
 class Mood:
-    """How a clause is told."""
+    """The mood of a clause."""
 
     sure: float = 1.0
     denied: bool = False
@@ -25,8 +25,8 @@ class Mood:
     past: bool = False
 
 
-def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
-    """Who does what the verb at `verb` says, and how it is told; no mood: it is not told at all."""
+def subject(line: ParsedSentence, verb: int) -> tuple[tuple[NounPhrase, ...], Mood | None]:
+    """Return the subject of the verb at `verb` and the mood; no mood: nothing is stated."""
     mood = Mood()
     at = verb - 1
     while at >= 0 and (line.tag(at) in "ANV" or _was_used(line, at) or _no_longer(line, at)):
@@ -34,7 +34,7 @@ def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
         at -= 1
     low = line.low(at)
     if low == "*" and line.low(at - 1) != "*" and line.words[at].end == line.words[at + 1].start:
-        return (Phrase(at, at, pronoun="i"),), mood  # narration: "*smiles*"
+        return (NounPhrase(at, at, pronoun="i"),), mood  # narration: "*smiles*"
     if low == "to" or (line.tag(at) == "R" and low != "like") or line.tag(at) == "'":
         return (), None
     if low in _ENDS_PHRASE and (line.tag(at - 1) in "wK" or (low == "who" and line.low(at - 1) == ",")):
@@ -52,8 +52,8 @@ def subject(line: Line, verb: int) -> tuple[tuple[Phrase, ...], Mood | None]:
     return (several, _clause(line, several[0].start, mood)) if several else ((), None)
 
 
-def _joined_subjects(line: Line, found: Phrase) -> tuple[Phrase, ...]:
-    """The subject, and the one before it in "Ann and Tom"; none where whose the verb is, is not plain ("the man with the hat")."""
+def _joined_subjects(line: ParsedSentence, found: NounPhrase) -> tuple[NounPhrase, ...]:
+    """Return the subject, and the one before it in "Ann and Tom"; none where whose the verb is, is not plain ("the man with the hat")."""
     if line.tag(found.start - 1) == "R":
         return ()
     other = phrase_before(line, found.start - 1) if line.low(found.start - 1) == "and" else None
@@ -62,8 +62,8 @@ def _joined_subjects(line: Line, found: Phrase) -> tuple[Phrase, ...]:
     return () if line.tag(other.start - 1) == "R" else (other, found)  # "places like Rome and Turin are"
 
 
-def _beside(line: Line, comma: int) -> Phrase | None:
-    """ "Ann, a forest elf, gave": the name before what stands beside it."""
+def _beside(line: ParsedSentence, comma: int) -> NounPhrase | None:
+    """ "Ann, a forest elf, gave": the name before what is beside it."""
     inner = phrase_before(line, comma)
     if (
         inner is None
@@ -75,17 +75,17 @@ def _beside(line: Line, comma: int) -> Phrase | None:
     return phrase_before(line, inner.start - 1)
 
 
-def _no_longer(line: Line, at: int) -> bool:
+def _no_longer(line: ParsedSentence, at: int) -> bool:
     return "no longer" in {f"{line.low(at - 1)} {line.low(at)}", f"{line.low(at)} {line.low(at + 1)}"}
 
 
-def _was_used(line: Line, at: int) -> bool:
+def _was_used(line: ParsedSentence, at: int) -> bool:
     return (line.low(at) == "to" and line.low(at - 1) == "used") or (
         line.low(at) == "used" and line.low(at + 1) == "to"
     )
 
 
-def _auxiliary(line: Line, at: int, mood: Mood) -> None:
+def _auxiliary(line: ParsedSentence, at: int, mood: Mood) -> None:
     low = line.low(at)
     if line.tag(at) == "N":
         mood.denied = not mood.denied or low == "never"
@@ -101,8 +101,8 @@ def _auxiliary(line: Line, at: int, mood: Mood) -> None:
         mood.over = True
 
 
-def _clause(line: Line, start: int, mood: Mood) -> Mood | None:
-    """What stands before the subject: conditions and doubts."""
+def _clause(line: ParsedSentence, start: int, mood: Mood) -> Mood | None:
+    """Return what precedes the subject: conditions and doubts."""
     at = start - 1
     low = line.low(at)
     if line.asked and not _tagged_question(line):
@@ -125,16 +125,16 @@ def _clause(line: Line, start: int, mood: Mood) -> Mood | None:
     return mood
 
 
-def _doubt(line: Line, at: int) -> float:
-    """How sure a word before a clause leaves it."""
+def _doubt(line: ParsedSentence, at: int) -> float:
+    """Return how sure a word before a clause leaves it."""
     low = line.low(at)
     if low in words("hedges", "doubts"):
         return 0.6 if line.low(at - 1) == "i" else 0.45
     return 0.45 if low in words("hedges", "reports") else 1.0
 
 
-def _tagged_question(line: Line) -> bool:
-    """A statement with a question behind it: "you're Ann, right?"."""
+def _tagged_question(line: ParsedSentence) -> bool:
+    """Return a statement with a question behind it: "you're Ann, right?"."""
     size = len(line.words)
     return any(
         line.low(i) in {"right", "correct", "yes", "no", "eh", "huh", "isn"} and line.low(i - 1) == ","
@@ -142,12 +142,12 @@ def _tagged_question(line: Line) -> bool:
     )
 
 
-def starts_question(tokens: Sequence[Word]) -> bool:
-    """True for a sentence that asks."""
+def starts_question(tokens: Sequence[EnglishWord]) -> bool:
+    """Return True for a sentence that asks."""
     return any(w.low == "?" for w in tokens[-3:])
 
 
-def any_more(line: Line, at: int) -> bool:
+def any_more(line: ParsedSentence, at: int) -> bool:
     """ "not … any more"."""
     return any(
         line.low(k) == "anymore" or (line.low(k) == "more" and line.low(k - 1) == "any")

@@ -1,8 +1,7 @@
-"""Phrases of an English sentence: who or what is spoken of, who does what a verb says, and how surely it is told.
+"""Phrases of an English sentence: noun phrases, the subject of a verb, and how certain the clause is.
 
 Owns finding the noun phrase before and after a place in a sentence, the subject of a verb, and the mood of a clause (asked,
-denied, wished, reported). Refuses meaning: which relation a verb makes is decided by the rules. Before: `extract_en_names`.
-After: `extract_en_being`, `extract_en_doing`, `extract_en_calling`.
+denied, wished, reported). Refuses meaning: which relation a verb makes is decided by the rules.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from backscroll.derive.extract.en.grammar.words import Word, table, words
+from backscroll.derive.extract.en.grammar.words import EnglishWord, table, words
 
 MOST_WORDS = 7  # of a noun phrase
 _QUANTITIES = frozenset(
@@ -19,7 +18,7 @@ _QUANTITIES = frozenset(
 
 
 @dataclass(slots=True)
-class Phrase:
+class NounPhrase:
     """A noun phrase: `line[start:end]`."""
 
     start: int
@@ -28,7 +27,7 @@ class Phrase:
     owner: str = ""  # name before 's, as the text has it
     head: str = ""  # last common noun, small
     text: str = ""  # the words without determiner and owner
-    name: Word | None = None  # the name in it, at its end or alone
+    name: EnglishWord | None = None  # the name in it, at its end or alone
     pronoun: str = ""
     number: str = ""
 
@@ -39,25 +38,25 @@ class Phrase:
 
 
 @dataclass(slots=True)
-class Line:
+class ParsedSentence:
     """A sentence, ready to be read."""
 
-    words: list[Word]
+    words: list[EnglishWord]
     text: str
     start: int  # of the sentence in its message
     asked: bool = False
-    subjects: tuple[Phrase, ...] = ()  # of the verb read last, for those that share it
+    subjects: tuple[NounPhrase, ...] = ()  # of the verb read last, for those that share it
 
     def low(self, i: int) -> str:
-        """The word at `i`, small; empty outside the sentence."""
+        """Return the word at `i`, small; empty outside the sentence."""
         return self.words[i].low if 0 <= i < len(self.words) else ""
 
     def tag(self, i: int) -> str:
-        """Its tag; a stop outside the sentence."""
+        """Return its tag; a stop outside the sentence."""
         return self.words[i].tag if 0 <= i < len(self.words) else "."
 
     def piece(self, start: int, end: int) -> str:
-        """The text from one word to another, as it stands."""
+        """Return the text from one word to another, as it is."""
         if start >= end:
             return ""
         at = self.start
@@ -66,7 +65,7 @@ class Line:
 
 @cache
 def kin() -> dict[str, str]:
-    """Relation word -> relation, said of the one who is called so."""
+    """Return relation word -> relation, said of the one who is called so."""
     out: dict[str, str] = {}
     for relation, listed in table()["kin"].items():
         for word in str(listed).split():
@@ -74,13 +73,13 @@ def kin() -> dict[str, str]:
     return out
 
 
-def phrase(line: Line, i: int, limit: int = 1 << 30) -> Phrase | None:
-    """The noun phrase that begins at `i`, and ends before `limit`."""
+def phrase(line: ParsedSentence, i: int, limit: int = 1 << 30) -> NounPhrase | None:
+    """Return the noun phrase that begins at `i`, and ends before `limit`."""
     tag = line.tag(i)
     if tag == "P":
         low = line.low(i)
-        return Phrase(i, i + 1, pronoun=low)
-    found = Phrase(i, i)
+        return NounPhrase(i, i + 1, pronoun=low)
+    found = NounPhrase(i, i)
     at = i
     if tag in {"D", "S"}:
         found.det = line.low(at)
@@ -103,11 +102,11 @@ def phrase(line: Line, i: int, limit: int = 1 << 30) -> Phrase | None:
         found.owner = f"{found.det} {line.low(at)}"  # "my brother's wife"
         found.det = ""
         at += 2
-    return _counted(line, found, at, limit)
+    return _read_quantity(line, found, at, limit)
 
 
-def _counted(line: Line, found: Phrase, at: int, limit: int) -> Phrase | None:
-    """Numbers and words of degree at the start of a phrase."""
+def _read_quantity(line: ParsedSentence, found: NounPhrase, at: int, limit: int) -> NounPhrase | None:
+    """Return numbers and words of degree at the start of a phrase."""
     begin = at
     while line.tag(at) == "V" and line.low(at) in {"very", "really", "pretty", "quite", "so"} and found.det:
         at += 1
@@ -120,7 +119,7 @@ def _counted(line: Line, found: Phrase, at: int, limit: int) -> Phrase | None:
     return _body(line, found, at, begin, limit)
 
 
-def _body(line: Line, found: Phrase, at: int, begin: int, limit: int) -> Phrase | None:
+def _body(line: ParsedSentence, found: NounPhrase, at: int, begin: int, limit: int) -> NounPhrase | None:
     last_name = -1
     while at - begin < MOST_WORDS and at < limit:
         tag = line.tag(at)
@@ -138,7 +137,7 @@ def _body(line: Line, found: Phrase, at: int, begin: int, limit: int) -> Phrase 
     if at == begin or (
         at < limit and line.tag(at) == "'" and line.tag(at + 1) in "wK#" and line.tag(at - 1) == "w"
     ):
-        return None  # nothing, or somebody's: "the city's music"
+        return None  # nothing, or a possessive: "the city's music"
     found.end = at
     found.text = line.piece(begin, at)
     if last_name == at - 1:
@@ -148,8 +147,8 @@ def _body(line: Line, found: Phrase, at: int, begin: int, limit: int) -> Phrase 
     return found
 
 
-def _goes_on_with(line: Line, found: Phrase, at: int, begin: int) -> bool:
-    """True where a word that is no noun belongs to the phrase: "a broken arm", "my working hours", "a small, quiet town"."""
+def _goes_on_with(line: ParsedSentence, found: NounPhrase, at: int, begin: int) -> bool:
+    """Return True if a word that is not a noun belongs to the phrase: "a broken arm", "my working hours", "a small, quiet town"."""
     tag = line.tag(at)
     if tag == "B":
         return line.tag(at + 1) == "w" and (bool(found.det) if at == begin else line.low(at).endswith("ing"))
@@ -184,8 +183,8 @@ def _is_noun(low: str) -> bool:
     return low in _nouns() or low.endswith(("er", "or", "ist", "ion", "ment", "ness"))
 
 
-def _noun_like(line: Line, at: int) -> bool:
-    """ "iced drinks", "personalised learning": a word that could be a verb stands behind a common noun and has no object."""
+def _noun_like(line: ParsedSentence, at: int) -> bool:
+    """ "iced drinks", "personalised learning": a word that could be a verb follows a common noun and has no object."""
     low, before = line.low(at), line.low(at - 1)
     if line.tag(at - 1) not in "wB" or before in kin() or line.tag(at + 1) not in ".,CVRW#":
         return False
@@ -194,7 +193,7 @@ def _noun_like(line: Line, at: int) -> bool:
 
 @cache
 def _noun_after_name() -> frozenset[str]:
-    """Common nouns that a name may stand before: "Netflix show", "Berlin office"."""
+    """Return common nouns that a name may precede: "Netflix show", "Berlin office"."""
     kinds = (
         words("thing", "kind")
         | words("thing", "place")
@@ -210,12 +209,12 @@ def _noun_after_name() -> frozenset[str]:
     )
 
 
-def phrase_before(line: Line, end: int) -> Phrase | None:
-    """The noun phrase that ends before `end`."""
+def phrase_before(line: ParsedSentence, end: int) -> NounPhrase | None:
+    """Return the noun phrase that ends before `end`."""
     at = end - 1
     tag = line.tag(at)
     if tag == "P":
-        return Phrase(at, end, pronoun=line.low(at))
+        return NounPhrase(at, end, pronoun=line.low(at))
     if tag not in "wK#":
         return None
     if tag == "K":
@@ -233,7 +232,7 @@ def phrase_before(line: Line, end: int) -> Phrase | None:
     return _whole(line, start, end)
 
 
-def _whole(line: Line, start: int, end: int) -> Phrase | None:
+def _whole(line: ParsedSentence, start: int, end: int) -> NounPhrase | None:
     before = line.tag(start - 1)
     if before == "'" and line.tag(start - 2) in "Kw" and start >= 2:
         start -= 2
@@ -248,9 +247,9 @@ def _whole(line: Line, start: int, end: int) -> Phrase | None:
 _ADJECTIVE = ("ic", "al", "ish", "ese", "ful", "ous", "ern", "ive")
 
 
-def object_phrases(line: Line, at: int) -> list[Phrase]:
-    """The noun phrase at `at`, and those joined to it by "and"."""
-    out: list[Phrase] = []
+def object_phrases(line: ParsedSentence, at: int) -> list[NounPhrase]:
+    """Return the noun phrase at `at`, and those joined to it by "and"."""
+    out: list[NounPhrase] = []
     while len(out) < 5:
         while line.tag(at) == "V":
             at += 1
@@ -275,7 +274,7 @@ def object_phrases(line: Line, at: int) -> list[Phrase]:
     return out
 
 
-def _begins_clause(line: Line, found: Phrase) -> bool:
+def _begins_clause(line: ParsedSentence, found: NounPhrase) -> bool:
     """ "… and my friend just came", "… and refurbished my desk": no further object but another clause."""
     at = found.end
     while line.tag(at) == "V":
@@ -287,15 +286,15 @@ def _begins_clause(line: Line, found: Phrase) -> bool:
     )
 
 
-def _half(found: Phrase) -> bool:
-    """An adjective whose noun follows with the next one."""
+def _half(found: NounPhrase) -> bool:
+    """Return an adjective whose noun follows with the next one."""
     return found.head == found.text.lower() and (
         found.head.endswith(_ADJECTIVE) or found.head in words("health")
     )
 
 
-def _goes_on(line: Line, at: int) -> bool:
-    """True where a comma is followed by more of a list."""
+def _goes_on(line: ParsedSentence, at: int) -> bool:
+    """Return True if a comma is followed by more of a list."""
     found = phrase(line, at)
     return found is not None and (
         line.low(found.end) in {"and", "or"}
@@ -303,8 +302,8 @@ def _goes_on(line: Line, at: int) -> bool:
     )
 
 
-def sort_of(found: Phrase) -> str:
-    """The type of a thing without a name that is liked or owned."""
+def sort_of(found: NounPhrase) -> str:
+    """Return the type of a thing without a name that is liked or owned."""
     if found.head in words("animal", "pets") or found.head in words("animal", "wild"):
         return "animal"
     if found.head in words("thing", "place"):

@@ -1,7 +1,7 @@
 """Words of an English sentence, each with a tag, and the tables behind the rules (`extract_en*.toml`).
 
 Owns cutting a sentence into words (contractions apart: "I'm" is "I" and "'m") and what kind of word each is. Refuses to find
-names: `extract_en_names` does. Before: `derive/essence/sentences`. After: `extract_en_names`, `extract_en_phrases`.
+names: `en/names` does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SPECIAL = {
 
 
 @dataclass(slots=True)
-class Word:
+class EnglishWord:
     """One word, or one name of several words.
 
     `tag`: P pronoun, S possessive, D determiner, A auxiliary, N negation, R preposition, C conjunction, W question word,
@@ -49,31 +49,31 @@ class Word:
     end: int
     type: str = ""  # of a name
     sure: float = 1.0  # that a name is one
-    quoted: bool = False  # it stands in quotation marks
+    quoted: bool = False  # it is in quotation marks
 
 
 @cache
 def table(name: str = "extract_en") -> dict[str, Json]:
-    """A table of the rules, as it stands in its file."""
+    """Return a table of the rules, as in its file."""
     raw = resources.files("backscroll.derive").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     return tomllib.loads(raw)
 
 
 @cache
 def words(room: str, key: str = "words") -> frozenset[str]:
-    """A list of words; `_` in it stands for a blank."""
+    """Return a list of words; `_` in it represents a blank."""
     return frozenset(w.replace("_", " ") for w in str(table()[room][key]).split())
 
 
 @cache
 def common() -> frozenset[str]:
-    """Words that are mostly written small."""
+    """Return words that are mostly written small."""
     return frozenset(str(table("extract_en_common")["words"]).split())
 
 
 @cache
 def tags() -> dict[str, str]:
-    """The tag of every word that has one of its own."""
+    """Return the tag of every word that has one of its own."""
     out: dict[str, str] = {}
     for tag, listed in table()["tags"].items():
         for word in str(listed).split():
@@ -103,23 +103,23 @@ _NO_ADVERB = frozenset(
 )
 
 
-def cut(text: str, at: int = 0) -> list[Word]:
-    """The words of a sentence that begins at `at` in its message."""
+def cut(text: str, at: int = 0) -> list[EnglishWord]:
+    """Return the words of a sentence that begins at `at` in its message."""
     known = tags()
-    out: list[Word] = []
+    out: list[EnglishWord] = []
     curly = "’" in text
     for found in _WORD.finditer(text):
         raw = found[0]
         start = at + found.start()
         if "'" not in raw and not (curly and "’" in raw):
             low = raw.lower()
-            out.append(Word(raw, low, known.get(low) or _tag(low, known), start, start + len(raw)))
+            out.append(EnglishWord(raw, low, known.get(low) or _tag(low, known), start, start + len(raw)))
         else:
-            _contracted(raw.replace("’", "'"), start, known, out)
+            _split_contraction(raw.replace("’", "'"), start, known, out)
     return out
 
 
-def _contracted(raw: str, start: int, known: dict[str, str], out: list[Word]) -> None:
+def _split_contraction(raw: str, start: int, known: dict[str, str], out: list[EnglishWord]) -> None:
     low = raw.lower()
     if low in _SPECIAL:
         pieces: tuple[str, ...] = _SPECIAL[low]
@@ -135,7 +135,7 @@ def _contracted(raw: str, start: int, known: dict[str, str], out: list[Word]) ->
     for piece in pieces:
         small = piece.lower()
         tag = _tag(small, known)
-        out.append(Word(piece, small, tag, at, at + len(piece)))
+        out.append(EnglishWord(piece, small, tag, at, at + len(piece)))
         at += len(piece)
     if len(pieces) == 2 and out[-1].low == "'s" and out[-2].tag not in "PWDRVIC":
         out[-1].tag = "'"  # of, or is: who reads it decides by what follows

@@ -1,9 +1,9 @@
-"""What speaks for a stretch of Chinese being a name: where it stands, how it is made, how often the turn uses it.
+"""Evidence that a stretch of Chinese is a name: where it is, how it is made, how often the turn uses it.
 
-There is no list of names, and the word cutter knows few: an unknown word may be a name, or a piece of a sentence cut wrongly. Owns the weight of
-each use (called out, alone between marks, before a verb that people are the subject of, after a word that takes a person or a
-place) and their sum over one turn. A turn may say too little; the fold adds turns up (`graph/naming/proof`). Words are data
-(`extract_zh_cues.toml`). Refuses facts. Before: `extract_zh_words`. After: `extract_zh`.
+There is no list of names, and the word cutter knows few: an unknown word may be a name, or a piece of a sentence cut wrongly.
+Owns the weight of each use (called out, alone between marks, before a verb that people are the subject of, after a word that
+takes a person or a place) and their sum over one turn. A turn may say too little; the fold adds turns up
+(`graph/naming/evidence`). Words are data (`extract_zh_cues.toml`). Refuses facts.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from backscroll.derive.extract.zh.naming.names import (
     PERSON,
     PLACE,
     WORK,
-    Found,
+    NameSpan,
     is_chinese_name,
-    is_transcribed,
 )
 from backscroll.derive.extract.zh.naming.places import place_at
 from backscroll.derive.extract.zh.naming.shapes import (
@@ -33,10 +32,11 @@ from backscroll.derive.extract.zh.naming.shapes import (
     is_inner,
     is_known,
     is_whole,
-    made,
     may_be,
+    rate_name_shape,
 )
-from backscroll.derive.extract.zh.words import Word, cutter, letters, listed
+from backscroll.derive.extract.zh.naming.transcription import is_transcribed
+from backscroll.derive.extract.zh.words import ChineseWord, cutter, letters, load_words
 
 _ALONE = re.compile("(?:^|[，。！？…；：“‘（(*~— ])([\u4e00-\u9fff]{2,4})(?=[，。！？…；：、”’）)*~— !?,]|$)")
 _CALLED = frozenset("，！？…!?,")
@@ -49,13 +49,13 @@ AGAIN = 0.1  # for every further use in the turn
 
 
 @dataclass(slots=True)
-class Candidate:
+class NameCandidate:
     """A stretch that may be a name, with what the turn says for it."""
 
     text: str
     kind: str = PERSON
     worth: float = 0.0
-    person: float = 0.0  # what speaks for somebody: who is called, or speaks, is no place
+    person: float = 0.0  # evidence for a person: who is addressed, or speaks, is not a place
     uses: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
 
     @property
@@ -64,9 +64,9 @@ class Candidate:
         return min(0.95, max(0.05, self.worth + AGAIN * (len(self.uses) - 1)))
 
 
-def candidates(texts: Sequence[str], cut: Sequence[list[Word]]) -> dict[str, Candidate]:
-    """What may be names in the sentences (normal texts, and their words) of one turn."""
-    found: dict[str, Candidate] = {}
+def candidates(texts: Sequence[str], cut: Sequence[list[ChineseWord]]) -> dict[str, NameCandidate]:
+    """Return what may be names in the sentences (normal texts, and their words) of one turn."""
+    found: dict[str, NameCandidate] = {}
     for number, (text, words) in enumerate(zip(texts, cut, strict=True)):
         for m in _ALONE.finditer(text):
             _alone(found, number, text, m.start(1), m.end(1), words)
@@ -82,8 +82,8 @@ def candidates(texts: Sequence[str], cut: Sequence[list[Word]]) -> dict[str, Can
     return found
 
 
-def _latin(found: dict[str, Candidate], texts: Sequence[str]) -> None:
-    """Names in Latin letters that are used as somebody or somewhere, or more than once."""
+def _latin(found: dict[str, NameCandidate], texts: Sequence[str]) -> None:
+    """Find names in Latin letters that are used as a person or place, or more than once."""
     uses = [(number, use) for number, text in enumerate(texts) for use in latin_uses(text)]
     often = Counter(use.name for _, use in uses)
     for number, use in uses:
@@ -92,10 +92,10 @@ def _latin(found: dict[str, Candidate], texts: Sequence[str]) -> None:
 
 
 def _note(
-    found: dict[str, Candidate], number: int, at: int, name: str, worth: float, kind: str = PERSON
+    found: dict[str, NameCandidate], number: int, at: int, name: str, worth: float, kind: str = PERSON
 ) -> None:
-    one = found.setdefault(name, Candidate(name, kind))
-    fresh = worth + made(name)
+    one = found.setdefault(name, NameCandidate(name, kind))
+    fresh = worth + rate_name_shape(name)
     if fresh > one.worth:
         one.worth = fresh
     elif (number, at) not in one.uses:
@@ -109,9 +109,9 @@ def _note(
 
 
 def _alone(
-    found: dict[str, Candidate], number: int, text: str, start: int, end: int, words: list[Word]
+    found: dict[str, NameCandidate], number: int, text: str, start: int, end: int, words: list[ChineseWord]
 ) -> None:
-    """A name by itself between marks: called out, or answered with."""
+    """Find a name by itself between marks: a form of address or an answer."""
     name = text[start:end]
     if len(name) == 4 and name[:2] == name[2:]:
         name = name[:2]  # called twice
@@ -139,14 +139,19 @@ def _alone(
 
 
 def _standing(
-    found: dict[str, Candidate], number: int, text: str, words: list[Word], at: int, word: Word
+    found: dict[str, NameCandidate],
+    number: int,
+    text: str,
+    words: list[ChineseWord],
+    at: int,
+    word: ChineseWord,
 ) -> None:
-    """A word where names stand: before a verb at the start of a clause, after a word that leads to somebody."""
+    """Find a word in a name's position: before a verb at the start of a clause, or after a word that leads to a person."""
     name, end = word.text, word.end
     if word.tag[0] not in "nxvazjgs" or len(name) > 4:
         return
     if len(name) == 1:
-        joined = _joined(words, at)
+        joined = _join_characters(words, at)
         if joined is None:
             return
         name, end = joined
@@ -176,8 +181,8 @@ def _standing(
     _note(found, number, word.start, name, worth)
 
 
-def _joined(words: list[Word], at: int) -> tuple[str, int] | None:
-    """Two or three single characters, or one and a cut piece, that stand together: 洛 + 绯, 温予 + 安."""
+def _join_characters(words: list[ChineseWord], at: int) -> tuple[str, int] | None:
+    """Join two or three single characters, or one and a cut piece: 洛 + 绯, 温予 + 安."""
     first = words[at]
     if first.text not in letters("surnames") | letters("transcribing") and first.text not in SMALL:
         return None
@@ -193,8 +198,8 @@ def _joined(words: list[Word], at: int) -> tuple[str, int] | None:
     return (out, end) if len(out) > 1 else None
 
 
-def _third(words: list[Word], at: int) -> tuple[str, int] | None:
-    """A name of three characters of which the word cutter took two: 郁南 + 星 + 摘下."""
+def _third(words: list[ChineseWord], at: int) -> tuple[str, int] | None:
+    """Return a name of three characters of which the word cutter took two: 郁南 + 星 + 摘下."""
     word = words[at]
     given = words[at + 1] if at + 1 < len(words) else None
     behind = words[at + 2] if at + 2 < len(words) else None
@@ -208,7 +213,7 @@ def _third(words: list[Word], at: int) -> tuple[str, int] | None:
 
 
 def _speaks(rest: str) -> bool:
-    """True where a verb follows that people are the subject of, at once or after an adverb."""
+    """Return True if a verb follows that people are the subject of, at once or after an adverb."""
     for cut in (0, 1, 2, 3, 4):
         tail = rest[cut:]
         if cut and not rest[:cut].endswith(("地", "声")) and not (cut <= 2 and is_known(rest[:cut])):
@@ -222,15 +227,15 @@ def _speaks(rest: str) -> bool:
     return False
 
 
-def _goes_on(rest: str, end: int, words: list[Word]) -> bool:
+def _goes_on(rest: str, end: int, words: list[ChineseWord]) -> bool:
     if rest[:1] in cue_words()["follow"] or rest[:2] in cue_words()["follow"]:
         return True
     following = next((w for w in words if w.start == end), None)
     return following is not None and following.tag[0] in "vdp" and len(following.text) > 1
 
 
-def _count(one: Candidate, texts: Sequence[str]) -> None:
-    """Every use of it in the turn."""
+def _count(one: NameCandidate, texts: Sequence[str]) -> None:
+    """Count every use in the turn."""
     for number, text in enumerate(texts):
         at = text.find(one.text)
         while at >= 0:
@@ -238,8 +243,8 @@ def _count(one: Candidate, texts: Sequence[str]) -> None:
             at = text.find(one.text, at + len(one.text))
 
 
-def _go_on(found: dict[str, Candidate], one: Candidate, texts: Sequence[str]) -> None:
-    """A name that the word cutter cut short (沈知 + 微): nowhere does it end where a name can, and one character on it always does."""
+def _go_on(found: dict[str, NameCandidate], one: NameCandidate, texts: Sequence[str]) -> None:
+    """Extend a name that segmentation cut short (沈知 + 微): one character further it always ends where a name can."""
     if one.kind != PERSON or len(one.text) > 3:
         return
     after = {texts[n][at + len(one.text) : at + len(one.text) + 1] for n, at in one.uses}
@@ -252,13 +257,13 @@ def _go_on(found: dict[str, Candidate], one: Candidate, texts: Sequence[str]) ->
     if any(rest and is_known(char + rest[0]) for rest in ends):
         return  # 小九 + 忽然
     if all(not rest or rest[0] in MARK or rest[0] in cue_words()["follow"] or _speaks(rest) for rest in ends):
-        longer = found.setdefault(one.text + char, Candidate(one.text + char, one.kind, one.worth))
+        longer = found.setdefault(one.text + char, NameCandidate(one.text + char, one.kind, one.worth))
         longer.worth = max(longer.worth, one.worth)
         longer.uses |= one.uses
 
 
-def _settle(found: dict[str, Candidate]) -> None:
-    """Of two that overlap the one that is used more often, or else the longer, keeps what speaks for both."""
+def _settle(found: dict[str, NameCandidate]) -> None:
+    """Merge two overlapping names: the more frequent, or else the longer, keeps the evidence of both."""
     for name in sorted(found, key=len):
         one = found.get(name)
         if one is None:
@@ -271,13 +276,13 @@ def _settle(found: dict[str, Candidate]) -> None:
             if (
                 len(one.uses) > len(other.uses)
                 and one.kind == other.kind == PERSON
-                and not made(other.text) > made(name)
+                and not rate_name_shape(other.text) > rate_name_shape(name)
             ):
                 found.pop(other.text, None)
 
 
-def weigh(name: str, found: Found, candidate: Candidate | None, text: str) -> tuple[float, str]:
-    """How sure a name that other rules have found is one, and of what kind, by its making and by where it stands."""
+def weigh(name: str, found: NameSpan, candidate: NameCandidate | None, text: str) -> tuple[float, str]:
+    """Return how sure a name that other rules have found is one, and of what kind, by its making and by where it is."""
     kind, own = found.kind, 0.35
     before, rest = text[found.start - 1 : found.start], text[found.end : found.end + 3]
     there = before in ("在", "到", "去", "往", "从", "进", "回", "离", "来", "于") or text[
@@ -294,7 +299,7 @@ def weigh(name: str, found: Found, candidate: Candidate | None, text: str) -> tu
         own += 0.3 if len(name) > 2 and not is_known(name) and name.endswith(endings("places")) else 0.0
     elif kind == ORGANISATION:
         own = 0.6 if len(name) > 3 or there else 0.3
-    elif any(name.endswith(e) and len(name) > len(e) for e in listed("titles")):
+    elif any(name.endswith(e) and len(name) > len(e) for e in load_words("titles")):
         own = 0.7 if found.sure >= 0.9 else 0.5
     elif (not is_known(name) and len(name) == 3 and is_chinese_name(name)) or (
         len(name) > 2 and is_transcribed(name)
@@ -317,5 +322,5 @@ def weigh(name: str, found: Found, candidate: Candidate | None, text: str) -> tu
 
 
 def _usual_place(name: str) -> bool:
-    """A place that everybody writes of: 上海."""
+    """Return a place that everybody writes of: 上海."""
     return len(name) > 1 and is_known(name) and cutter().suggest_freq(name) > 900

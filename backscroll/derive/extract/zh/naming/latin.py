@@ -1,7 +1,7 @@
-"""Names in Latin letters inside Chinese text (被 Kelvin 拉去开会, 去 Manner 买咖啡): which uses show that one is somebody, or somewhere.
+"""Names in Latin letters inside Chinese text (被 Kelvin 拉去开会, 去 Manner 买咖啡): which uses show that a name is a person or a place.
 
-A capital says little here, because nouns, brands and whole phrases are borrowed as well. Owns the words around such a name that count. Refuses
-to weigh them: `extract_zh_cues` does. Before: `extract_zh_words`. After: `extract_zh_cues`.
+A capital says little here, because nouns, brands and whole phrases are borrowed as well. Owns the words around such a name
+that count. Refuses to weigh them: `zh/naming/cues` does.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LatinUse(NamedTuple):
 
 
 def latin_uses(text: str) -> Iterator[LatinUse]:
-    """The uses of such names in a sentence; ordinary English words only where one goes to them."""
+    """Yield the uses of such names in a sentence; ordinary English words only where one goes to them."""
     for m in LATIN.finditer(text):
         before, ordinary = text[max(0, m.start() - 3) : m.start()], m[0].lower() in common()
         if _GOING.search(before):

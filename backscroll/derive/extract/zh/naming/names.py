@@ -1,8 +1,8 @@
-"""Names in Chinese text: people, places, organisations, works, by how they are written and where they stand.
+"""Names in Chinese text: people, places, organisations, works, by how they are written and where they are.
 
-Owns finding them without any list of names: family name and given name, transcriptions, 小王 and 老李, 王老师, 叫…, titles
-in 《》, what ends in 公司 or 公园, the tags of the word cutter where the shape agrees. Refuses to say who is meant: that is settled
-in the fold. Before: `extract_zh_words`. After: `extract_zh_marks`.
+Owns finding them without any list of names: family name and given name, transcriptions, 小王 and 老李, 王老师, 叫…, titles in 《》,
+what ends in 公司 or 公园, the tags of the word cutter where the shape agrees. Refuses to say who is meant: that is settled in the
+fold.
 """
 
 from __future__ import annotations
@@ -11,12 +11,22 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from backscroll.derive.extract.zh.naming.transcription import (
+    COMMON,
+    SINGLE_END,
+    count_glued,
+    first_piece,
+    is_piece,
+    is_rare,
+    is_transcribed,
+    last_piece,
+)
 from backscroll.derive.extract.zh.words import (
-    Word,
+    ChineseWord,
     cutter,
     is_region,
     letters,
-    listed,
+    load_words,
     one_of,
     tables,
     words_of,
@@ -25,17 +35,11 @@ from backscroll.derive.extract.zh.words import (
 PERSON, PLACE, ORGANISATION, WORK, ANIMAL = "person", "place", "organisation", "work", "animal"
 
 
-#: How often the word cutter's corpus has a word of two characters before it is taken for a common one.
-_COMMON = 420
-_SINGLE = frozenset("nr nrt nrfg zg x g ng n m nz ns j a v q tg vg k".split())
-_SINGLE_END = ("nr", "nrt", "nrfg", "zg", "x", "g", "ng", "n", "m", "nz", "ns", "j")
-
-
 _TWO = re.compile(r"([^·和与跟及]+(?:·[^·和与跟及]+)+)[和与跟及]([^·和与跟及]+(?:·[^·和与跟及]+)+)")
 _WHERE = re.compile(r"(?:住在|来自|去了|飞往|抵达|前往|位于|家在|搬到|搬去|飞到|回到|离开)$")
 
 
-class Found(NamedTuple):
+class NameSpan(NamedTuple):
     """A name at its place in the normal text."""
 
     start: int
@@ -47,7 +51,7 @@ class Found(NamedTuple):
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
     family = "(?:" + one_of(tables()["surnames_double"]) + "|[" + "".join(sorted(letters("surnames"))) + "])"
-    long_titles = one_of(frozenset(t for t in listed("titles") if len(t) > 1))
+    long_titles = one_of(frozenset(t for t in load_words("titles") if len(t) > 1))
     return {
         "work": re.compile(r"《([^《》\n]{1,40})》|(?<=[看过听读、影剧歌书是演])【([^【】\n]{1,20})】"),
         "named": re.compile(
@@ -70,16 +74,16 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     }
 
 
-def names_of(text: str, words: list[Word] | None = None) -> list[Found]:
-    """The names in a sentence (normal text), in order, none inside another; `words`: its words, where they are known."""
+def names_of(text: str, words: list[ChineseWord] | None = None) -> list[NameSpan]:
+    """Return the names in a sentence (normal text), in order, none inside another; `words`: its words, where they are known."""
     words = words_of(text) if words is None else words
     works = _patterns()["work"].finditer(text)
-    found = [Found(*m.span(1 if m[1] else 2), WORK) for m in works]
-    found += _dotted(text, words)
-    found += _titled(text, words)
+    found = [NameSpan(*m.span(1 if m[1] else 2), WORK) for m in works]
+    found += _find_dotted_names(text, words)
+    found += _find_titled_names(text, words)
     found += _small(text, words)
-    found += _composed(words)
-    found += _tagged(text, words)
+    found += _find_composed_names(words)
+    found += _find_tagged_names(text, words)
     found += _latin(text)
     return [one for one in _apart(found) if not _says_how(text, one) and not _one_of(text, one)]
 
@@ -89,16 +93,16 @@ _ANY = re.compile(
 )
 
 
-def _one_of(text: str, one: Found) -> bool:
-    """True for what something is said to be: 全国最大的内陆水族馆, 一座大型主题公园."""
+def _one_of(text: str, one: NameSpan) -> bool:
+    """Return True for what something is said to be: 全国最大的内陆水族馆, 一座大型主题公园."""
     if one.kind not in (PLACE, ORGANISATION) or not _ANY.search(text, max(0, one.start - 12), one.start):
         return False
     name = text[one.start : one.end]
     return not is_region(name) and all(cutter().has_word(w.text) for w in words_of(name))
 
 
-def _says_how(text: str, one: Found) -> bool:
-    """True for a doubled word before 地: 沙沙地, 淅淅沥沥地 say how something is done."""
+def _says_how(text: str, one: NameSpan) -> bool:
+    """Return True for a doubled word before 地: 沙沙地, 淅淅沥沥地 say how something is done."""
     name = text[one.start : one.end]
     doubled = len(name) in (2, 4) and all(name[at] == name[at + 1] for at in range(0, len(name), 2))
     return doubled and text.startswith("地", one.end)
@@ -107,9 +111,9 @@ def _says_how(text: str, one: Found) -> bool:
 _PLACE_AFTER = re.compile(r"(?:国际)?(?:电影节|音乐节|双年展|机场|大学|地区|奥运会)|[市省州县]")
 
 
-def _apart(found: list[Found]) -> list[Found]:
-    """Names that do not overlap: the first rule that claims a place keeps it."""
-    taken: list[Found] = []
+def _apart(found: list[NameSpan]) -> list[NameSpan]:
+    """Return names that do not overlap: the first rule that claims a place keeps it."""
+    taken: list[NameSpan] = []
     cells: set[int] = set()
     for one in found:
         span = range(one.start, one.end)
@@ -119,125 +123,71 @@ def _apart(found: list[Found]) -> list[Found]:
     return sorted(taken)
 
 
-def is_transcribed(text: str) -> bool:
-    """True where every character is one that foreign names are written with."""
-    return bool(text) and letters("transcribing").issuperset(text)
-
-
 def is_chinese_name(text: str) -> bool:
-    """True for family name and one or two characters of a given name."""
+    """Return True for family name and one or two characters of a given name."""
     family = _patterns()["family"].match(text)
-    return family is not None and 1 <= len(text) - family.end() <= 2 and text not in listed("not_names")
+    return family is not None and 1 <= len(text) - family.end() <= 2 and text not in load_words("not_names")
 
 
-def _dotted(text: str, words: list[Word]) -> list[Found]:
-    """Transcribed names with a dot between their parts."""
-    out: list[Found] = []
+def _find_dotted_names(text: str, words: list[ChineseWord]) -> list[NameSpan]:
+    """Return transcribed names with a dot between their parts."""
+    out: list[NameSpan] = []
     at = 0
     while at < len(words):
         if words[at].text != "·" or at == 0 or at + 1 >= len(words):
             at += 1
             continue
-        first, last = _leftwards(words, at), _rightwards(words, at)
+        first, last = first_piece(words, at), last_piece(words, at)
         while last + 1 < len(words) and words[last + 1].text == "·":
-            last = _rightwards(words, last + 1)
+            last = last_piece(words, last + 1)
         if first < at < last:
-            out += _each(text, words[first].start, words[last].end + _glued(words, last))
+            out += _each(text, words[first].start, words[last].end + count_glued(words, last))
         at = last + 1
     return out
 
 
-def _each(text: str, start: int, end: int) -> list[Found]:
-    """A transcribed name, or two that the word cutter took together: 布拉德·皮特和梅拉尼·罗兰."""
+def _each(text: str, start: int, end: int) -> list[NameSpan]:
+    """Return a transcribed name, or two that the word cutter took together: 布拉德·皮特和梅拉尼·罗兰."""
     both = _TWO.fullmatch(text, start, end)
     parts = [both.span(1), both.span(2)] if both else [(start, end)]
-    return [_with_title(text, Found(*span, PERSON)) for span in parts]
+    return [_with_title(text, NameSpan(*span, PERSON)) for span in parts]
 
 
-def _part(word: Word, *, next_to: bool = False) -> bool:
-    """True for a word that can be a piece of a transcribed name; `next_to`: right at the dot, where an odd one may stand."""
-    if word.text in letters("never_edge") or word.text in listed("not_names"):
-        return False
-    return (
-        word.tag.startswith("nr")
-        or (next_to and word.tag[0] in "nx" and 1 < len(word.text) < 5)
-        or is_transcribed(word.text)
-        or (word.text.isascii() and word.text.isalpha())
-    )
-
-
-def _leftwards(words: list[Word], dot: int) -> int:
-    first = dot
-    while first > 0 and dot - first < 4 and _part(words[first - 1], next_to=first == dot):
-        first -= 1
-        if not is_transcribed(words[first].text):
-            break
-    while dot - first > 1 and len(words[first].text) == 1 and words[first].tag[0] in "vpdcr":
-        first += 1
-    return first
-
-
-def _rightwards(words: list[Word], dot: int) -> int:
-    last = dot
-    if dot + 1 < len(words) and (
-        _part(words[dot + 1], next_to=True) or (len(words[dot + 1].text) == 1 and words[dot + 1].tag != "x")
-    ):
-        last = dot + 1
-    while last > dot and last + 1 < len(words) and last - dot < 4 and _goes_on(words[last + 1]):
-        last += 1
-    while last - dot > 1 and len(words[last].text) == 1 and words[last].tag not in _SINGLE_END:
-        last -= 1
-    return last
-
-
-def _glued(words: list[Word], last: int) -> int:
-    """1 where the next word begins with the last character of the name: 帕里 + 西是."""
-    word = words[last + 1] if last + 1 < len(words) else None
-    if word is None or len(word.text) != 2 or cutter().has_word(word.text):
-        return 0
-    return int(is_transcribed(word.text[0]) and word.text[1] in "是的在也和与吗就都有")
-
-
-def _goes_on(word: Word) -> bool:
-    """True for what can only be the rest of a name with a dot: 伊斯 + 特伍德."""
-    return _in_run(word) or (word.tag == "nr" and len(word.text) > 1 and not cutter().has_word(word.text))
-
-
-def _titled(text: str, words: list[Word]) -> list[Found]:
-    """王老师, 李总: a family name with a form of address; the family name must begin a word."""
+def _find_titled_names(text: str, words: list[ChineseWord]) -> list[NameSpan]:
+    """Find 王老师, 李总: a family name with a form of address; the family name must begin a word."""
     starts = {w.start for w in words}
     out = [
-        Found(m.start(), m.end(), PERSON)
+        NameSpan(m.start(), m.end(), PERSON)
         for m in _patterns()["titled"].finditer(text)
         if (m.start() in starts or text[m.start() - 1 : m.start()] in ("和", "跟", "与"))
-        and m[0] not in listed("not_names")
+        and m[0] not in load_words("not_names")
     ]
     known = {w.start: w for w in words}
     for m in _patterns()["double"].finditer(text):
         first = known.get(m.start())
         if first is not None and first.end <= m.end() and not cutter().has_word(m[0][2:]):
-            out.append(Found(m.start(), m.end(), PERSON, 0.9))
+            out.append(NameSpan(m.start(), m.end(), PERSON, 0.9))
     return out
 
 
-def _small(text: str, words: list[Word]) -> list[Found]:
-    """小王, 老李, 阿珍."""
-    out: list[Found] = []
+def _small(text: str, words: list[ChineseWord]) -> list[NameSpan]:
+    """Find 小王, 老李, 阿珍."""
+    out: list[NameSpan] = []
     starts = {w.start: w for w in words}
     for m in _patterns()["nick"].finditer(text):
         word = starts.get(m.start())
-        if word is None or m[0] in listed("not_names") or word.end > m.end() or cutter().has_word(m[0]):
+        if word is None or m[0] in load_words("not_names") or word.end > m.end() or cutter().has_word(m[0]):
             continue
         inside = next((w for w in words if w.start < m.end() < w.end), None)
         if inside is not None and not inside.tag.startswith("nr"):
             continue  # 小 + 王和李 is still 小王, 小 + 明天 is not 小明
-        out.append(Found(m.start(), m.end(), PERSON, 0.9))
+        out.append(NameSpan(m.start(), m.end(), PERSON, 0.9))
     return out
 
 
-def _composed(words: list[Word]) -> list[Found]:
-    """What ends in a word for an organisation or a place and has something before it that makes it one."""
-    out: list[Found] = []
+def _find_composed_names(words: list[ChineseWord]) -> list[NameSpan]:
+    """Return what ends in a word for an organisation or a place and has something before it that makes it one."""
+    out: list[NameSpan] = []
     for i, word in enumerate(words):
         kind, bare = _suffix(word)
         if not kind:
@@ -258,7 +208,7 @@ def _composed(words: list[Word]) -> list[Found]:
             w.tag[:2] in ("ns", "nr", "nz", "nt", "en") or not cutter().has_word(w.text)
             for w in words[first : i + 1]
         )
-        if not proper and not word.text.endswith(tuple(listed("wild_suffixes"))):
+        if not proper and not word.text.endswith(tuple(load_words("wild_suffixes"))):
             continue  # 历史博物馆 is one of many
         begin = words[first].start
         if (
@@ -267,17 +217,17 @@ def _composed(words: list[Word]) -> list[Found]:
             and not cutter().has_word(words[first].text)
         ):
             begin += 1  # 进青禾 + 路
-        out.append(Found(begin, word.end, kind))
+        out.append(NameSpan(begin, word.end, kind))
     # the longest first: 北京大学附属中学 before 北京大学
     return sorted(out, key=lambda f: (-(f.end - f.start), f.start))
 
 
-def _suffix(word: Word) -> tuple[str, bool]:
-    """Which kind a word makes, and whether it says nothing but that."""
-    if word.tag[0] in "vdcpru" or word.text in listed("not_places"):
+def _suffix(word: ChineseWord) -> tuple[str, bool]:
+    """Return which kind a word makes, and whether it says nothing but that."""
+    if word.tag[0] in "vdcpru" or word.text in load_words("not_places"):
         return "", False
-    if word.text in listed("org_suffixes") or word.text in listed("place_suffixes"):
-        return (ORGANISATION if word.text in listed("org_suffixes") else PLACE), len(
+    if word.text in load_words("org_suffixes") or word.text in load_words("place_suffixes"):
+        return (ORGANISATION if word.text in load_words("org_suffixes") else PLACE), len(
             word.text
         ) > 1 or word.tag[:2] not in ("ns", "nt")
     if len(word.text) > 2 and word.tag[:2] in ("ns", "nt", "nz", "n", "nr", "x"):
@@ -285,20 +235,20 @@ def _suffix(word: Word) -> tuple[str, bool]:
             return ORGANISATION, False
         if word.text.endswith(_long("place_suffixes")):
             return PLACE, False
-        if word.tag == "nz" and word.text.endswith(tuple(listed("place_suffixes"))):
+        if word.tag == "nz" and word.text.endswith(tuple(load_words("place_suffixes"))):
             return PLACE, False
     return "", False
 
 
 @cache
 def _long(name: str) -> tuple[str, ...]:
-    return tuple(sorted(s for s in listed(name) if len(s) > 1))
+    return tuple(sorted(s for s in load_words(name) if len(s) > 1))
 
 
 _NO_PART = frozenset("的 之 家 座 个 这 那 某 我 你 感觉 周边 附近 情况 地方 周围 旁边".split())
 
 
-def _modifies(word: Word) -> bool:
+def _modifies(word: ChineseWord) -> bool:
     if word.text in _NO_PART:
         return False
     if word.tag == "x":
@@ -306,24 +256,26 @@ def _modifies(word: Word) -> bool:
     return word.tag.startswith("nr") or word.tag[:2] in ("n", "ns", "nz", "nt", "en", "ng", "j", "b", "s")
 
 
-def _tagged(text: str, words: list[Word]) -> list[Found]:
-    """What the word cutter takes for a name, where its shape agrees; neighbours that belong together are joined."""
-    out: list[Found] = []
+def _find_tagged_names(text: str, words: list[ChineseWord]) -> list[NameSpan]:
+    """Return what the word cutter takes for a name, where its shape agrees; neighbours that belong together are joined."""
+    out: list[NameSpan] = []
     at = 0
     while at < len(words):
         word = words[at]
         end = at + 1
-        if _in_run(word):
-            while end < len(words) and _in_run(words[end]):
+        if is_piece(word):
+            while end < len(words) and is_piece(words[end]):
                 end += 1
             out += _run(text, words[at:end])
         if given := _family_apart(words, at):
-            out.append(_with_title(text, Found(word.start, given.end, PERSON, 0.8)))
-        elif word.tag.startswith("nr") and is_chinese_name(word.text) and _usual(word.text):
+            out.append(_with_title(text, NameSpan(word.start, given.end, PERSON, 0.8)))
+        elif word.tag.startswith("nr") and is_chinese_name(word.text) and is_rare(word.text):
             glued = len(word.text) == 3 and word.text[-1] in letters("never_edge")  # 乔伊 + 在
-            whole = Found(word.start, word.end - glued, PERSON, 0.9 if len(word.text) - glued == 3 else 0.8)
+            whole = NameSpan(
+                word.start, word.end - glued, PERSON, 0.9 if len(word.text) - glued == 3 else 0.8
+            )
             if _WHERE.search(text, max(0, word.start - 3), word.start):
-                out.append(Found(word.start, word.end, PLACE, 0.7))  # 住在高雄
+                out.append(NameSpan(word.start, word.end, PLACE, 0.7))  # 住在高雄
             elif _plausible(word.text):
                 out.append(_with_title(text, whole))
         elif (
@@ -335,13 +287,15 @@ def _tagged(text: str, words: list[Word]) -> list[Found]:
             while end < len(words) and words[end].tag == word.tag == "ns" and not _never(words[end].text):
                 end += 1  # 山东 + 青岛
             kind = PLACE if word.tag[:2] == "ns" or is_region(word.text) else ORGANISATION
-            out.append(Found(word.start, words[end - 1].end, kind, _placed(text, word, words[end - 1])))
+            out.append(
+                NameSpan(word.start, words[end - 1].end, kind, _rate_place(text, word, words[end - 1]))
+            )
         at = end
     return out
 
 
-def _within(word: Word) -> bool:
-    """True for 黑里: what is in something, not a place that the dictionary has."""
+def _within(word: ChineseWord) -> bool:
+    """Return True for 黑里: what is in something, not a place that the dictionary has."""
     return len(word.text) == 2 and word.text[1] in "里上下中内外" and not cutter().has_word(word.text)
 
 
@@ -349,12 +303,12 @@ def _never(text: str) -> bool:
     gathering = text.endswith(("会", "中心")) and not text.endswith(
         ("协会", "学会", "委员会", "工会", "商会", "联合会", "基金会")
     )
-    return text in listed("not_places") or text in listed("not_names") or gathering
+    return text in load_words("not_places") or text in load_words("not_names") or gathering
 
 
-def _placed(text: str, first: Word, last: Word) -> float:
-    """How sure a place is that only the dictionary knows: surer where the words around it treat it as one."""
-    often = cutter().suggest_freq(text[first.start : last.end]) > 4 * _COMMON
+def _rate_place(text: str, first: ChineseWord, last: ChineseWord) -> float:
+    """Return how sure a place is that only the dictionary knows: surer where the words around it treat it as one."""
+    often = cutter().suggest_freq(text[first.start : last.end]) > 4 * COMMON
     if last.end - first.start > 2 or often:
         return 0.9
     before, after = text[: first.start][-1:], text[last.end : last.end + 1]
@@ -362,13 +316,13 @@ def _placed(text: str, first: Word, last: Word) -> float:
 
 
 def _plausible(name: str) -> bool:
-    """True where a given name has characters that given names have."""
+    """Return True if a given name has characters that given names have."""
     rest = name[2:] if name[:2] in tables()["surnames_double"].split() else name[1:]
     return bool(letters("given") & set(rest)) or is_transcribed(name)
 
 
-def _family_apart(words: list[Word], at: int) -> Word | None:
-    """The given name after a family name that the word cutter took for a word of its own (张 + 亚东)."""
+def _family_apart(words: list[ChineseWord], at: int) -> ChineseWord | None:
+    """Return the given name after a family name that the word cutter took for a word of its own (张 + 亚东)."""
     if len(words[at].text) != 1 or words[at].text not in letters("surnames") or at + 1 == len(words):
         return None
     given = words[at + 1]
@@ -382,36 +336,14 @@ def _family_apart(words: list[Word], at: int) -> Word | None:
         and len(given.text) < 3
     ):
         proper = proper or letters("given").issuperset(given.text)
-    return given if proper and given.text not in listed("not_names") | listed("not_places") else None
+    return given if proper and given.text not in load_words("not_names") | load_words("not_places") else None
 
 
-def _usual(text: str) -> bool:
-    """True where a dictionary word is rare enough to be a name: what everybody writes all day is none."""
-    return cutter().suggest_freq(text) < (_COMMON if len(text) == 2 else 4 * _COMMON)
-
-
-def _in_run(word: Word) -> bool:
-    """True for words that a transcribed name may be cut into."""
-    if (
-        not is_transcribed(word.text)
-        or word.text in listed("not_names")
-        or word.text in letters("never_edge")
-    ):
-        return False
-    if word.tag.startswith("nr") or (len(word.text) == 1 and word.tag in _SINGLE):
-        return True
-    return (
-        len(word.text) > 1
-        and _usual(word.text)
-        and (word.tag[:2] in ("nz", "x", "ns") or (word.tag == "n" and len(word.text) > 2))
-    )
-
-
-def _run(text: str, run: list[Word]) -> list[Found]:
-    """The name that neighbouring pieces of transcription make together, without what does not belong."""
-    while run and len(run[-1].text) == 1 and run[-1].tag not in _SINGLE_END and not _closes(text, run):
+def _run(text: str, run: list[ChineseWord]) -> list[NameSpan]:
+    """Return the name that neighbouring pieces of transcription make together, without what does not belong."""
+    while run and len(run[-1].text) == 1 and run[-1].tag not in SINGLE_END and not _closes(text, run):
         run = run[:-1]
-    while run and len(run[0].text) == 1 and run[0].tag not in (*_SINGLE_END, "nrfg", "tg", "vg"):
+    while run and len(run[0].text) == 1 and run[0].tag not in (*SINGLE_END, "nrfg", "tg", "vg"):
         run = run[1:]
     if not run or (all(len(w.text) == 1 for w in run) and len(run) < 3):
         return []
@@ -419,31 +351,31 @@ def _run(text: str, run: list[Word]) -> list[Found]:
     whole = text[start:end]
     if len(run) == 1 and run[0].tag[:2] == "ns":
         return []  # a place that the dictionary knows
-    if len(whole) > 7 or (len(run) == 1 and not _usual(whole)):
+    if len(whole) > 7 or (len(run) == 1 and not is_rare(whole)):
         return []
     if len(run) > 1 and is_chinese_name(run[0].text) and not is_transcribed(run[0].text):
         return []
     named = any(w.tag.startswith("nr") for w in run)
     if _PLACE_AFTER.match(text, end) or _WHERE.search(text, max(0, start - 3), start):
-        return [Found(start, end, PLACE, 0.7)]  # 威尼斯 + 国际电影节, 出生在布朗克斯
-    return [_with_title(text, Found(start, end, PERSON, 0.9 if named else 0.6))]
+        return [NameSpan(start, end, PLACE, 0.7)]  # 威尼斯 + 国际电影节, 出生在布朗克斯
+    return [_with_title(text, NameSpan(start, end, PERSON, 0.9 if named else 0.6))]
 
 
-def _closes(text: str, run: list[Word]) -> bool:
-    """True where the last piece of a longer transcribed name can only be its end: 艾 + 德里 + 安，"""
+def _closes(text: str, run: list[ChineseWord]) -> bool:
+    """Return True if the last piece of a longer transcribed name can only be its end: 艾 + 德里 + 安，"""
     start, end = run[0].start, run[-1].end
     return end - start > 3 and (end == len(text) or text[end] in "，。！？…；：、”吗吧呢啊的")
 
 
-def _with_title(text: str, found: Found) -> Found:
+def _with_title(text: str, found: NameSpan) -> NameSpan:
     title = _patterns()["after"].match(text, found.end)
-    return Found(found.start, title.end(), PERSON, max(found.sure, 0.9)) if title else found
+    return NameSpan(found.start, title.end(), PERSON, max(found.sure, 0.9)) if title else found
 
 
-def _latin(text: str) -> list[Found]:
-    """Names in Latin letters inside Chinese text; what they are is open, a person unless something says otherwise."""
+def _latin(text: str) -> list[NameSpan]:
+    """Return names in Latin letters inside Chinese text; what they are is open, a person unless something says otherwise."""
     return [
-        Found(m.start(), m.end(), PERSON, 0.5)
+        NameSpan(m.start(), m.end(), PERSON, 0.5)
         for m in _patterns()["latin"].finditer(text)
         if m[0] not in ("The", "App", "Ok", "Hi", "Hello")
     ]

@@ -1,7 +1,7 @@
 """Chinese places and groups by their last characters: 去 + 听潮阁, 赤羽卫 + 的.
 
-Owns where such a name begins and ends in a sentence, and how sure its ending, its stem and the words around it make it. Words are data
-(`extract_zh_cues.toml`). Before: `extract_zh_shapes`. After: `extract_zh_cues`.
+Owns where such a name begins and ends in a sentence, and how sure its ending, its stem and the words around it make it. Words
+are data (`extract_zh_cues.toml`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,15 @@ from functools import cache
 from typing import NamedTuple
 
 from backscroll.derive.extract.zh.naming.names import ORGANISATION, PLACE, is_chinese_name
-from backscroll.derive.extract.zh.naming.shapes import KNOWN, MARK, cue_words, endings, is_known, made
-from backscroll.derive.extract.zh.words import Word, cutter, listed
+from backscroll.derive.extract.zh.naming.shapes import (
+    KNOWN,
+    MARK,
+    cue_words,
+    endings,
+    is_known,
+    rate_name_shape,
+)
+from backscroll.derive.extract.zh.words import ChineseWord, cutter, load_words
 
 _THERE = frozenset("在到去往从进回离过出")
 _COUNTED = frozenset("家间座所条个片口趟扇道栋幢处层")
@@ -30,20 +37,24 @@ class PlaceUse(NamedTuple):
     kind: str
 
 
-def place_at(text: str, words: list[Word], at: int) -> PlaceUse | None:
-    """The place or group that ends with a word of a sentence."""
+def place_at(text: str, words: list[ChineseWord], at: int) -> PlaceUse | None:
+    """Return the place or group that ends with a word of a sentence."""
     end = _end(text, words[at])
     for kind, ending in _ending(text, end) if end else ():
         start = _begin(text, words, end, len(ending))
         whole = text[start:end]
         stem = whole[: -len(ending)]
-        if not stem or not 3 <= len(whole) <= 6 or whole in listed("not_places") or not _stem(stem):
+        if not stem or not 3 <= len(whole) <= 6 or whole in load_words("not_places") or not _stem(stem):
             continue
         led = text[start - 1 : start] in _THERE
-        if _is_other(words, start, end, ending, whole, led) or not _bounded(text, words, start, end):
+        if _is_other(words, start, end, ending, whole, led) or not _is_bounded(text, words, start, end):
             continue  # or a piece of an address, or of a longer name
         known, proper = is_known(whole), not is_known(stem) or len(ending) > 1
-        worth = (0.5 if led else 0.35) + (0.2 if proper else 0.0) + (made(whole) and KNOWN if known else 0.0)
+        worth = (
+            (0.5 if led else 0.35)
+            + (0.2 if proper else 0.0)
+            + (rate_name_shape(whole) and KNOWN if known else 0.0)
+        )
         if kind == ORGANISATION:
             worth = (0.4 if proper else 0.15) + (0.1 if led or not start else 0.0)
         if not known and len(stem) == 2 and ending in cue_words()["settled"]:
@@ -52,8 +63,8 @@ def place_at(text: str, words: list[Word], at: int) -> PlaceUse | None:
     return None
 
 
-def _end(text: str, word: Word) -> int:
-    """Where a name that ends with this word would end; 0 where none can."""
+def _end(text: str, word: ChineseWord) -> int:
+    """Return where a name that ends with this word would end; 0 where none can."""
     end, last = word.end, word.text
     if len(last) > 1 and last[-1] in "里来上下内外中" and not is_known(last):
         end -= 1  # 九龙 + 塔里
@@ -67,7 +78,7 @@ def _end(text: str, word: Word) -> int:
 
 
 def _ending(text: str, end: int) -> Iterator[tuple[str, str]]:
-    """The longest ending of each kind that the text has there."""
+    """Yield the longest ending of each kind that the text has there."""
     for kind, name in ((PLACE, "places"), (ORGANISATION, "groups")):
         for ending in _by_last(name).get(text[end - 1], ()):
             if text.endswith(ending, 0, end):
@@ -77,15 +88,15 @@ def _ending(text: str, end: int) -> Iterator[tuple[str, str]]:
 
 @cache
 def _by_last(name: str) -> dict[str, tuple[str, ...]]:
-    """Endings by their last character."""
+    """Return endings by their last character."""
     out: dict[str, tuple[str, ...]] = {}
     for ending in endings(name):
         out[ending[-1]] = (*out.get(ending[-1], ()), ending)
     return out
 
 
-def _is_other(words: list[Word], start: int, end: int, ending: str, whole: str, led: bool) -> bool:
-    """True for somebody's name, a verb, and a word that everybody writes."""
+def _is_other(words: list[ChineseWord], start: int, end: int, ending: str, whole: str, led: bool) -> bool:
+    """Return True for a person's name, a verb, and a common word."""
     named = any(w.tag.startswith("nr") for w in words if start <= w.start < end)
     if is_chinese_name(whole) and len(ending) == 1 and named and not led:
         return True  # 顾寒山, 郁南 + 星
@@ -94,8 +105,8 @@ def _is_other(words: list[Word], start: int, end: int, ending: str, whole: str, 
     return is_known(whole) and cutter().suggest_freq(whole) > _RARE
 
 
-def _bounded(text: str, words: list[Word], start: int, end: int) -> bool:
-    """True where a name can begin and end: at marks, at words that lead to one or follow it."""
+def _is_bounded(text: str, words: list[ChineseWord], start: int, end: int) -> bool:
+    """Return True if a name can begin and end: at marks, at words that lead to one or follow it."""
     before, after = text[start - 1 : start], text[end : end + 1]
     ahead = next((w for w in words if w.end == start), None)
     behind = next((w for w in words if w.start == end), None)
@@ -118,7 +129,7 @@ def _bounded(text: str, words: list[Word], start: int, end: int) -> bool:
 
 
 def _stem(stem: str) -> bool:
-    """True for what can stand before a place word: more than a size, a colour or a number, and no grammar inside."""
+    """Return True for what can precede a place word: more than a size, a colour or a number, and no grammar inside."""
     if all(c in "大小新旧老高低长短红白黑一二三四五六七八九十百千座条家栋间所" for c in stem):
         return False
     return cue_words()["never"].isdisjoint(stem[1:]) and (
@@ -126,8 +137,8 @@ def _stem(stem: str) -> bool:
     )
 
 
-def _begin(text: str, words: list[Word], end: int, size: int) -> int:
-    """Where a name that ends in a place word begins: up to four characters back, not beyond a mark or a word that leads to it."""
+def _begin(text: str, words: list[ChineseWord], end: int, size: int) -> int:
+    """Return where a name that ends in a place word begins: up to four characters back, not beyond a mark or a word that leads to it."""
     start = end - size
     limit = max(0, start - 4)
     never, lead = cue_words()["never"], cue_words()["lead"]

@@ -1,7 +1,7 @@
-"""How a Chinese name is made: which characters it has, where it begins with a family name, which form of address ends it.
+"""Shapes of Chinese names: which characters they have, where it begins with a family name, which form of address ends it.
 
-Owns what can be said of a stretch by itself, without the sentence around it. Words are data (`extract_zh_cues.toml`). Refuses to weigh where it stands:
-`extract_zh_cues` does, and `extract_zh_places` for places. Before: `extract_zh_names`. After: both.
+Owns what can be said of a stretch by itself, without the sentence around it. Words are data (`extract_zh_cues.toml`). Refuses
+to weigh where it is: `zh/naming/cues` does, and `zh/naming/places` for places.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import tomllib
 from functools import cache
 from importlib import resources
 
-from backscroll.derive.extract.zh.naming.names import is_transcribed
-from backscroll.derive.extract.zh.words import Word, cutter, letters, listed, tables, words_of
+from backscroll.derive.extract.zh.naming.transcription import is_transcribed
+from backscroll.derive.extract.zh.words import ChineseWord, cutter, letters, load_words, tables, words_of
 
 HAN = re.compile("[\u4e00-\u9fff]{2,4}")
 MARK = frozenset("，。！？…；：、“”‘’「」『』（）()!?,;:*~— \n\t《》—-")
@@ -24,7 +24,7 @@ _HARDLY = 5
 
 @cache
 def cue_words() -> dict[str, frozenset[str]]:
-    """The tables of `extract_zh_cues.toml`: characters, or words."""
+    """Return the tables of `extract_zh_cues.toml`: characters, or words."""
     text = resources.files("backscroll.derive").joinpath("extract_zh_cues.toml").read_text(encoding="utf-8")
     raw = {name: str(value) for name, value in tomllib.loads(text).items()}
     return {
@@ -35,33 +35,37 @@ def cue_words() -> dict[str, frozenset[str]]:
 
 @cache
 def endings(name: str) -> tuple[str, ...]:
-    """The endings of names of one kind, the longest first."""
+    """Return the endings of names of one kind, the longest first."""
     own = cue_words()[name]
     more = {
-        "address": listed("titles") | listed("titles_short"),
-        "places": listed("place_suffixes"),
-        "groups": listed("org_suffixes"),
+        "address": load_words("titles") | load_words("titles_short"),
+        "places": load_words("place_suffixes"),
+        "groups": load_words("org_suffixes"),
     }[name]
     return tuple(sorted(own | more, key=lambda w: (-len(w), w)))
 
 
 def is_known(word: str) -> bool:
-    """True for a word of the dictionary that people do write; what it has hardly ever seen may as well be a name."""
+    """Return True for a word of the dictionary that people do write; what it has hardly ever seen may as well be a name."""
     return cutter().has_word(word) and (len(word) == 1 or cutter().suggest_freq(word) > _HARDLY)
 
 
 @cache
 def _never(name: str) -> bool:
-    return name in listed("not_names") or name in listed("not_places") or name in listed("endearments")
+    return (
+        name in load_words("not_names")
+        or name in load_words("not_places")
+        or name in load_words("endearments")
+    )
 
 
 def may_be(name: str, tag: str = "") -> bool:
-    """True for two to four characters of which none is a word of grammar; given names have some of those (姜晚, 陆之衡)."""
+    """Return True for two to four characters of which none is a word of grammar; given names have some of those (姜晚, 陆之衡)."""
     if (
         HAN.fullmatch(name) is None
         or _never(name)
         or name[0] in "姓名"
-        or (len(name) == 2 and name in listed("titles"))
+        or (len(name) == 2 and name in load_words("titles"))
     ):
         return False
     bare = name.removesuffix(address_of(name)) or name
@@ -73,12 +77,12 @@ def may_be(name: str, tag: str = "") -> bool:
 
 
 def _unheard(tag: str) -> bool:
-    """True for the tags that the word cutter gives to a word that it has not heard of: a name, or a piece."""
+    """Return True for the tags that the word cutter gives to a word that it has not heard of: a name, or a piece."""
     return tag.startswith("nr") or tag == "x" or tag.endswith("g")
 
 
 def like_a_name(label: str) -> bool:
-    """True for what stands before a colon and is no ordinary word: somebody who speaks in a play."""
+    """Return True for a word before a colon that is not an ordinary word: a speaker in a play."""
     words = words_of(label)
     if is_transcribed(label.replace("·", "")) and len(label) > 2:
         return True
@@ -87,12 +91,12 @@ def like_a_name(label: str) -> bool:
 
 
 def address_of(name: str) -> str:
-    """The form of address at the end of a name: 玄微 + 真人."""
+    """Return the form of address at the end of a name: 玄微 + 真人."""
     return next((e for e in endings("address") if name.endswith(e) and len(name) > len(e)), "")
 
 
-def made(name: str) -> float:
-    """What the characters of a name say for it."""
+def rate_name_shape(name: str) -> float:
+    """Return what the characters of a name say for it."""
     worth = 0.0
     ending = address_of(name)
     if ending and len(name) - len(ending) <= 2 and not is_known(name):
@@ -108,9 +112,9 @@ def made(name: str) -> float:
     return worth
 
 
-def is_whole(name: str, inside: list[Word]) -> bool:
-    """True where a stretch by itself is one word, or made like a name: four characters between marks are mostly a phrase (眉心微蹙)."""
-    if made(name) > 0 or is_transcribed(name):
+def is_whole(name: str, inside: list[ChineseWord]) -> bool:
+    """Return True if a stretch by itself is one word, or made like a name: four characters between marks are mostly a phrase (眉心微蹙)."""
+    if rate_name_shape(name) > 0 or is_transcribed(name):
         return True
     if name[:2] in tables()["surnames_double"].split() or (name[0] in SMALL and len(name) < 4):
         return True
@@ -122,6 +126,6 @@ def is_whole(name: str, inside: list[Word]) -> bool:
 
 
 def is_inner(char: str) -> bool:
-    """True for a character that is no word by itself after a name."""
+    """Return True for a character that is not a word by itself after a name."""
     table = cue_words()
     return not any(char in table[name] for name in ("never", "follow", "verbs", "human", "lead"))

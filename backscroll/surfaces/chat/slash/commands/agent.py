@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from backscroll.config import CHOICES
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, wrong_use
-from backscroll.surfaces.chat.slash.borrowing import screen_of
-from backscroll.surfaces.chat.slash.telling import done, drawn, line, remark, warning
+from backscroll.surfaces.chat.slash.cli_bridge import screen_of
+from backscroll.surfaces.chat.slash.replies import line, print_lines, remark, report_done, warning
 from backscroll.surfaces.i18n import count, find, t
 
 if TYPE_CHECKING:
-    from backscroll.act.agent import Agent
-    from backscroll.act.approval.rules import Rule, Verdict
-    from backscroll.engine.models.costs import Spent
-    from backscroll.engine.models.overview import Service
+    from backscroll.agent.agent import Agent
+    from backscroll.agent.approval.rules import Rule, Verdict
+    from backscroll.engine.background.overview import ProviderStatus
+    from backscroll.engine.budget.costs import SpendingTotal
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.prompt import Wire
 
@@ -37,7 +37,7 @@ def wire_of(agent: Agent) -> Wire:
 
 def model_slash(talk: Talk, rest: str) -> None:
     """Show who answers and offer the others, or take one by name."""
-    from backscroll.engine.models.overview import services
+    from backscroll.engine.background.overview import services
 
     found = services(talk.engine.settings)
     if not rest:
@@ -59,10 +59,10 @@ def model_slash(talk: Talk, rest: str) -> None:
     _say_model(talk, found)
 
 
-def _say_model(talk: Talk, known: list[Service]) -> None:
-    from backscroll.surfaces.i18n.said import say
+def _say_model(talk: Talk, known: list[ProviderStatus]) -> None:
+    from backscroll.surfaces.i18n.translation import say
 
-    done(talk, t("slash.model_now", who=_who(talk.agent)))
+    report_done(talk, t("slash.model_now", who=_who(talk.agent)))
     missing = next((s.key_missing for s in known if s.provider.name == talk.agent.provider_name), "")
     if missing:
         warning(talk, say(missing))
@@ -72,7 +72,7 @@ def _who(agent: Agent) -> str:
     return t("slash.model_offline") if agent.offline else f"{agent.provider_name}/{agent.model}".rstrip("/")
 
 
-def _pick_model(talk: Talk, found: list[Service]) -> None:
+def _pick_model(talk: Talk, found: list[ProviderStatus]) -> None:
     remark(talk, t("slash.model_is", who=_who(talk.agent)))
     if not found:
         remark(talk, t("slash.model_add"))
@@ -94,8 +94,8 @@ def _pick_model(talk: Talk, found: list[Service]) -> None:
     _say_model(talk, found)
 
 
-def _service_line(service: Service) -> str:
-    from backscroll.surfaces.i18n.said import say
+def _service_line(service: ProviderStatus) -> str:
+    from backscroll.surfaces.i18n.translation import say
 
     facts = [f"{service.provider.name}/{service.provider.model}".rstrip("/")]
     if service.key_missing:
@@ -117,7 +117,7 @@ def model_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 
 def cost_slash(talk: Talk, rest: str) -> None:
     """Tokens and money: since the chat began, of this conversation by model, and of this day."""
-    from backscroll.engine.models.costs import limits_of, spending, summed
+    from backscroll.engine.budget.costs import limits_of, spending, sum_costs
     from backscroll.surfaces.chat.slash.registry import LOADED
     from backscroll.surfaces.cli.commands.store.cost import unanswered_words
     from backscroll.surfaces.cli.screen.table import Column, table
@@ -126,10 +126,10 @@ def cost_slash(talk: Talk, rest: str) -> None:
     engine, thread = talk.engine, talk.thread
     today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     models = spending(engine, "model", thread=thread)
-    rows = [_row(t("slash.cost_run"), summed(spending(engine, since=LOADED)))]
-    rows.append(_row(t("slash.cost_thread"), summed(models)))
+    rows = [_row(t("slash.cost_run"), sum_costs(spending(engine, since=LOADED)))]
+    rows.append(_row(t("slash.cost_thread"), sum_costs(models)))
     rows += [_row(f"· {one.group[0]}", one) for one in models]
-    rows.append(_row(t("slash.cost_day"), summed(spending(engine, since=today))))
+    rows.append(_row(t("slash.cost_day"), sum_costs(spending(engine, since=today))))
     columns = [
         Column("", shrinks=True),
         Column(t("slash.cost_calls"), right=True),
@@ -138,15 +138,15 @@ def cost_slash(talk: Talk, rest: str) -> None:
         Column(t("slash.cost_out"), right=True),
         Column(t("slash.cost_money"), right=True, style="strong"),
     ]
-    drawn(talk, table(screen_of(talk), columns, rows))
-    total = summed(models)
+    print_lines(talk, table(screen_of(talk), columns, rows))
+    total = sum_costs(models)
     if total.unanswered:
         warning(talk, count("cost.unanswered", total.unanswered, **unanswered_words(total)))
     for limit in limits_of(engine, thread):
         remark(talk, t("slash.cost_limit", left=_money(limit.left), all=_money(limit.allowed)))
 
 
-def _row(name: str, sums: Spent) -> tuple[str, ...]:
+def _row(name: str, sums: SpendingTotal) -> tuple[str, ...]:
     from backscroll.surfaces.receipts import number
 
     share = f"{sums.cached / sums.input:.0%}" if sums.input else "–"
@@ -187,7 +187,7 @@ def tools_slash(talk: Talk, rest: str) -> None:
         Column(t("slash.tool_effect"), style="dim"),
         Column(t("slash.tool_about"), shrinks=True),
     ]
-    drawn(talk, table(screen_of(talk), columns, rows))
+    print_lines(talk, table(screen_of(talk), columns, rows))
 
 
 # -- /permissions ------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def permissions_slash(talk: Talk, rest: str) -> None:
         _remove_rule(talk, words)
     elif verb == "mode" and words:
         talk.agent.rules.mode = words
-        done(talk, t("slash.rules_mode", mode=t(f"slash_mode.{words}")))
+        report_done(talk, t("slash.rules_mode", mode=t(f"slash_mode.{words}")))
     else:
         raise wrong_use("permissions")
 
@@ -213,10 +213,10 @@ def _list_rules(talk: Talk) -> None:
     rules = talk.agent.rules
     line(talk, t("slash.rules_mode", mode=t(f"slash_mode.{rules.mode}")))
     if rules.trouble:
-        from backscroll.surfaces.i18n.said import say
+        from backscroll.surfaces.i18n.translation import say
 
         warning(talk, say(rules.trouble))
-    found = rules.listed()
+    found = rules.list_rules()
     for rule in found:
         line(talk, f"  {_rule_line(rule)}")
     if not found:
@@ -224,7 +224,7 @@ def _list_rules(talk: Talk) -> None:
 
 
 def _rule_line(rule: Rule) -> str:
-    from backscroll.act.approval.offers import is_broad
+    from backscroll.agent.approval.offers import is_broad
 
     broad = f" · {t('slash.rule_broad')}" if is_broad(rule) else ""
     return f"{t(f'slash_verdict.{rule.verdict}')} {rule.text}  ({t(f'slash_span.{rule.source}')}){broad}"
@@ -232,8 +232,8 @@ def _rule_line(rule: Rule) -> str:
 
 def _add_rule(talk: Talk, verdict: Verdict, text: str) -> None:
     """A rule, for as long as the person says."""
-    from backscroll.act.approval import permissions
-    from backscroll.act.approval.rules import rule_of
+    from backscroll.agent.approval import permissions
+    from backscroll.agent.approval.rules import rule_of
 
     rules = talk.agent.rules
     written = _as_rule(text)
@@ -246,7 +246,7 @@ def _add_rule(talk: Talk, verdict: Verdict, text: str) -> None:
         rules.allow(written, verdict)
     else:
         permissions.add(rule, rules.root if _SPANS[chosen] == "project" else None, rules.file)
-    done(talk, t("slash.rule_added", verdict=t(f"slash_verdict.{verdict}"), rule=rule.text))
+    report_done(talk, t("slash.rule_added", verdict=t(f"slash_verdict.{verdict}"), rule=rule.text))
 
 
 def _as_rule(text: str) -> str:
@@ -256,22 +256,22 @@ def _as_rule(text: str) -> str:
 
 
 def _remove_rule(talk: Talk, text: str) -> None:
-    from backscroll.act.approval import permissions
+    from backscroll.agent.approval import permissions
 
     rules, written = talk.agent.rules, _as_rule(text)
-    found = next((r for r in rules.listed() if r.text == written), None)
+    found = next((r for r in rules.list_rules() if r.text == written), None)
     if found is None:
         raise NotFound(t("slash.no_rule", rule=written), hint=t("slash.no_rule_hint"))
     if found.source in ("session", "flag"):
         raise InvalidInput(t("slash.rule_of_run", rule=written), hint=t("slash.rule_of_run_hint"))
     permissions.remove(written, rules.root if found.source == "project" else None, rules.file)
-    done(talk, t("slash.rule_removed", rule=written))
+    report_done(talk, t("slash.rule_removed", rule=written))
 
 
 def permissions_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
     """Verdicts, then tools; behind `remove` the rules there are."""
     offers: Mapping[str, Callable[[], Iterable[tuple[str, str]]]] = {
-        "remove": lambda: [(r.text, r.source) for r in talk.agent.rules.listed()],
+        "remove": lambda: [(r.text, r.source) for r in talk.agent.rules.list_rules()],
         "mode": lambda: [(mode, t(f"slash_mode.{mode}")) for mode in CHOICES["agent_approval"]],
     }
     if not before:

@@ -12,8 +12,8 @@ from backscroll.surfaces.chat.slash.arguments import (
     turn_meant,
     whole_number,
 )
-from backscroll.surfaces.chat.slash.borrowing import screen_of
-from backscroll.surfaces.chat.slash.telling import done, drawn, remark
+from backscroll.surfaces.chat.slash.cli_bridge import screen_of
+from backscroll.surfaces.chat.slash.replies import print_lines, remark, report_done
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def swipe_slash(talk: Talk, rest: str) -> None:
         raise NotFound(t("slash.no_answer"), hint=t("slash.no_answer_hint"))
     this, held = answer.alternative, answer.alternatives
     if not rest:
-        wanted = _picked(talk, answer)
+        wanted = _pick_alternative(talk, answer)
     elif rest in ("right", "next", ">", t("slash.right")):
         wanted = this + 1
     elif rest in ("left", "prev", "<", t("slash.left")):
@@ -71,10 +71,10 @@ def swipe_slash(talk: Talk, rest: str) -> None:
         raise NotFound(t("slash.no_alternative", n=wanted + 1), hint=t("slash.alternatives", n=held))
     chosen = talk.thread.choose(answer.id, wanted)
     _show(talk, chosen)
-    done(talk, t("slash.swiped", this=wanted + 1, all=held))
+    report_done(talk, t("slash.swiped", this=wanted + 1, all=held))
 
 
-def _picked(talk: Talk, answer: Message) -> int | None:
+def _pick_alternative(talk: Talk, answer: Message) -> int | None:
     """One of the alternatives, by how it begins."""
     from backscroll.surfaces.cli.words.conversation import excerpt
 
@@ -92,7 +92,7 @@ def _picked(talk: Talk, answer: Message) -> int | None:
 def _show(talk: Talk, message: Message) -> None:
     from backscroll.surfaces.cli.words.conversation import body_lines
 
-    drawn(talk, body_lines(screen_of(talk), message.content))
+    print_lines(talk, body_lines(screen_of(talk), message.content))
 
 
 def swipe_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
@@ -113,7 +113,7 @@ def fork_slash(talk: Talk, rest: str) -> None:
         at = thread.turn(turn_meant(thread, rest, "fork")).messages[-1].id
     made = thread.fork(at)
     talk.switch(made)
-    done(talk, t("slash.forked", id=made.id[:8], turns=count("words.turns", made.info.turns)))
+    report_done(talk, t("slash.forked", id=made.id[:8], turns=count("words.turns", made.info.turns)))
 
 
 def fork_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from backscroll.errors import NotFound
 from backscroll.surfaces.chat.slash.arguments import recent_turn_numbers, turn_meant, words, wrong_use
-from backscroll.surfaces.chat.slash.borrowing import screen_of
-from backscroll.surfaces.chat.slash.commands.rewinding import file_line
-from backscroll.surfaces.chat.slash.telling import done, drawn, line, remark
+from backscroll.surfaces.chat.slash.cli_bridge import screen_of
+from backscroll.surfaces.chat.slash.commands.rewind import file_line
+from backscroll.surfaces.chat.slash.replies import line, print_lines, remark, report_done
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.folder.blame import Blamed
+    from backscroll.engine.folder.blame import BlameLine
     from backscroll.engine.folder.workroom import Workroom
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.change import CodeChange
@@ -56,7 +56,7 @@ def changes_slash(talk: Talk, rest: str) -> None:
 
 def _table(talk: Talk, changes: Sequence[CodeChange]) -> None:
     from backscroll.surfaces.cli.screen.table import Column, table
-    from backscroll.surfaces.cli.screen.times import shown
+    from backscroll.surfaces.cli.screen.times import format_time
 
     columns = [
         Column(t("columns.turn"), right=True, style="strong"),
@@ -68,14 +68,14 @@ def _table(talk: Talk, changes: Sequence[CodeChange]) -> None:
     rows = [
         (
             "–" if change.turn is None else str(change.turn),
-            shown(change.at, short=True),
+            format_time(change.at, short=True),
             change.cause.tool or t(f"slash_by.{change.cause.by}"),
             _files(change),
             one_line(change.description),
         )
         for change in changes
     ]
-    drawn(talk, table(screen_of(talk), columns, rows))
+    print_lines(talk, table(screen_of(talk), columns, rows))
 
 
 def _files(change: CodeChange) -> str:
@@ -148,7 +148,7 @@ def _place(name: str) -> tuple[str, int | None]:
     return (found[1], int(found[2])) if found else (name, None)
 
 
-def _who(blamed: Blamed) -> str:
+def _who(blamed: BlameLine) -> str:
     if blamed.by is None:
         return t("slash.blame_before")
     if blamed.turn is not None:
@@ -156,11 +156,11 @@ def _who(blamed: Blamed) -> str:
     return t(f"slash_by.{blamed.by}")
 
 
-def _one(talk: Talk, blamed: Blamed) -> None:
-    from backscroll.surfaces.cli.screen.times import shown
+def _one(talk: Talk, blamed: BlameLine) -> None:
+    from backscroll.surfaces.cli.screen.times import format_time
 
     line(talk, f"{blamed.line} | {safe(blamed.text)}")
-    facts = [_who(blamed), blamed.tool, shown(blamed.at) if blamed.at else ""]
+    facts = [_who(blamed), blamed.tool, format_time(blamed.at) if blamed.at else ""]
     line(talk, "  " + " · ".join(fact for fact in facts if fact), "bold")
     if blamed.asked:
         line(talk, "  " + t("slash.blame_asked", text=one_line(blamed.asked)))
@@ -168,9 +168,9 @@ def _one(talk: Talk, blamed: Blamed) -> None:
         line(talk, "  " + t("slash.blame_why", text=one_line(blamed.why)))
 
 
-def _lines(talk: Talk, found: Sequence[Blamed]) -> None:
+def _lines(talk: Talk, found: Sequence[BlameLine]) -> None:
     """A margin with the turn, then the line; a margin that says the same as the one above stays empty."""
-    from backscroll.surfaces.cli.screen.cells import cut, padded, width
+    from backscroll.surfaces.cli.screen.cells import cut, pad_text, width
 
     margins = [_who(blamed) for blamed in found]
     room = max((width(margin) for margin in margins), default=0)
@@ -178,9 +178,9 @@ def _lines(talk: Talk, found: Sequence[Blamed]) -> None:
     out: list[str] = []
     for n, blamed in enumerate(found):
         margin = margins[n] if n == 0 or margins[n] != margins[n - 1] else ""
-        text = f"{padded(margin, room)}  {blamed.line:>{digits}} | {safe(blamed.text)}"
+        text = f"{pad_text(margin, room)}  {blamed.line:>{digits}} | {safe(blamed.text)}"
         out.append(cut(text, max(40, talk.console.width)))
-    drawn(talk, out)
+    print_lines(talk, out)
 
 
 def blame_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple[str, str]]:
@@ -204,4 +204,4 @@ def commit_slash(talk: Talk, rest: str) -> None:
         remark(talk, t("slash.nothing_done"))
         return
     made = room.commit(rest)
-    done(talk, t("slash.committed", id=made.id[:10], files=count("slash.files", len(made.files))))
+    report_done(talk, t("slash.committed", id=made.id[:10], files=count("slash.files", len(made.files))))

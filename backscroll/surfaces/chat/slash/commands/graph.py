@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.chat.slash.arguments import first_word, words, wrong_use
-from backscroll.surfaces.chat.slash.borrowing import borrow
-from backscroll.surfaces.chat.slash.telling import done
+from backscroll.surfaces.chat.slash.cli_bridge import borrow
+from backscroll.surfaces.chat.slash.replies import report_done
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _BIGGEST = 4_000_000  # bytes of a description of the world
 def graph_slash(talk: Talk, rest: str) -> None:
     """All nodes, one of them, why something is believed, your own changes, or the editor."""
     from backscroll.surfaces.cli.families import graph_changes as graph_changing
-    from backscroll.surfaces.cli.families import graph_reading
+    from backscroll.surfaces.cli.families import graph_views
 
     verb, more = first_word(rest)
     thread = talk.thread.id
@@ -40,12 +40,12 @@ def graph_slash(talk: Talk, rest: str) -> None:
     elif verb in _WHY:
         if not more:
             raise wrong_use("graph")
-        borrow(talk, graph_reading.why, "--", thread, *words(more))
+        borrow(talk, graph_views.why, "--", thread, *words(more))
     elif verb in _OWN and not more:
         borrow(talk, graph_changing.overrides, thread)
     else:
         name = " ".join(words(rest))
-        borrow(talk, graph_reading.show, "--", thread, *([name] if name else []))
+        borrow(talk, graph_views.show, "--", thread, *([name] if name else []))
 
 
 def graph_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
@@ -64,11 +64,13 @@ def node_names(talk: Talk) -> Iterable[tuple[str, str]]:
     """Nodes and their types; none where the graph is large and typing would have to wait for it."""
     from backscroll.engine.knowledge.graph_shapes import type_words
     from backscroll.surfaces.cli.screen.plain import one_line
-    from backscroll.surfaces.i18n import spoken
+    from backscroll.surfaces.i18n import get_language
 
     if talk.thread.info.turns > _QUICK:
         return []
-    return [(one_line(n.name), type_words(n.type, spoken())) for n in talk.thread.graph.nodes(limit=200)]
+    return [
+        (one_line(n.name), type_words(n.type, get_language())) for n in talk.thread.graph.nodes(limit=200)
+    ]
 
 
 def world_slash(talk: Talk, rest: str) -> None:
@@ -80,11 +82,11 @@ def world_slash(talk: Talk, rest: str) -> None:
         borrow(talk, world, talk.thread.id)
     elif verb in _DROP and more:
         talk.thread.graph.drop_world(" ".join(words(more)))
-        done(talk, t("graph.world_dropped", name=" ".join(words(more))))
+        report_done(talk, t("graph.world_dropped", name=" ".join(words(more))))
     else:
         path = _path(talk, " ".join(words(rest)))
         entries = talk.thread.graph.tell_world(path.stem, _words(path))
-        done(talk, count("graph.world_told", len(entries)))
+        report_done(talk, count("graph.world_told", len(entries)))
 
 
 def _path(talk: Talk, typed: str) -> Path:
@@ -96,13 +98,13 @@ def _path(talk: Talk, typed: str) -> Path:
 
 def _words(path: Path) -> str | bytes:
     """A file of text, of a size that somebody can have written; the bytes of a character card."""
-    from backscroll.engine.knowledge.lore.telling import LARGEST_CARD, is_card
+    from backscroll.engine.knowledge.lore.imports import LARGEST_CARD, is_card
     from backscroll.surfaces.chat.input.attachments import read_file
-    from backscroll.workspace.files.encoding import decoded
+    from backscroll.workspace.files.encoding import decode_text
 
     if is_card(read_file(path, 8)[0]):
         return read_file(path, LARGEST_CARD)[0]
-    found = decoded(read_file(path, _BIGGEST)[0])
+    found = decode_text(read_file(path, _BIGGEST)[0])
     if found is None:
         raise InvalidInput(
             t("graph.cannot_read", path=path.name, what=t("slash.binary")), hint=t("graph.cannot_read_hint")

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from backscroll.errors import BackscrollError
-from backscroll.surfaces.chat.slash.borrowing import screen_of
-from backscroll.surfaces.chat.slash.telling import done, drawn, remark, trouble
+from backscroll.surfaces.chat.slash.cli_bridge import screen_of
+from backscroll.surfaces.chat.slash.replies import print_lines, remark, report_done, trouble
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
 
@@ -26,7 +26,7 @@ _FACTS = 60  # of a node that are shown for choosing
 
 def edit(talk: Talk, name: str) -> None:
     """Change one node until the person has had enough."""
-    node = talk.thread.graph.node(name).id if name else _picked(talk)
+    node = talk.thread.graph.node(name).id if name else _pick_node(talk)
     if node is None:
         return
     editor = _Editor(talk, node)
@@ -39,13 +39,13 @@ def edit(talk: Talk, name: str) -> None:
         remark(talk, count("slash.graph_changes", editor.changes))
 
 
-def _picked(talk: Talk) -> str | None:
+def _pick_node(talk: Talk) -> str | None:
     """One of the nodes; or a new one, by its name."""
     from backscroll.engine.knowledge.graph_shapes import type_words
-    from backscroll.surfaces.i18n import spoken
+    from backscroll.surfaces.i18n import get_language
 
     nodes = talk.thread.graph.nodes(limit=_NODES)
-    options = [f"{one_line(n.name)} · {type_words(n.type, spoken())}" for n in nodes]
+    options = [f"{one_line(n.name)} · {type_words(n.type, get_language())}" for n in nodes]
     chosen = talk.choose(t("slash.graph_which"), [*options, t("slash.graph_new")])
     if chosen is None:
         return None
@@ -62,11 +62,11 @@ def _picked(talk: Talk) -> str | None:
 def _tell(talk: Talk, made: Override, typed: str) -> None:
     from backscroll.surfaces.cli.words.graph import change_words, names_in
 
-    view = talk.thread.graph.view
+    view = talk.thread.graph.current()
     named = names_in(view)
     gone = view.find(made.node) is None
     what = change_words(made, lambda id_: typed if gone and id_ == made.node else named(id_))
-    done(talk, t("graph.changed", what=one_line(what), id="" if made.id is None else made.id.seq))
+    report_done(talk, t("graph.changed", what=one_line(what), id="" if made.id is None else made.id.seq))
 
 
 class _Editor:
@@ -81,12 +81,12 @@ class _Editor:
         """Show the node, ask what to do, do it."""
         from backscroll.surfaces.cli.words.graph import names_in, page_of
 
-        if self.graph.view.find(self.node) is None:
+        if self.graph.current().find(self.node) is None:
             self.going = False
             return
         one = self.graph.node(self.node)
-        named = names_in(self.graph.view)
-        drawn(self.talk, page_of(screen_of(self.talk), one, self.graph.numbers(), named))
+        named = names_in(self.graph.current())
+        print_lines(self.talk, page_of(screen_of(self.talk), one, self.graph.numbers(), named))
         facts = [*one.attributes, *one.relations][:_FACTS]
         ways: list[tuple[str, Callable[[NodeView], None]]] = [
             (t("slash.graph_attribute"), self._add_attribute),
@@ -107,14 +107,14 @@ class _Editor:
     def _line(self, fact: Fact) -> str:
         from backscroll.surfaces.cli.words.graph import names_in, rank_words, value_of, word_of
 
-        value = value_of(fact, names_in(self.graph.view))
+        value = value_of(fact, names_in(self.graph.current()))
         return f"{word_of(fact.predicate)}: {value}  ({rank_words(fact)})"
 
-    def _made(self, made: Override, typed: str = "") -> None:
+    def _report_change(self, made: Override, typed: str = "") -> None:
         self.changes += 1
         _tell(self.talk, made, typed)
 
-    def _asked(self, question: str, initial: str = "") -> str:
+    def _ask_text(self, question: str, initial: str = "") -> str:
         return (self.talk.ask(question, initial=initial) or "").strip()
 
     # -- one fact --------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class _Editor:
         own = next((e.override for e in fact.evidence if e.override is not None), None)
         ways: list[tuple[str, Callable[[], None]]] = [
             (t("slash.graph_change"), lambda: self._change(one, fact)),
-            (t("slash.graph_pin"), lambda: self._made(self.graph.pin(one.id, fact.predicate))),
+            (t("slash.graph_pin"), lambda: self._report_change(self.graph.pin(one.id, fact.predicate))),
             (t("slash.graph_forbid"), lambda: self._forbid(one, fact)),
         ]
         if own is not None:
@@ -137,50 +137,50 @@ class _Editor:
     def _change(self, one: NodeView, fact: Fact) -> None:
         from backscroll.surfaces.cli.words.graph import names_in, value_of, word_of
 
-        before = value_of(fact, names_in(self.graph.view))
-        after = self._asked(t("slash.graph_value", what=word_of(fact.predicate)), before)
+        before = value_of(fact, names_in(self.graph.current()))
+        after = self._ask_text(t("slash.graph_value", what=word_of(fact.predicate)), before)
         if not after or after == before:
             remark(self.talk, t("editing.unchanged"))
         elif not fact.object:
-            self._made(self.graph.set(one.id, fact.predicate, after))
+            self._report_change(self.graph.set(one.id, fact.predicate, after))
         else:
-            self._made(self.graph.set(one.id, fact.predicate, other=after))
+            self._report_change(self.graph.set(one.id, fact.predicate, other=after))
             held = self.graph.node(one.id).relations
             if any(f.predicate == fact.predicate and f.object == fact.object for f in held):
                 # A relation may hold with several at once: another end alone does not end the one before.
-                self._made(self.graph.forbid(one.id, fact.predicate, other=fact.object))
+                self._report_change(self.graph.forbid(one.id, fact.predicate, other=fact.object))
 
     def _forbid(self, one: NodeView, fact: Fact) -> None:
         if fact.object:
-            self._made(self.graph.forbid(one.id, fact.predicate, other=fact.object))
+            self._report_change(self.graph.forbid(one.id, fact.predicate, other=fact.object))
         else:
-            self._made(self.graph.forbid(one.id, fact.predicate, fact.value))
+            self._report_change(self.graph.forbid(one.id, fact.predicate, fact.value))
 
     def _lift(self, own: Override) -> None:
         if own.id is None:
             return
         self.graph.lift(own.id)
         self.changes += 1
-        done(self.talk, t("graph.lifted", id=own.id.seq))
+        report_done(self.talk, t("graph.lifted", id=own.id.seq))
 
     # -- the node --------------------------------------------------------------------------------------------
 
     def _add_attribute(self, one: NodeView) -> None:
-        predicate = self._asked(t("slash.graph_attribute_name"))
-        value = self._asked(t("slash.graph_value", what=predicate)) if predicate else ""
+        predicate = self._ask_text(t("slash.graph_attribute_name"))
+        value = self._ask_text(t("slash.graph_value", what=predicate)) if predicate else ""
         if predicate and value:
-            self._made(self.graph.set(one.id, predicate, value))
+            self._report_change(self.graph.set(one.id, predicate, value))
 
     def _add_relation(self, one: NodeView) -> None:
-        predicate = self._asked(t("slash.graph_relation_name"))
-        other = self._asked(t("slash.graph_other")) if predicate else ""
+        predicate = self._ask_text(t("slash.graph_relation_name"))
+        other = self._ask_text(t("slash.graph_other")) if predicate else ""
         if predicate and other:
-            self._made(self.graph.set(one.id, predicate, other=other))
+            self._report_change(self.graph.set(one.id, predicate, other=other))
 
     def _rename(self, one: NodeView) -> None:
-        name = self._asked(t("slash.graph_new_name"), one.name)
+        name = self._ask_text(t("slash.graph_new_name"), one.name)
         if name and name != one.name:
-            self._made(self.graph.rename(one.id, name))
+            self._report_change(self.graph.rename(one.id, name))
 
     def _merge(self, one: NodeView) -> None:
         others = [n for n in self.graph.nodes(limit=_NODES) if n.id != one.id]
@@ -189,9 +189,9 @@ class _Editor:
             return
         chosen = self.talk.choose(t("slash.graph_merge_with"), [one_line(n.name) for n in others])
         if chosen is not None:
-            self._made(self.graph.merge(one.id, others[chosen].id))
+            self._report_change(self.graph.merge(one.id, others[chosen].id))
 
     def _delete(self, one: NodeView) -> None:
         if self.talk.confirm(t("slash.graph_delete_sure", name=one_line(one.name))):
-            self._made(self.graph.delete(one.id), one.name)
+            self._report_change(self.graph.delete(one.id), one.name)
             self.going = False

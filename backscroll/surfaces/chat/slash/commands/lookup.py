@@ -15,8 +15,8 @@ from backscroll.surfaces.chat.slash.arguments import (
     whole_number,
     wrong_use,
 )
-from backscroll.surfaces.chat.slash.borrowing import borrow, screen_of
-from backscroll.surfaces.chat.slash.telling import drawn, remark
+from backscroll.surfaces.chat.slash.cli_bridge import borrow, screen_of
+from backscroll.surfaces.chat.slash.replies import print_lines, remark
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
@@ -54,17 +54,17 @@ def expand_slash(talk: Talk, rest: str) -> None:
     """The originals behind a handle, in full."""
     if not rest:
         raise wrong_use("expand")
-    from backscroll.surfaces.cli.words.conversation import Narrator
+    from backscroll.surfaces.cli.words.conversation import ConversationPrinter
     from backscroll.surfaces.cli.words.done import number_of
 
     screen = screen_of(talk)
-    narrator = Narrator(screen, full=True)
+    narrator = ConversationPrinter(screen, full=True)
     lines = [
         text
         for message in talk.thread.expand(rest)
         for text in narrator.message(message, number_of(talk.thread, message.id))
     ]
-    drawn(talk, lines[:_LONGEST])
+    print_lines(talk, lines[:_LONGEST])
     if len(lines) > _LONGEST:
         remark(talk, t("slash.expand_cut", shown=_LONGEST, all=len(lines), thread=talk.thread.id[:8]))
 
@@ -85,25 +85,25 @@ def operations_slash(talk: Talk, rest: str) -> None:
     """What tools did lately, newest last."""
     from backscroll.engine.folder.tool_uses import render_operations
     from backscroll.surfaces.cli.screen.plain import safe
-    from backscroll.surfaces.i18n import spoken
+    from backscroll.surfaces.i18n import get_language
 
     last = whole_number(rest, "operations") if rest else _LATELY
     digests = talk.thread.operations(last=max(1, last))
-    text = safe(render_operations(digests, spoken()))
-    drawn(talk, [text] if text else [t("tools.nothing")])
+    text = safe(render_operations(digests, get_language()))
+    print_lines(talk, [text] if text else [t("tools.nothing")])
 
 
 def turns_slash(talk: Talk, rest: str) -> None:
     """The last turns with their numbers, or the messages of one."""
-    from backscroll.surfaces.cli.words.conversation import Narrator
+    from backscroll.surfaces.cli.words.conversation import ConversationPrinter
 
     if not rest:
         _list_turns(talk)
         return
     turn = talk.thread.turn(turn_meant(talk.thread, rest, "turns"))
-    narrator = Narrator(screen_of(talk))
+    narrator = ConversationPrinter(screen_of(talk))
     first = talk.thread.place(turn.messages[0].id) + 1
-    drawn(
+    print_lines(
         talk,
         [text for n, message in enumerate(turn.messages, first) for text in narrator.message(message, n)],
     )
@@ -116,7 +116,7 @@ def turns_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[
 
 def _list_turns(talk: Talk) -> None:
     from backscroll.surfaces.cli.screen.table import Column, table
-    from backscroll.surfaces.cli.screen.times import shown
+    from backscroll.surfaces.cli.screen.times import format_time
 
     turns = [turn for turn in talk.thread.recent_turns(_TURNS) if turn.sequence]
     if not turns:
@@ -127,7 +127,7 @@ def _list_turns(talk: Talk) -> None:
     for turn in turns:
         last = number + len(turn.messages) - 1
         span = f"#{number}" if last == number else f"#{number}–{last}"
-        rows.append((str(turn.sequence), span, shown(turn.timestamp, short=True), *_told(turn)))
+        rows.append((str(turn.sequence), span, format_time(turn.timestamp, short=True), *_render_turn(turn)))
         number = last + 1
     columns = [
         Column(t("columns.turn"), right=True, style="strong"),
@@ -136,13 +136,13 @@ def _list_turns(talk: Talk) -> None:
         Column(t("slash.asked"), shrinks=True),
         Column(t("slash.answered"), shrinks=True, style="dim"),
     ]
-    drawn(talk, table(screen_of(talk), columns, rows))
+    print_lines(talk, table(screen_of(talk), columns, rows))
     held = talk.thread.info.turns
     if held > len(turns):
         remark(talk, t("slash.turns_more", shown=len(turns), all=held))
 
 
-def _told(turn: Turn) -> tuple[str, str]:
+def _render_turn(turn: Turn) -> tuple[str, str]:
     from backscroll.surfaces.cli.screen.plain import one_line
 
     return one_line(turn.user_input[:300]), one_line(turn.response[-300:])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces.chat.slash.arguments import first_word, wrong_use
-from backscroll.surfaces.chat.slash.borrowing import borrow, screen_of
-from backscroll.surfaces.chat.slash.telling import done, drawn, remark
+from backscroll.surfaces.chat.slash.cli_bridge import borrow, screen_of
+from backscroll.surfaces.chat.slash.replies import print_lines, remark, report_done
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _list(talk: Talk, words: str) -> None:
     if not found:
         remark(talk, t("memory.nothing"))
         return
-    drawn(talk, listing(screen_of(talk), found[:_MOST]))
+    print_lines(talk, listing(screen_of(talk), found[:_MOST]))
     if len(found) > _MOST:
         remark(talk, count("slash.memory_more", len(found) - _MOST))
 
@@ -44,7 +44,7 @@ def _add(talk: Talk, words: str) -> None:
         remark(talk, t("slash.nothing_done"))
         return
     made = talk.thread.memory.add(text)
-    done(talk, t("memory.added", memory=made.id))
+    report_done(talk, t("memory.added", memory=made.id))
 
 
 def _one(talk: Talk, name: str, *, hidden: bool = False) -> Memory | None:
@@ -70,17 +70,17 @@ def _edit(talk: Talk, rest: str) -> None:
     if not text.strip() or text == memory.text:
         remark(talk, t("editing.unchanged"))
         return
-    done(talk, t("memory.edited", memory=talk.thread.memory.edit(memory.id, text).id))
+    report_done(talk, t("memory.edited", memory=talk.thread.memory.edit(memory.id, text).id))
 
 
 def _pin(talk: Talk, name: str) -> None:
     if (memory := _one(talk, name)) is not None:
-        done(talk, t("memory.now_pinned", memory=talk.thread.memory.pin(memory.id).id))
+        report_done(talk, t("memory.now_pinned", memory=talk.thread.memory.pin(memory.id).id))
 
 
 def _unpin(talk: Talk, name: str) -> None:
     if (memory := _one(talk, name)) is not None:
-        done(talk, t("memory.now_unpinned", memory=talk.thread.memory.unpin(memory.id).id))
+        report_done(talk, t("memory.now_unpinned", memory=talk.thread.memory.unpin(memory.id).id))
 
 
 def _forget(talk: Talk, name: str) -> None:
@@ -89,7 +89,7 @@ def _forget(talk: Talk, name: str) -> None:
     if memory is None:
         return
     talk.thread.memory.forget(memory.id)
-    done(talk, t("slash.memory_forgot", memory=memory.id))
+    report_done(talk, t("slash.memory_forgot", memory=memory.id))
 
 
 def _restore(talk: Talk, name: str) -> None:
@@ -98,11 +98,11 @@ def _restore(talk: Talk, name: str) -> None:
         return
     if not name:
         memory = talk.thread.memory.restore(memory.id)
-    done(talk, t("memory.restored", memory=memory.id))
+    report_done(talk, t("memory.restored", memory=memory.id))
 
 
 def _why(talk: Talk, name: str) -> None:
-    from backscroll.surfaces.cli.families.memory_reading import why
+    from backscroll.surfaces.cli.families.memory_views import why
 
     if (memory := _one(talk, name)) is not None:
         borrow(talk, why, "--", talk.thread.id, memory.id)

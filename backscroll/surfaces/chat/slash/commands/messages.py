@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.errors import Conflict, Forgotten, InvalidInput
 from backscroll.surfaces.chat.slash.arguments import message_meant, messages_meant, wrong_use
-from backscroll.surfaces.chat.slash.telling import done, line, remark
+from backscroll.surfaces.chat.slash.replies import line, remark, report_done
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.event import Kind
 
@@ -27,10 +27,10 @@ _LOOKED = 500  # messages that are looked through for marks
 
 def edit_slash(talk: Talk, rest: str) -> None:
     """New words for a message, in a field of several lines; then, where answers follow, offer to answer anew."""
-    from backscroll.surfaces.cli.given_words import kept, with_words, words_of
+    from backscroll.surfaces.cli.given_words import save_aside, with_words, words_of
 
     thread = talk.thread
-    message = thread.message(message_meant(thread, rest)) if rest else _picked(talk)
+    message = thread.message(message_meant(thread, rest)) if rest else _pick_message(talk)
     if message is None:
         return
     before = words_of(message.content)
@@ -44,13 +44,13 @@ def edit_slash(talk: Talk, rest: str) -> None:
     try:
         thread.edit(message.id, with_words(message.content, after), seen=message.revision)
     except Conflict as conflict:
-        conflict.hint = t("editing.kept", path=kept(after))
+        conflict.hint = t("editing.kept", path=save_aside(after))
         raise
-    done(talk, t("slash.edited", n=number))
+    report_done(talk, t("slash.edited", n=number))
     _answer_anew(talk, message)
 
 
-def _picked(talk: Talk) -> Message | None:
+def _pick_message(talk: Talk) -> Message | None:
     """One of the last messages with words, the person's newest first in reach."""
     found = [m for m in talk.thread.recent(_LATELY) if m.role in ("user", "assistant") and m.text]
     if not found:
@@ -101,12 +101,12 @@ def delete_slash(talk: Talk, rest: str) -> None:
     if len(found) > 1 and not talk.confirm(count("slash.delete_sure", len(found)), usual=True):
         remark(talk, t("slash.nothing_done"))
         return
-    _marked(talk, "delete", talk.thread.delete(*found))
+    _report_marks(talk, "delete", talk.thread.delete(*found))
 
 
-def _marked(talk: Talk, what: str, changed: int) -> None:
+def _report_marks(talk: Talk, what: str, changed: int) -> None:
     if changed:
-        done(talk, count(f"marking.{what}", changed))
+        report_done(talk, count(f"marking.{what}", changed))
     else:
         remark(talk, t("marking.nothing"))
 
@@ -115,20 +115,20 @@ def pin_slash(talk: Talk, rest: str) -> None:
     """Keep messages in every prompt."""
     if not rest:
         raise wrong_use("pin")
-    _marked(talk, "pin", talk.thread.pin(*messages_meant(talk.thread, rest)))
+    _report_marks(talk, "pin", talk.thread.pin(*messages_meant(talk.thread, rest)))
 
 
 def hide_slash(talk: Talk, rest: str) -> None:
     """Keep messages out of prompts."""
     if not rest:
         raise wrong_use("hide")
-    _marked(talk, "hide", talk.thread.hide(*messages_meant(talk.thread, rest)))
+    _report_marks(talk, "hide", talk.thread.hide(*messages_meant(talk.thread, rest)))
 
 
 def unpin_slash(talk: Talk, rest: str) -> None:
     """Take the pin off; without a message: show what is pinned."""
     if rest:
-        _marked(talk, "unpin", talk.thread.unpin(*messages_meant(talk.thread, rest)))
+        _report_marks(talk, "unpin", talk.thread.unpin(*messages_meant(talk.thread, rest)))
     else:
         _show(talk, [m for m in _marked_ones(talk, Kind.PINNED) if m.pinned], t("slash.none_pinned"))
 
@@ -136,7 +136,7 @@ def unpin_slash(talk: Talk, rest: str) -> None:
 def unhide_slash(talk: Talk, rest: str) -> None:
     """Let messages into prompts again; without a message: show what is hidden."""
     if rest:
-        _marked(talk, "unhide", talk.thread.unhide(*messages_meant(talk.thread, rest)))
+        _report_marks(talk, "unhide", talk.thread.unhide(*messages_meant(talk.thread, rest)))
     else:
         _show(talk, [m for m in _marked_ones(talk, Kind.HIDDEN) if m.hidden], t("slash.none_hidden"))
 
@@ -186,15 +186,15 @@ pin_offer = hide_offer = delete_offer
 
 def unpin_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tuple[str, str]]:
     """Pinned messages among the last."""
-    return _flagged(talk, "pinned")
+    return _list_flagged(talk, "pinned")
 
 
 def unhide_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tuple[str, str]]:
     """Hidden messages among the last."""
-    return _flagged(talk, "hidden")
+    return _list_flagged(talk, "hidden")
 
 
-def _flagged(talk: Talk, flag: str) -> Iterable[tuple[str, str]]:
+def _list_flagged(talk: Talk, flag: str) -> Iterable[tuple[str, str]]:
     from backscroll.surfaces.cli.words.conversation import excerpt
 
     held = len(talk.thread)

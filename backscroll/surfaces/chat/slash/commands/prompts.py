@@ -1,6 +1,6 @@
 """`/context`, `/crop`, `/uncrop`, `/compact`, `/system`: what the model is shown of the past.
 
-What takes something out of prompts is rehearsed first and shown; nothing leaves the record. Before: `engine/prompts/compaction/crops`,
+What takes something out of prompts is rehearsed first and shown; nothing leaves the record. Before: `engine/crops/crops`,
 `engine/prompts/compaction/compaction`, `surfaces/receipts`.
 """
 
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, whole_number, wrong_use
 from backscroll.surfaces.chat.slash.commands.agent import wire_of
-from backscroll.surfaces.chat.slash.telling import done, drawn, line, remark, warning
+from backscroll.surfaces.chat.slash.replies import line, print_lines, remark, report_done, warning
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
+    from backscroll.engine.crops.crops import Crop
+    from backscroll.engine.inputs.inputs import CropMark
     from backscroll.engine.prompts.builder import Prompt
     from backscroll.engine.prompts.compaction.compaction import CompactionReport
-    from backscroll.engine.prompts.compaction.crops import Crop
-    from backscroll.engine.prompts.sheet.sheet import CropMark
     from backscroll.engine.thread import Thread
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.message import Message
@@ -36,7 +36,7 @@ def asked_with(talk: Talk) -> dict[str, Any]:
     return {"budget": budget, "model": agent.model or None}
 
 
-def rehearsed(talk: Talk) -> Prompt:
+def rehearse_prompt(talk: Talk) -> Prompt:
     """The agent's next prompt, tools included; nothing is written."""
     wire = wire_of(talk.agent)
     return talk.thread.prompt(
@@ -49,18 +49,18 @@ def rehearsed(talk: Talk) -> Prompt:
 
 def context_slash(talk: Talk, rest: str) -> None:
     """The next prompt as a picture; with `all` every message of it."""
-    from backscroll.engine.prompts.compaction.crops import crops
-    from backscroll.surfaces.chat.slash.borrowing import screen_of
+    from backscroll.engine.crops.crops import crops
+    from backscroll.surfaces.chat.slash.cli_bridge import screen_of
     from backscroll.surfaces.cli.screen import picture
 
     if rest not in ("", "all", t("slash.all")):
         raise wrong_use("context")
-    made = rehearsed(talk)
+    made = rehearse_prompt(talk)
     screen = screen_of(talk)
-    drawn(talk, picture.summary(screen, made.receipt))
-    drawn(talk, picture.facts(screen, made.receipt, crops(talk.thread)))
+    print_lines(talk, picture.summary(screen, made.receipt))
+    print_lines(talk, picture.facts(screen, made.receipt, crops(talk.thread)))
     if rest and made.receipt.items:
-        drawn(talk, picture.items(screen, made))
+        print_lines(talk, picture.items(screen, made))
     elif made.receipt.items:
         remark(talk, count("slash.context_items", len(made.receipt.items)))
 
@@ -89,7 +89,7 @@ def crop_slash(talk: Talk, rest: str) -> None:
         remark(talk, t("slash.nothing_done"))
         return
     told = talk.thread.crop(way, n, summary or None)
-    done(
+    report_done(
         talk,
         count("slash.cropped", told.messages, tokens=_less(told), handle=told.handle.strip("[]")),
     )
@@ -97,7 +97,7 @@ def crop_slash(talk: Talk, rest: str) -> None:
 
 def _rehearsed_crop(talk: Talk, way: str, wanted: int, summary: str | None) -> tuple[int, Crop]:
     """What would go: as many as typed, or the nearest number that parts no call from its result, which is said."""
-    from backscroll.engine.prompts.compaction.crop_amounts import possible_amounts
+    from backscroll.engine.crops.crop_amounts import possible_amounts
 
     try:
         return wanted, talk.thread.crop(way, wanted, summary, dry_run=True)
@@ -142,7 +142,7 @@ def _show_crop(talk: Talk, told: Crop) -> None:
 
 def _show_relevance(talk: Talk, way: str, amount: int) -> None:
     """The messages that go, each with how much it has to do with what is being done; of many the most relevant."""
-    from backscroll.engine.prompts.compaction.crops import each_relevance
+    from backscroll.engine.crops.crops import each_relevance
     from backscroll.surfaces.cli.words.conversation import excerpt, role_name
 
     each = each_relevance(talk.thread, way, amount)
@@ -169,11 +169,11 @@ def uncrop_slash(talk: Talk, rest: str) -> None:
     if handle is None:
         return
     back = talk.thread.uncrop(handle)
-    done(talk, count("slash.uncropped", back))
+    report_done(talk, count("slash.uncropped", back))
 
 
 def _crops(thread: Thread) -> list[CropMark]:
-    from backscroll.engine.prompts.compaction.crops import crops
+    from backscroll.engine.crops.crops import crops
 
     return list(crops(thread))
 
@@ -206,7 +206,7 @@ def compact_slash(talk: Talk, rest: str) -> None:
 
     if rest.strip() in ("undo", "--undo", "撤销"):
         talk.thread.undo_compaction()
-        done(talk, t("slash.uncompacted"))
+        report_done(talk, t("slash.uncompacted"))
         return
     no_words(rest, "compact")
     asked = asked_with(talk)
@@ -220,7 +220,7 @@ def compact_slash(talk: Talk, rest: str) -> None:
         remark(talk, t("slash.nothing_done"))
         return
     made = talk.thread.compact(**asked)
-    done(talk, t("slash.compacted", before=number(made.before), after=number(made.after)))
+    report_done(talk, t("slash.compacted", before=number(made.before), after=number(made.after)))
 
 
 def compact_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
@@ -243,7 +243,7 @@ def system_slash(talk: Talk, rest: str) -> None:
         raise InvalidInput(t("slash.system_same"), hint=t("slash.system_same_hint"))
     else:
         talk.thread.edit(own.id, rest)
-    done(talk, t("slash.system_set"))
+    report_done(talk, t("slash.system_set"))
 
 
 def _systems(thread: Thread) -> tuple[Message | None, Message | None]:
@@ -256,7 +256,7 @@ def _systems(thread: Thread) -> tuple[Message | None, Message | None]:
 
 def _show_system(talk: Talk, own: Message | None) -> None:
     """The system section of the next prompt, to the letter."""
-    said = [block for block in rehearsed(talk).blocks if block.role == "system"]
+    said = [block for block in rehearse_prompt(talk).blocks if block.role == "system"]
     if not said:
         remark(talk, t("slash.system_none"))
         return

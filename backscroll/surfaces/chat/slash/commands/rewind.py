@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from backscroll.errors import NotFound
 from backscroll.surfaces.chat.slash.arguments import recent_turn_numbers, turn_meant
-from backscroll.surfaces.chat.slash.telling import done, line, remark, warning
+from backscroll.surfaces.chat.slash.replies import line, remark, report_done, warning
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.folder.rewind import Rewound
+    from backscroll.engine.folder.rewind import RewindReport
     from backscroll.engine.folder.workroom import What, Workroom
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.change import CodeChange, FileChange
@@ -34,7 +34,7 @@ def rewind_slash(talk: Talk, rest: str) -> None:
     if rest in _REDO:
         _redo(talk, room)
         return
-    turn = turn_meant(talk.thread, rest, "rewind") if rest else _picked(talk, room)
+    turn = turn_meant(talk.thread, rest, "rewind") if rest else _pick_turn(talk, room)
     if turn is None:
         return
     if room is None:
@@ -52,13 +52,13 @@ def rewind_slash(talk: Talk, rest: str) -> None:
         remark(talk, t("slash.rewind_nothing"))
         return
     preview(talk, plan)
-    if not _agreed(talk, plan):
+    if not _confirm_rewind(talk, plan):
         remark(talk, t("slash.nothing_done"))
         return
-    _told(talk, room.rewind(turn, what, force=bool(plan.foreign)))
+    _report_rewind(talk, room.rewind(turn, what, force=bool(plan.foreign)))
 
 
-def _agreed(talk: Talk, plan: Rewound) -> bool:
+def _confirm_rewind(talk: Talk, plan: RewindReport) -> bool:
     if not plan.foreign:
         return talk.confirm(t("slash.rewind_sure_redo" if plan.redone else "slash.rewind_sure"), usual=True)
     for path in plan.foreign[:_FILES]:
@@ -66,15 +66,15 @@ def _agreed(talk: Talk, plan: Rewound) -> bool:
     return talk.confirm(count("slash.rewind_over", len(plan.foreign)), usual=False)
 
 
-def _told(talk: Talk, made: Rewound) -> None:
+def _report_rewind(talk: Talk, made: RewindReport) -> None:
     facts = {
         "files": count("slash.files", len(made.files)),
         "messages": count("words.messages", len(made.messages)),
     }
     if made.redone:
-        done(talk, t("slash.rewind_redone", **facts))
+        report_done(talk, t("slash.rewind_redone", **facts))
     else:
-        done(talk, t("slash.rewound", n=made.turn, **facts))
+        report_done(talk, t("slash.rewound", n=made.turn, **facts))
         asked = next((m.text for m in made.messages if m.role == "user"), "")
         if asked:
             remark(talk, t("slash.rewind_asked", text=one_line(asked[:400])))
@@ -86,8 +86,8 @@ def _redo(talk: Talk, room: Workroom | None) -> None:
     room.look()
     plan = room.redo(dry_run=True)
     preview(talk, plan)
-    if _agreed(talk, plan):
-        _told(talk, room.redo(force=bool(plan.foreign)))
+    if _confirm_rewind(talk, plan):
+        _report_rewind(talk, room.redo(force=bool(plan.foreign)))
     else:
         remark(talk, t("slash.nothing_done"))
 
@@ -104,13 +104,13 @@ def _words_alone(talk: Talk, turn: int) -> None:
     from backscroll.engine.folder.rewind import rewind_words
 
     gone = rewind_words(thread, turn)
-    done(talk, t("slash.rewound_words", n=turn, messages=count("words.messages", gone)))
+    report_done(talk, t("slash.rewound_words", n=turn, messages=count("words.messages", gone)))
 
 
 # -- showing -----------------------------------------------------------------------------------------------------
 
 
-def preview(talk: Talk, plan: Rewound) -> None:
+def preview(talk: Talk, plan: RewindReport) -> None:
     """What would happen to files and words."""
     from backscroll.surfaces.chat.screen.diffs import diff_lines
 
@@ -134,7 +134,7 @@ def file_line(file: FileChange) -> str:
     return f"{t(f'slash_action.{file.action}')} {name} ({size})"
 
 
-def _picked(talk: Talk, room: Workroom | None) -> int | None:
+def _pick_turn(talk: Talk, room: Workroom | None) -> int | None:
     """One of the last turns, newest first, each with what it changed."""
     from backscroll.surfaces.cli.screen.cells import cut
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces import i18n
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, whole_number, wrong_use
-from backscroll.surfaces.chat.slash.catalogue import SLASHES, Slash
-from backscroll.surfaces.chat.slash.telling import done, line, remark
+from backscroll.surfaces.chat.slash.catalogue import SLASHES, SlashCommand
+from backscroll.surfaces.chat.slash.replies import line, remark, report_done
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _all(talk: Talk) -> None:
     remark(talk, t("slash.help_more"))
 
 
-def _one(talk: Talk, slash: Slash) -> None:
+def _one(talk: Talk, slash: SlashCommand) -> None:
     line(talk, slash.call, "bold cyan")
     line(talk, f"  {slash.help}")
     more = i18n.find(f"slash_more.{slash.name}")
@@ -75,16 +75,16 @@ def unfold_slash(talk: Talk, rest: str) -> None:
 def lang_slash(talk: Talk, rest: str) -> None:
     """Speak another language from now on."""
     if not rest:
-        remark(talk, t("slash.lang_is", name=i18n.spoken(), names=", ".join(i18n.LANGUAGES)))
+        remark(talk, t("slash.lang_is", name=i18n.get_language(), names=", ".join(i18n.LANGUAGES)))
         return
-    language = i18n.known(rest)
+    language = i18n.find_language(rest)
     if language is None:
         raise InvalidInput(
             t("cli.unknown_language", name=rest),
             hint=t("cli.known_languages", names=", ".join(i18n.LANGUAGES)),
         )
     i18n.use(language)
-    done(talk, t("slash.lang_now"))
+    report_done(talk, t("slash.lang_now"))
 
 
 def lang_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.errors import Conflict
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, wrong_use
-from backscroll.surfaces.chat.slash.borrowing import borrow
-from backscroll.surfaces.chat.slash.telling import done, line, remark
+from backscroll.surfaces.chat.slash.cli_bridge import borrow
+from backscroll.surfaces.chat.slash.replies import line, remark, report_done
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
-    from backscroll.engine.work.task_writing import Step
+    from backscroll.engine.work.task_writer import TaskReport
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.part import Json
     from backscroll.vocab.task import Task
@@ -27,7 +27,7 @@ def task_slash(talk: Talk, rest: str) -> None:
     verb, words = first_word(rest)
     work = _VERBS.get(_MEANT.get(verb, verb))
     if not rest:
-        from backscroll.surfaces.cli.families.task_reading import status
+        from backscroll.surfaces.cli.families.task_views import status
 
         borrow(talk, status, talk.thread.id)
         current = talk.thread.tasks.current()
@@ -38,11 +38,11 @@ def task_slash(talk: Talk, rest: str) -> None:
         work(talk, words)
 
 
-def _tell(talk: Talk, step: Step) -> None:
+def _tell(talk: Talk, step: TaskReport) -> None:
     from backscroll.surfaces.cli.words.tasks import step_lines
 
     first, *more = step_lines(step)
-    done(talk, first)
+    report_done(talk, first)
     for text in more:
         remark(talk, f"  {text}")
 
@@ -54,7 +54,7 @@ def _start(talk: Talk, title: str) -> None:
         step = start_task(talk.thread, title)
     except Conflict as conflict:
         # Something of this name was given up before: whoever is asked may want it all the same.
-        from backscroll.surfaces.i18n.said import say
+        from backscroll.surfaces.i18n.translation import say
 
         if not _cancelled_before(talk, title):
             raise
@@ -77,7 +77,7 @@ def _later(talk: Talk, title: str) -> None:
     _tell(talk, plan_task(talk.thread, title))
 
 
-def _done(talk: Talk, note: str) -> None:
+def _complete(talk: Talk, note: str) -> None:
     from backscroll.engine.work.verdict import complete_task
 
     _tell(talk, complete_task(talk.thread, note=note))
@@ -112,7 +112,7 @@ def _resume(talk: Talk, name: str) -> None:
 
 def _resting(talk: Talk) -> Task | None:
     """One of the tasks that could go on."""
-    from backscroll.surfaces.cli.words.tasks import named, state_of
+    from backscroll.surfaces.cli.words.tasks import name_task, state_of
     from backscroll.vocab.task import TaskState
 
     going = (TaskState.IN_PROGRESS, TaskState.INCOMPLETE)
@@ -120,19 +120,19 @@ def _resting(talk: Talk) -> Task | None:
     if not found:
         remark(talk, t("slash.task_none_rests"))
         return None
-    chosen = talk.choose(t("slash.task_which"), [f"{named(x)} · {state_of(x)}" for x in found])
+    chosen = talk.choose(t("slash.task_which"), [f"{name_task(x)} · {state_of(x)}" for x in found])
     return None if chosen is None else found[chosen]
 
 
 def _list(talk: Talk, rest: str) -> None:
-    from backscroll.surfaces.cli.families.task_reading import list_
+    from backscroll.surfaces.cli.families.task_views import list_
 
     no_words(rest, "task")
     borrow(talk, list_, talk.thread.id)
 
 
 def _show(talk: Talk, name: str) -> None:
-    from backscroll.surfaces.cli.families.task_reading import show
+    from backscroll.surfaces.cli.families.task_views import show
 
     borrow(talk, show, "--", talk.thread.id, *([name] if name else []))
 
@@ -148,32 +148,33 @@ def _title(talk: Talk, title: str) -> None:
 _VERBS: Mapping[str, Callable[[Talk, str], None]] = {
     "start": _start,
     "later": _later,
-    "done": _done,
-    "not-yet": _not_yet,
+    "complete": _complete,
+    "incomplete": _not_yet,
     "cancel": _cancel,
     "resume": _resume,
     "list": _list,
     "show": _show,
-    "title": _title,
+    "rename": _title,
 }
 #: Other words for the same.
 _MEANT: Mapping[str, str] = {
     "new": "start",
-    "complete": "done",
-    "completed": "done",
-    "incomplete": "not-yet",
-    "notyet": "not-yet",
-    "no": "not-yet",
+    "done": "complete",
+    "completed": "complete",
+    "not-yet": "incomplete",
+    "notyet": "incomplete",
+    "no": "incomplete",
+    "title": "rename",
     "ls": "list",
     "开始": "start",
     "稍后": "later",
-    "完成": "done",
-    "未完成": "not-yet",
+    "完成": "complete",
+    "未完成": "incomplete",
     "取消": "cancel",
     "继续": "resume",
     "列表": "list",
     "查看": "show",
-    "标题": "title",
+    "标题": "rename",
 }
 
 
@@ -194,7 +195,7 @@ def todos_slash(talk: Talk, rest: str) -> None:
     from backscroll.engine.work.task_memory import open_todos
 
     no_words(rest, "todos")
-    listed = _listed(talk)
+    listed = _list_todos(talk)
     for state, text in listed:
         mark, style = _MARKS.get(state, ("☐", ""))
         line(talk, f"{mark} {text}", style)
@@ -215,7 +216,7 @@ _MARKS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def _listed(talk: Talk) -> list[tuple[str, str]]:
+def _list_todos(talk: Talk) -> list[tuple[str, str]]:
     """State and words of every item of the list that the tool wrote last."""
     found = talk.thread.tool_history(tool=_TODOS, limit=1)
     given: Json = found[0].arguments if found else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.chat.slash.arguments import words, wrong_use
-from backscroll.surfaces.chat.slash.telling import done, remark
+from backscroll.surfaces.chat.slash.replies import remark, report_done
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
 
@@ -51,7 +51,7 @@ def _go(talk: Talk, thread: Thread) -> None:
     from backscroll.surfaces.cli.words.conversation import title_of
 
     talk.switch(thread)
-    done(talk, t("slash.switched", title=one_line(title_of(thread.info)), id=thread.id[:8]))
+    report_done(talk, t("slash.switched", title=one_line(title_of(thread.info)), id=thread.id[:8]))
 
 
 def _fitting(talk: Talk, text: str) -> list[ThreadInfo]:
@@ -68,14 +68,14 @@ def _fitting(talk: Talk, text: str) -> list[ThreadInfo]:
 
 def _line(info: ThreadInfo, talk: Talk) -> str:
     from backscroll.surfaces.cli.screen.cells import cut
-    from backscroll.surfaces.cli.screen.times import shown
+    from backscroll.surfaces.cli.screen.times import format_time
     from backscroll.surfaces.cli.words.conversation import project_name, title_of
 
     facts = [
         ("⑂ " if info.parent else "") + one_line(title_of(info)),
         count("words.turns", info.turns),
         project_name(info.project),
-        shown(info.updated_at, short=True),
+        format_time(info.updated_at, short=True),
         info.id[:8],
     ]
     return cut(" · ".join(fact for fact in facts if fact), max(30, talk.console.width - 6))
@@ -110,7 +110,7 @@ def rename_slash(talk: Talk, rest: str) -> None:
     if not title:
         raise wrong_use("rename")
     talk.thread.rename(title)
-    done(talk, t("slash.renamed", title=one_line(title)))
+    report_done(talk, t("slash.renamed", title=one_line(title)))
 
 
 def tag_slash(talk: Talk, rest: str) -> None:
@@ -126,7 +126,7 @@ def tag_slash(talk: Talk, rest: str) -> None:
         talk.thread.untag(*off)
     tags = " ".join(f"#{tag}" for tag in talk.thread.info.tags)
     text = t("slash.tags", tags=tags) if tags else t("slash.no_tags")
-    (done if given else remark)(talk, text)
+    (report_done if given else remark)(talk, text)
 
 
 def tag_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tuple[str, str]]:
@@ -162,7 +162,7 @@ def export_slash(talk: Talk, rest: str) -> None:
         return
     report = talk.engine.export([talk.thread.id], name, str(target))
     for path in report.files:
-        done(talk, t("exporting.wrote", path=one_line(path)))
+        report_done(talk, t("exporting.wrote", path=one_line(path)))
     if report.problems:
         remark(talk, count("exporting.unsaid", len(report.problems)))
 

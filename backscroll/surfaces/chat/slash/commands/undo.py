@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces.chat.slash.arguments import no_words
-from backscroll.surfaces.chat.slash.telling import done
+from backscroll.surfaces.chat.slash.replies import report_done
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 def undo_slash(talk: Talk, rest: str) -> None:
     """Take back your last change."""
-    from backscroll.surfaces.cli.commands.history.undoing import stroke_words
+    from backscroll.surfaces.cli.commands.history.undo import stroke_words
 
     no_words(rest, "undo")
     event = talk.thread.undo()
-    done(talk, t("undoing.undone", what=stroke_words(talk.thread, event)))
+    report_done(talk, t("undoing.undone", what=stroke_words(talk.thread, event)))
 
 
 def redo_slash(talk: Talk, rest: str) -> None:
     """Do again what undo took back."""
-    from backscroll.surfaces.cli.commands.history.undoing import stroke_words
+    from backscroll.surfaces.cli.commands.history.undo import stroke_words
 
     no_words(rest, "redo")
     event = talk.thread.redo()
-    done(talk, t("undoing.redone", what=stroke_words(talk.thread, event)))
+    report_done(talk, t("undoing.redone", what=stroke_words(talk.thread, event)))

@@ -12,14 +12,14 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
 from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.times import parsed
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import parse_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.folder.commits import Committed
-    from backscroll.engine.folder.erasure import ForgottenFile
+    from backscroll.engine.folder.commits import CommitReport
+    from backscroll.engine.folder.erasure import FileForgetReport
     from backscroll.engine.folder.workroom import Workroom
 
 _LINE = re.compile(r"(.+):(\d{1,9})")
@@ -39,7 +39,7 @@ _LINE = re.compile(r"(.+):(\d{1,9})")
     limit_option(30),
 )
 def changes_command(
-    session: Session,
+    session: CliSession,
     thread: str | None,
     turn: int | None,
     file: str | None,
@@ -52,7 +52,7 @@ def changes_command(
     limit: int,
 ) -> None:
     """What became of the files of a thread's folder, the newest first."""
-    from backscroll.engine.folder.change_reading import changes, wish
+    from backscroll.engine.folder.change_query import changes, wish
     from backscroll.surfaces.cli.words import workroom as words
 
     screen = session.screen
@@ -60,7 +60,10 @@ def changes_command(
         found = words.thread_here(engine, thread)
         if forget_snapshots:
             words.room_of(screen, found).forget_snapshots()
-            screen.remark(t("workroom.snapshots_forgotten"))
+            if session.as_json:
+                screen.json({"forgotten": "snapshots"})
+            else:
+                screen.remark(t("workroom.snapshots_forgotten"))
             return
         if forget_file is not None:
             _forget_file(
@@ -68,11 +71,10 @@ def changes_command(
             )
             return
         path = None if file is None else words.named_inside(found, file)
-        asked = wish(turn, path, parsed(since), parsed(until, end=True), limit or None)
+        asked = wish(turn, path, parse_time(since), parse_time(until, end=True), limit or None)
         listed = changes(found, asked)
     if session.as_json:
-        for change in listed:
-            screen.json_line(words.change_json(change))
+        screen.json_list(words.change_json(change) for change in listed)
         return
     if not listed:
         screen.remark(t("workroom.no_changes"), "dim")
@@ -82,7 +84,7 @@ def changes_command(
         screen.lines(words.change_lines(screen, change, diff=diff))
 
 
-def _forget_file(session: Session, room: Workroom, path: str, *, yes: bool) -> None:
+def _forget_file(session: CliSession, room: Workroom, path: str, *, yes: bool) -> None:
     """Erase a file for good, after showing what goes."""
     screen = session.screen
     if not yes:
@@ -102,7 +104,7 @@ def _forget_file(session: Session, room: Workroom, path: str, *, yes: bool) -> N
         screen.lines(_forgotten_lines(done))
 
 
-def _forgotten_lines(done: ForgottenFile) -> Iterator[str]:
+def _forgotten_lines(done: FileForgetReport) -> Iterator[str]:
     key = "workroom.file_forgotten" if done.done else "workroom.file_would"
     path = one_line(done.path)
     yield t(key, path=path, versions=done.versions, snapshots=done.snapshots, changes=done.changes)
@@ -120,7 +122,7 @@ def _forgotten_lines(done: ForgottenFile) -> Iterator[str]:
 
 
 @command("blame", click.Argument(["place"], metavar="FILE[:LINE]"), option("--thread", metavar="THREAD"))
-def blame_command(session: Session, place: str, thread: str | None) -> None:
+def blame_command(session: CliSession, place: str, thread: str | None) -> None:
     """Which turn wrote each line of a file."""
     from backscroll.surfaces.cli.words import workroom as words
 
@@ -132,8 +134,7 @@ def blame_command(session: Session, place: str, thread: str | None) -> None:
         room = words.room_of(screen, found)
         lines = room.blame(words.named_inside(found, path), line)
     if session.as_json:
-        for one in lines:
-            screen.json_line(words.blame_json(one))
+        screen.json_list(words.blame_json(one) for one in lines)
     else:
         screen.lines(words.blame_lines(screen, lines))
 
@@ -149,7 +150,7 @@ def blame_command(session: Session, place: str, thread: str | None) -> None:
     flag("--dry-run"),
 )
 def commit_command(
-    session: Session,
+    session: CliSession,
     thread: str | None,
     message: str,
     turn: int | None,
@@ -165,10 +166,10 @@ def commit_command(
         found = words.thread_here(engine, thread)
         room = words.room_of(session.screen, found)
         done = room.commit(message, turn=turn, all=everybody, hooks=hooks, trust=trust, dry_run=dry_run)
-    _committed(session, done)
+    _report_commit(session, done)
 
 
-def _committed(session: Session, done: Committed) -> None:
+def _report_commit(session: CliSession, done: CommitReport) -> None:
     screen = session.screen
     if session.as_json:
         screen.json({"commit": done.id or None, "message": done.message, "files": list(done.files)})

@@ -11,11 +11,11 @@ import click
 from backscroll.config import CHOICES
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
-    from backscroll.act.agent import Agent
+    from backscroll.agent.agent import Agent
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.surfaces.chat.person import TerminalPerson
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     option("--sandbox", metavar="MODE", type=click.Choice(CHOICES["agent_sandbox"])),
 )
 def chat_command(
-    session: Session,
+    session: CliSession,
     thread: str | None,
     last: bool,
     new: bool,
@@ -63,7 +63,7 @@ def chat_command(
 
 
 def chat(
-    session: Session,
+    session: CliSession,
     thread: str | None = None,
     *,
     last: bool = False,
@@ -79,7 +79,7 @@ def chat(
         raise InvalidInput(t("chat.needs_terminal"), hint=t("chat.needs_terminal_hint"))
     from backscroll.surfaces.chat.app import Chat, make_console
     from backscroll.surfaces.chat.screen.first_minute import FirstMinute
-    from backscroll.surfaces.chat.starting import folder, thread_for
+    from backscroll.surfaces.chat.startup import folder, thread_for
 
     given = folder(root) if root is not None or thread is None else None
     with session.engine(make=True) as engine:
@@ -92,7 +92,7 @@ def chat(
             return
 
         def make_agent(thread: Thread, person: TerminalPerson) -> Agent:
-            from backscroll.act.agent import Agent as Made
+            from backscroll.agent.agent import Agent as Made
 
             made = Made(
                 thread,
@@ -111,7 +111,7 @@ def chat(
 def checked_sandbox(engine: Engine) -> None:
     """A sandbox that cannot be held here is refused before anything is said."""
     if engine.settings.agent_sandbox != "off":
-        from backscroll.act.commands.sandbox import sandbox_for
+        from backscroll.agent.commands.sandbox import sandbox_for
 
         sandbox_for(engine.settings, Path.cwd())
 

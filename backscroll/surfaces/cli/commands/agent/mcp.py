@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, option
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.references import thread_named
+from backscroll.surfaces.cli.session import CliSession
 
 
 @command(
@@ -13,11 +13,11 @@ from backscroll.surfaces.cli.session import Session
     option("--project", metavar="NAME"),
     option("--user", metavar="NAME"),
 )
-def mcp_command(session: Session, thread: str | None, project: str | None, user: str | None) -> None:
+def mcp_command(session: CliSession, thread: str | None, project: str | None, user: str | None) -> None:
     """Serve the memory to another agent."""
-    from backscroll.surfaces.mcp.memory_tools import Memory
+    from backscroll.surfaces.mcp.memory_tools import MemoryTools
     from backscroll.surfaces.mcp.server import serve
 
     with session.engine(make=True) as engine:
         only = thread_named(engine, thread, user).id if thread else ""
-        serve(Memory(engine, only, project or "", user))
+        serve(MemoryTools(engine, only, project or "", user))

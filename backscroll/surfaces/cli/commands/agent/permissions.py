@@ -11,8 +11,8 @@ from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.i18n import t
 
 _ACTIONS = ("list", "allow", "deny", "ask", "remove")
@@ -28,7 +28,7 @@ _ACTIONS = ("list", "allow", "deny", "ask", "remove")
     flag("--all", "everything"),
 )
 def permissions_command(
-    session: Session, action: str, pattern: str | None, project: str | None, everything: bool
+    session: CliSession, action: str, pattern: str | None, project: str | None, everything: bool
 ) -> None:
     """List the rules, add one, or take one out."""
     if (pattern is None) != (action == "list") or (everything and action != "list"):
@@ -42,10 +42,10 @@ def permissions_command(
         _add(session, action, pattern or "", root)
 
 
-def _list(session: Session, root: Path, *, everything: bool) -> None:
-    from backscroll.act.approval.offers import is_broad
-    from backscroll.act.approval.permissions import ALWAYS, read_tables
-    from backscroll.act.approval.rules import Verdict, rule_of
+def _list(session: CliSession, root: Path, *, everything: bool) -> None:
+    from backscroll.agent.approval.offers import is_broad
+    from backscroll.agent.approval.permissions import ALWAYS, read_tables
+    from backscroll.agent.approval.rules import Verdict, rule_of
     from backscroll.config import permissions_file
 
     rows: list[tuple[str, str, str]] = []
@@ -91,27 +91,27 @@ def _list(session: Session, root: Path, *, everything: bool) -> None:
     screen.remark(t("permissions.file", path=one_line(str(permissions_file()))), "dim")
 
 
-def _add(session: Session, verdict: str, pattern: str, root: Path | None) -> None:
-    from backscroll.act.approval.permissions import add, table_for
-    from backscroll.act.approval.rules import Verdict, rule_of
+def _add(session: CliSession, verdict: str, pattern: str, root: Path | None) -> None:
+    from backscroll.agent.approval.permissions import add, table_for
+    from backscroll.agent.approval.rules import Verdict, rule_of
 
     rule = rule_of(pattern, cast("Verdict", verdict))
     fresh = add(rule, root)
     document = {"rule": rule.text, "verdict": verdict, "where": table_for(root), "added": fresh}
     word = "permissions.added" if fresh else "permissions.known"
-    said(
+    report_result(
         session,
         document,
         t(word, rule=one_line(rule.text), verdict=t(f"permissions.then_{verdict}"), where=_where(root)),
     )
 
 
-def _remove(session: Session, pattern: str, root: Path | None) -> None:
-    from backscroll.act.approval.permissions import remove, table_for
+def _remove(session: CliSession, pattern: str, root: Path | None) -> None:
+    from backscroll.agent.approval.permissions import remove, table_for
 
     remove(pattern, root)
     document = {"rule": pattern, "where": table_for(root), "removed": True}
-    said(session, document, t("permissions.removed", rule=one_line(pattern), where=_where(root)))
+    report_result(session, document, t("permissions.removed", rule=one_line(pattern), where=_where(root)))
 
 
 def _where(root: Path | None) -> str:

@@ -8,11 +8,11 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.folder.rewind import Rewound
+    from backscroll.engine.folder.rewind import RewindReport
     from backscroll.engine.folder.workroom import What, Workroom
 
 
@@ -30,7 +30,7 @@ _LAST = -1  # the last turn, which is counted when the thread is known
     flag("--yes", "-y"),
 )
 def rewind_command(
-    session: Session,
+    session: CliSession,
     words: tuple[str, ...],
     files: bool,
     conversation: bool,
@@ -54,7 +54,7 @@ def rewind_command(
         if turn == _LAST:
             turn = room.thread.info.turns
 
-        def go(*, dry: bool) -> Rewound:
+        def go(*, dry: bool) -> RewindReport:
             if turn is None:
                 return room.redo(force=force, dry_run=dry)
             return room.rewind(turn, what, force=force, dry_run=dry)
@@ -63,7 +63,7 @@ def rewind_command(
         if not session.as_json and (dry_run or not yes):
             screen.lines(told.preview_lines(screen, plan))
         if not dry_run and (plan.files or plan.messages):
-            if not yes and not _agreed(session, room, plan, force=force):
+            if not yes and not _confirm_rewind(session, room, plan, force=force):
                 screen.line(t("workroom.not_rewound"))
                 return
             plan = go(dry=False)
@@ -95,7 +95,7 @@ def _read(words: tuple[str, ...], *, redo: bool) -> tuple[str | None, int | None
     return (named[0] if named else None), int(turn)
 
 
-def _agreed(session: Session, room: Workroom, plan: Rewound, *, force: bool) -> bool:
+def _confirm_rewind(session: CliSession, room: Workroom, plan: RewindReport, *, force: bool) -> bool:
     """Ask, where somebody is there to answer; what would be refused anyway is not asked about."""
     del room
     if plan.foreign and not force:

@@ -18,19 +18,19 @@ import click
 from backscroll.config import CHOICES
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.regular_files import read_text
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.commands.agent.chat import checked_sandbox
-from backscroll.surfaces.cli.given_words import given
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.i18n import spoken, t
+from backscroll.surfaces.cli.given_words import read_words
+from backscroll.surfaces.cli.references import thread_named
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.i18n import get_language, t
 
 if TYPE_CHECKING:
-    from backscroll.act.agent import Agent
-    from backscroll.act.loop.events import Finished, Happening
+    from backscroll.agent.agent import Agent
+    from backscroll.agent.loop.events import Finished, Happening
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.cli.families.run_person import Unattended
+    from backscroll.surfaces.cli.families.run_person import UnattendedPerson
 
 _TITLE = 60  # characters of the first line that name a new thread
 _MODES = ("ask", "edits", "all")
@@ -58,10 +58,10 @@ _MODES = ("ask", "edits", "all")
     option("--budget", type=click.IntRange(min=1), metavar="TOKENS"),
     flag("--quiet", "-q"),
 )
-def run_command(session: Session, **given_options: Any) -> None:
+def run_command(session: CliSession, **given_options: Any) -> None:
     """Say something to the agent and print what it answers."""
     session.sandbox, session.user = given_options.pop("sandbox"), given_options["user"]
-    asked = _Asked(**given_options)
+    asked = _RunOptions(**given_options)
     root = _root(asked.root)
     words = None if asked.resume else _words(asked)
     with session.engine(make=True) as engine:
@@ -72,7 +72,7 @@ def run_command(session: Session, **given_options: Any) -> None:
             session.exit_code = _play(session, agent, words, quiet=asked.quiet)
 
 
-class _Asked:
+class _RunOptions:
     """The options as they were given; those that exclude each other are refused."""
 
     def __init__(
@@ -117,9 +117,9 @@ def _root(named: str | None) -> Path:
     return root.resolve()
 
 
-def _words(asked: _Asked) -> str:
+def _words(asked: _RunOptions) -> str:
     if asked.file is None:
-        words = given(asked.text)
+        words = read_words(asked.text)
     else:
         try:
             words = read_text(Path(asked.file).expanduser(), "utf-8-sig").strip("\n")
@@ -130,7 +130,7 @@ def _words(asked: _Asked) -> str:
     return words
 
 
-def _thread(engine: Engine, asked: _Asked, root: Path, words: str | None) -> Thread:
+def _thread(engine: Engine, asked: _RunOptions, root: Path, words: str | None) -> Thread:
     if asked.thread is not None:
         return thread_named(engine, asked.thread, asked.user)
     if asked.go_on or asked.resume:
@@ -148,7 +148,7 @@ def _thread(engine: Engine, asked: _Asked, root: Path, words: str | None) -> Thr
 def _language(words: str) -> str:
     from backscroll.engine.core.language import language_of
 
-    return language_of(words) or spoken()
+    return language_of(words) or get_language()
 
 
 def _last_in(engine: Engine, root: Path) -> Thread:
@@ -159,22 +159,26 @@ def _last_in(engine: Engine, root: Path) -> Thread:
     raise NotFound(t("run.nothing_here", path=root), hint=t("run.nothing_here_hint"))
 
 
-def _check(session: Session, engine: Engine, asked: _Asked) -> None:
+def _check(session: CliSession, engine: Engine, asked: _RunOptions) -> None:
     """Whether somebody can be asked and answer, before a conversation is made for it."""
-    from backscroll.llm.providers import chosen
+    from backscroll.llm.providers import choose_provider
 
     if asked.ask and not session.screen.can_ask:
         raise InvalidInput(t("run.cannot_ask"), hint=t("run.cannot_ask_hint"))
-    chosen(asked.provider if asked.provider is not None else engine.settings.provider)
+    choose_provider(asked.provider if asked.provider is not None else engine.settings.provider)
 
 
-def _agent(session: Session, thread: Thread, root: Path, asked: _Asked) -> Agent:
-    from backscroll.act.agent import Agent
-    from backscroll.act.approval.approval import Rules
-    from backscroll.surfaces.cli.families.run_person import Attended, Unattended
+def _agent(session: CliSession, thread: Thread, root: Path, asked: _RunOptions) -> Agent:
+    from backscroll.agent.agent import Agent
+    from backscroll.agent.approval.approval import Rules
+    from backscroll.surfaces.cli.families.run_person import AttendedPerson, UnattendedPerson
 
     settings = thread.engine.settings
-    person = Attended(session.screen, accepts=asked.accept) if asked.ask else Unattended(accepts=asked.accept)
+    person = (
+        AttendedPerson(session.screen, accepts=asked.accept)
+        if asked.ask
+        else UnattendedPerson(accepts=asked.accept)
+    )
     known = thread.info.metadata.get("workspace")
     folder = root if asked.root is not None or not known else Path(str(known))
     return Agent(
@@ -199,16 +203,27 @@ def _agent(session: Session, thread: Thread, root: Path, asked: _Asked) -> Agent
 # -- while it works ----------------------------------------------------------------------------------------------
 
 
-def _play(session: Session, agent: Agent, words: str | None, *, quiet: bool) -> int:
-    from backscroll.act.loop.events import Finished, Noted
+def _play(session: CliSession, agent: Agent, words: str | None, *, quiet: bool) -> int:
+    from backscroll.agent.loop.events import Finished, Noted
     from backscroll.engine.calls.run_end import mark_ended
-    from backscroll.surfaces.cli.families.run_telling import Lines, Words, code_of
+    from backscroll.surfaces.cli.families.run_output import (
+        CollectedOutput,
+        JsonOutput,
+        TextOutput,
+        code_of,
+        run_document,
+    )
 
     screen = session.screen
-    telling = Lines(screen) if session.as_json else Words(screen, quiet=quiet)
-    if session.as_json:
+    telling = (
+        JsonOutput(screen)
+        if session.as_lines
+        else CollectedOutput()
+        if session.as_json
+        else TextOutput(screen, quiet=quiet)
+    )
+    if session.as_lines:
         screen.json_line(_opening(agent))
-        screen.flush()
     if agent.rules.trouble:
         telling.hear(Noted("permissions", agent.rules.trouble))
     happenings = agent.resume() if words is None else agent.events(words)
@@ -227,8 +242,11 @@ def _play(session: Session, agent: Agent, words: str | None, *, quiet: bool) -> 
         mark_ended(agent.thread, finished.end)
     if not session.as_json and not quiet:
         _closing_words(session, agent, finished)
-    # Whoever ends a program from outside looks for the code that its signal usually gives.
-    return 128 + heard[-1] if finished.end == "stopped" and heard else code_of(finished)
+    # A program that ends another with a signal looks for the code that this signal usually gives.
+    code = 128 + heard[-1] if finished.end == "stopped" and heard else code_of(finished)
+    if isinstance(telling, CollectedOutput):
+        screen.json(run_document(_opening(agent), finished, code, telling.events))
+    return code
 
 
 def _opening(agent: Agent) -> dict[str, Any]:
@@ -241,14 +259,14 @@ def _opening(agent: Agent) -> dict[str, Any]:
     }
 
 
-def _closing_words(session: Session, agent: Agent, finished: Finished) -> None:
+def _closing_words(session: CliSession, agent: Agent, finished: Finished) -> None:
     counted = finished.counted
     facts = [t("run.thread", id=agent.thread.id[:8]), t("run.steps", n=finished.steps)]
     if counted.input or counted.output:
         facts.append(t("run.tokens", input=counted.input, cached=counted.cached, output=counted.output))
         facts += [f"${counted.nano / 1e9:.4f}"] if counted.nano is not None else []
     session.screen.remark(f"({' · '.join(facts)})", "dim")
-    turned_away = cast("Unattended", agent.person).wanted()
+    turned_away = cast("UnattendedPerson", agent.person).list_missing_rules()
     if turned_away:
         # A model wrote parts of this, and people will copy it into their shell.
         rules = " ".join(f"--allow {shlex.quote(rule)}" for rule in turned_away)

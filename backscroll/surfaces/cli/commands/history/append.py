@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import message_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.given_words import given
-from backscroll.surfaces.cli.screen.times import parsed
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.given_words import read_words
+from backscroll.surfaces.cli.references import message_named, thread_named
+from backscroll.surfaces.cli.screen.times import parse_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.done import message_done, number_of, thread_done
 from backscroll.surfaces.i18n import t
 from backscroll.vocab.message import ROLES, checked_role
@@ -34,7 +34,7 @@ def _text() -> click.Argument:
     option("--tag", metavar="TAG", multiple=True),
 )
 def new_command(
-    session: Session,
+    session: CliSession,
     title: str,
     project: str,
     user: str | None,
@@ -65,7 +65,7 @@ def new_command(
     flag("--pinned"),
 )
 def append_command(
-    session: Session,
+    session: CliSession,
     thread: str,
     role: str,
     text: str | None,
@@ -75,7 +75,7 @@ def append_command(
     pinned: bool,
 ) -> None:
     """Add a message to the end; prints its id."""
-    words, time = given(text), parsed(at)
+    words, time = read_words(text), parse_time(at)
     with session.engine() as engine:
         found = thread_named(engine, thread)
         made = found.append(checked_role(role), words, author=author, at=time, hidden=hidden, pinned=pinned)
@@ -93,7 +93,7 @@ def append_command(
     option("--at", metavar="TIME"),
 )
 def insert_command(
-    session: Session,
+    session: CliSession,
     thread: str,
     role: str,
     text: str | None,
@@ -105,7 +105,7 @@ def insert_command(
     """Put a message between others."""
     if (after is None) is (before is None):
         raise InvalidInput(t("writing.after_or_before"), hint=t("writing.after_or_before_hint"))
-    words, time = given(text), parsed(at)
+    words, time = read_words(text), parse_time(at)
     with session.engine() as engine:
         found = thread_named(engine, thread)
         made = found.insert(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import Conflict, InvalidInput, NotFound
-from backscroll.surfaces.cli.addressing import message_named, ref_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, message_argument, option, thread_argument
-from backscroll.surfaces.cli.given_words import edited, given, kept, with_words, words_of
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.given_words import edit_in_editor, read_words, save_aside, with_words, words_of
+from backscroll.surfaces.cli.references import message_named, ref_named, thread_named
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.done import message_done, number_of
 from backscroll.surfaces.i18n import t
 
@@ -34,22 +34,22 @@ def _text() -> click.Argument:
     flag("--regenerate"),
 )
 def edit_command(
-    session: Session, thread: str, message: str, text: str | None, seen: str | None, regenerate: bool
+    session: CliSession, thread: str, message: str, text: str | None, seen: str | None, regenerate: bool
 ) -> None:
     """Give a message new words."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         before = found.message(message_named(engine, found, message))
         saw = before.revision if seen is None else _revision_named(engine, found, before, seen)
-        words = edited(words_of(before.content)) if text is None else given(text)
+        words = edit_in_editor(words_of(before.content)) if text is None else read_words(text)
         if words is None or (words == words_of(before.content) and not regenerate):
             message_done(session, found, before, t("editing.unchanged"))
             return
-        after = _written(found, before, words, None if text and seen is None else saw, as_new=regenerate)
+        after = _write_edit(found, before, words, None if text and seen is None else saw, as_new=regenerate)
         message_done(session, found, after, _account(found, after, as_new=regenerate))
 
 
-def _written(found: Thread, before: Message, words: str, seen: Ref | None, *, as_new: bool) -> Message:
+def _write_edit(found: Thread, before: Message, words: str, seen: Ref | None, *, as_new: bool) -> Message:
     """Write the words; where somebody was quicker, put them aside in a file before saying so."""
     content = with_words(before.content, words)
     try:
@@ -57,7 +57,7 @@ def _written(found: Thread, before: Message, words: str, seen: Ref | None, *, as
             return found.regenerate(before.id, content, seen=seen)
         return found.edit(before.id, content, seen=seen)
     except Conflict as conflict:
-        conflict.hint = t("editing.kept", path=kept(words))
+        conflict.hint = t("editing.kept", path=save_aside(words))
         raise
 
 
@@ -69,9 +69,9 @@ def _account(found: Thread, after: Message, *, as_new: bool) -> str:
 
 
 @command("regenerate", thread_argument(), message_argument(), _text(), flag("--aside"))
-def regenerate_command(session: Session, thread: str, message: str, text: str | None, aside: bool) -> None:
+def regenerate_command(session: CliSession, thread: str, message: str, text: str | None, aside: bool) -> None:
     """Add another answer to a message."""
-    words = given(text)
+    words = read_words(text)
     with session.engine() as engine:
         found = thread_named(engine, thread)
         before = found.message(message_named(engine, found, message))
@@ -83,7 +83,7 @@ def regenerate_command(session: Session, thread: str, message: str, text: str | 
 @command(
     "choose", thread_argument(), message_argument(), click.Argument(["which"], metavar="WHICH", required=True)
 )
-def choose_command(session: Session, thread: str, message: str, which: str) -> None:
+def choose_command(session: CliSession, thread: str, message: str, which: str) -> None:
     """Make another answer the live one."""
     with session.engine() as engine:
         found = thread_named(engine, thread)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import messages_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, messages_argument, thread_argument
+from backscroll.surfaces.cli.references import messages_named, thread_named
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.conversation import excerpt, role_name, title_of
 from backscroll.surfaces.cli.words.erasure import SHOWN, account_of_erasure, erasure_shape
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.log.erasure import Erasure
+    from backscroll.engine.log.erasure import ForgetReport
     from backscroll.engine.thread import Thread
     from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.ids import Ref
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     flag("--keep-shared"),
 )
 def forget_command(
-    session: Session, thread: str, messages: tuple[str, ...], whole: bool, yes: bool, keep_shared: bool
+    session: CliSession, thread: str, messages: tuple[str, ...], whole: bool, yes: bool, keep_shared: bool
 ) -> None:
     """Erase messages, or a whole thread, for good."""
     if whole == bool(messages):
@@ -43,25 +43,27 @@ def forget_command(
         if not yes:
             if not screen.can_ask:
                 raise InvalidInput(t("forgetting.not_asked"), hint=t("forgetting.not_asked_hint"))
-            _preview(screen, found, refs, _forgotten(found, refs, keep_shared, dry_run=True))
+            _preview(screen, found, refs, _forget_messages(found, refs, keep_shared, dry_run=True))
             if not screen.asks(t("forgetting.sure")):
                 screen.line(t("forgetting.kept"))
                 return
-        done = _forgotten(found, refs, keep_shared)
+        done = _forget_messages(found, refs, keep_shared)
     if session.as_json:
         screen.json(erasure_shape(done))
     else:
         account_of_erasure(screen, done)
 
 
-def _forgotten(found: Thread, refs: list[Ref], keep_shared: bool, *, dry_run: bool = False) -> Erasure:
+def _forget_messages(
+    found: Thread, refs: list[Ref], keep_shared: bool, *, dry_run: bool = False
+) -> ForgetReport:
     """The messages that were named, or the whole thread; the command line made sure that one of them was asked for."""
     if refs:
         return found.forget(*refs, keep_shared=keep_shared, dry_run=dry_run)
     return found.forget_thread(keep_shared=keep_shared, dry_run=dry_run)
 
 
-def _preview(screen: Screen, found: Thread, refs: list[Ref], would: Erasure) -> None:
+def _preview(screen: Screen, found: Thread, refs: list[Ref], would: ForgetReport) -> None:
     """What would go."""
     info = found.info
     if not refs:

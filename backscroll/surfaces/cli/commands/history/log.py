@@ -1,29 +1,29 @@
-"""`log`: what happened to a thread, event by event, the newest first."""
+"""`log`: show a thread's event log, newest first."""
 
 from __future__ import annotations
 
 from itertools import islice
 
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, limit_option, thread_argument
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words import shapes
 from backscroll.surfaces.cli.words.events import kind_words, what_happened
 from backscroll.surfaces.i18n import count, t
 
 
 @command("log", thread_argument(), limit_option(30), flag("--oldest-first"))
-def log_command(session: Session, thread: str, limit: int, oldest_first: bool) -> None:
+def log_command(session: CliSession, thread: str, limit: int, oldest_first: bool) -> None:
     """Print the events of a thread."""
     screen = session.screen
     with session.engine() as engine:
         found = thread_named(engine, thread)
         walk = found.events(newest_first=not oldest_first)
         if screen.as_json:
-            for event in islice(walk, limit or None):
-                screen.json_line(shapes.of_event(event, what_happened(event)))
+            events = islice(walk, limit or None)
+            screen.json_list(shapes.of_event(event, what_happened(event)) for event in events)
             return
         events = list(islice(walk, limit or None))
         left = found.head - len(events)
@@ -45,7 +45,7 @@ def log_command(session: Session, thread: str, limit: int, oldest_first: bool) -
             if e.message.thread == found.id
             else e.message.short,
             e.actor,
-            shown(e.at, short=True),
+            format_time(e.at, short=True),
             what_happened(e),
         )
         for e in events

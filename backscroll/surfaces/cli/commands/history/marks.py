@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import deleted_named, message_named, messages_named, thread_named
 from backscroll.surfaces.cli.command import (
     command,
     flag,
@@ -15,8 +14,9 @@ from backscroll.surfaces.cli.command import (
     option,
     thread_argument,
 )
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words.done import message_done, number_of, said
+from backscroll.surfaces.cli.references import deleted_named, message_named, messages_named, thread_named
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.words.done import message_done, number_of, report_result
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.ids import Ref
 
 
-def _mark(session: Session, thread: str, messages: tuple[str, ...], what: str) -> None:
+def _mark(session: CliSession, thread: str, messages: tuple[str, ...], what: str) -> None:
     """Put a mark on messages, or take it off; all of them in one stroke, which one `undo` takes back."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -35,7 +35,7 @@ def _mark(session: Session, thread: str, messages: tuple[str, ...], what: str) -
         act: Callable[..., int] = getattr(found, what)
         changed = act(*refs)
     text = count(f"marking.{what}", changed) if changed else t("marking.nothing")
-    said(session, _document(found, refs, changed), text)
+    report_result(session, _document(found, refs, changed), text)
 
 
 def _document(thread: Thread, refs: list[Ref], changed: int) -> dict[str, object]:
@@ -43,43 +43,43 @@ def _document(thread: Thread, refs: list[Ref], changed: int) -> dict[str, object
 
 
 @command("delete", thread_argument(), messages_argument())
-def delete_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+def delete_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
     """Take messages out of the history."""
     _mark(session, thread, messages, "delete")
 
 
 @command("restore", thread_argument(), messages_argument())
-def restore_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+def restore_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
     """Bring deleted messages back."""
     _mark(session, thread, messages, "restore")
 
 
 @command("hide", thread_argument(), messages_argument())
-def hide_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+def hide_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
     """Keep messages out of prompts."""
     _mark(session, thread, messages, "hide")
 
 
 @command("unhide", thread_argument(), messages_argument())
-def unhide_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+def unhide_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
     """Let messages into prompts again."""
     _mark(session, thread, messages, "unhide")
 
 
 @command("pin", thread_argument(), messages_argument())
-def pin_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+def pin_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
     """Mark messages that every prompt must keep."""
     _mark(session, thread, messages, "pin")
 
 
 @command("unpin", thread_argument(), messages_argument())
-def unpin_command(session: Session, thread: str, messages: tuple[str, ...]) -> None:
+def unpin_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
     """Take the pin off."""
     _mark(session, thread, messages, "unpin")
 
 
 @command("move", thread_argument(), message_argument(), option("--after", metavar="MESSAGE"), flag("--first"))
-def move_command(session: Session, thread: str, message: str, after: str | None, first: bool) -> None:
+def move_command(session: CliSession, thread: str, message: str, after: str | None, first: bool) -> None:
     """Put a message elsewhere."""
     if (after is None) is not first:
         raise InvalidInput(t("marking.after_or_first"), hint=t("marking.after_or_first_hint"))

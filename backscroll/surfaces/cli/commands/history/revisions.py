@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.cli.addressing import event_number, message_named, ref_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, message_argument, option, thread_argument
+from backscroll.surfaces.cli.references import event_number, message_named, ref_named, thread_named
 from backscroll.surfaces.cli.screen.cells import cut
 from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words import shapes
 from backscroll.surfaces.cli.words.conversation import body_lines, role_name
 from backscroll.surfaces.i18n import t
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @command("revisions", thread_argument(), message_argument(), flag("--full"))
-def revisions_command(session: Session, thread: str, message: str, full: bool) -> None:
+def revisions_command(session: CliSession, thread: str, message: str, full: bool) -> None:
     """Every content a message ever had."""
     screen = session.screen
     with session.engine() as engine:
@@ -47,7 +47,7 @@ def revisions_command(session: Session, thread: str, message: str, full: bool) -
 
 
 def _revision_lines(screen: Screen, revision: Revision, now: Message, *, full: bool) -> Iterator[str]:
-    words = [revision.id.short, shown(revision.at), one_line(revision.actor)]
+    words = [revision.id.short, format_time(revision.at), one_line(revision.actor)]
     if now.alternatives > 1:
         words.insert(1, t("flags.alternative", this=revision.alternative + 1, all=now.alternatives))
     live = screen.style(t("comparing.live"), "good") if revision.id == now.revision else ""
@@ -68,7 +68,7 @@ def _revision_lines(screen: Screen, revision: Revision, now: Message, *, full: b
     option("--to", metavar="EVENT"),
 )
 def diff_command(
-    session: Session,
+    session: CliSession,
     thread: str,
     message: str | None,
     old: str | None,
@@ -89,20 +89,22 @@ def diff_command(
 
 
 def _diff_revisions(
-    session: Session, engine: Engine, found: Thread, message: str, old: str | None, new: str | None
+    session: CliSession, engine: Engine, found: Thread, message: str, old: str | None, new: str | None
 ) -> None:
     from backscroll.engine.log.differences import diff_revisions
 
     ref = message_named(engine, found, message)
     revisions = found.revisions(ref)
     live = found.message(ref).revision
-    after = _picked(engine, found, revisions, new) if new else next(r for r in revisions if r.id == live)
-    before = _picked(engine, found, revisions, old) if old else _one_before(revisions, after.id)
+    after = (
+        _find_revision(engine, found, revisions, new) if new else next(r for r in revisions if r.id == live)
+    )
+    before = _find_revision(engine, found, revisions, old) if old else _one_before(revisions, after.id)
     text = diff_revisions(before, after)
     if session.as_json:
         session.screen.json({"message": str(ref), "old": str(before.id), "new": str(after.id), "diff": text})
     else:
-        session.screen.lines(_coloured(session.screen, text) if text else [t("comparing.same")])
+        session.screen.lines(_colour_diff(session.screen, text) if text else [t("comparing.same")])
 
 
 def _one_before(revisions: list[Revision], live: Ref) -> Revision:
@@ -113,7 +115,7 @@ def _one_before(revisions: list[Revision], live: Ref) -> Revision:
     return revisions[index - 1]
 
 
-def _picked(engine: Engine, found: Thread, revisions: list[Revision], name: str) -> Revision:
+def _find_revision(engine: Engine, found: Thread, revisions: list[Revision], name: str) -> Revision:
     """A revision by its place in `revisions` (counted from 1) or by its id."""
     if name.isdecimal() and name.isascii():
         place = int(name)
@@ -127,7 +129,7 @@ def _picked(engine: Engine, found: Thread, revisions: list[Revision], name: str)
     raise NotFound(t("comparing.no_revision", name=name), hint=t("comparing.count", n=len(revisions)))
 
 
-def _diff_moments(session: Session, found: Thread, from_: str | None, to: str | None) -> None:
+def _diff_moments(session: CliSession, found: Thread, from_: str | None, to: str | None) -> None:
     from backscroll.engine.log.differences import diff_moments
 
     head = found.head
@@ -177,7 +179,7 @@ def _difference_lines(screen: Screen, difference: Difference) -> Iterator[str]:
     if kind == "changed":
         # The two lines that would name files say nothing here.
         body = diff_texts(before, after).split("\n")[2:]
-        yield from (f"    {line}" for line in _coloured(screen, "\n".join(body), headers=0))
+        yield from (f"    {line}" for line in _colour_diff(screen, "\n".join(body), headers=0))
     elif kind == "flagged":
         yield f"    {_flags(before)} → {_flags(after)}"
     else:
@@ -189,7 +191,7 @@ def _flags(text: str) -> str:
     return ", ".join(names.get(name, name) for name in text.split(", "))
 
 
-def _coloured(screen: Screen, text: str, headers: int = 2) -> Iterator[str]:
+def _colour_diff(screen: Screen, text: str, headers: int = 2) -> Iterator[str]:
     for index, line in enumerate(text.split("\n")):
         style = {"+": "added", "-": "removed", "@": "dim"}.get(line[:1], "")
         if index < headers:

@@ -8,12 +8,12 @@ import click
 
 from backscroll.engine.search.words import MARKS
 from backscroll.errors import NotFound
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, limit_option, option
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.cells import cut, width, wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.times import parsed, shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import format_time, parse_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.conversation import role_name
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.message import ROLES
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from backscroll.engine.engine import Engine
-    from backscroll.engine.search.words import Found, Hit
+    from backscroll.engine.search.words import SearchHit, SearchResult
     from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
 
@@ -32,7 +32,7 @@ _START, _END = MARKS
 
 @command(
     "search",
-    click.Argument(["words"], metavar="WORDS...", nargs=-1, required=True),
+    click.Argument(["words"], metavar="QUERY...", nargs=-1, required=True),
     option("--thread", metavar="THREAD"),
     option("--project", metavar="NAME"),
     option("--user", metavar="NAME"),
@@ -44,7 +44,7 @@ _START, _END = MARKS
     limit_option(20),
 )
 def search_command(
-    session: Session,
+    session: CliSession,
     words: tuple[str, ...],
     thread: str | None,
     project: str | None,
@@ -66,8 +66,8 @@ def search_command(
             user=user,
             kind=kind,
             roles=role,
-            since=parsed(since),
-            until=parsed(until, end=True),
+            since=parse_time(since),
+            until=parse_time(until, end=True),
             tool=tool,
             limit=limit or _ALL,
         )
@@ -79,7 +79,7 @@ def search_command(
         _print(session.screen, found, numbers, query, full=len(found.hits) == limit)
 
 
-def _number(engine: Engine, hit: Hit) -> int | None:
+def _number(engine: Engine, hit: SearchHit) -> int | None:
     """The number of a hit in its thread; None where it went away since."""
     try:
         return engine.thread(hit.thread).place(hit.message) + 1
@@ -87,7 +87,7 @@ def _number(engine: Engine, hit: Hit) -> int | None:
         return None
 
 
-def _shape(hit: Hit, number: int | None) -> dict[str, Json]:
+def _shape(hit: SearchHit, number: int | None) -> dict[str, Json]:
     return {
         "thread": hit.thread,
         "title": hit.title,
@@ -118,7 +118,7 @@ def _matches(snippet: str) -> list[list[int]]:
     return out
 
 
-def _print(screen: Screen, found: Found, numbers: list[int | None], query: str, *, full: bool) -> None:
+def _print(screen: Screen, found: SearchResult, numbers: list[int | None], query: str, *, full: bool) -> None:
     if not found.hits:
         screen.line(t("search.nothing", query=one_line(query)))
         return
@@ -132,11 +132,11 @@ def _print(screen: Screen, found: Found, numbers: list[int | None], query: str, 
     screen.remark("\n" + (count("search.best", held) if full else count("search.found", held)), "dim")
 
 
-def _lines(screen: Screen, hit: Hit, number: int | None) -> Iterator[str]:
+def _lines(screen: Screen, hit: SearchHit, number: int | None) -> Iterator[str]:
     place = hit.message.short + (f"  #{number}" if number else "")
     if hit.message.thread != hit.thread:  # a fork shows words of its parent
         place = f"{hit.thread[:8]}  {place}"
-    facts = [role_name(hit.role), one_line(hit.author or ""), shown(hit.at)]
+    facts = [role_name(hit.role), one_line(hit.author or ""), format_time(hit.at)]
     middle = " · ".join(fact for fact in facts if fact)
     room = max(12, screen.width - width(place) - width(middle) - 4)
     title = cut(one_line(hit.title or t("words.untitled")), room)
@@ -146,11 +146,11 @@ def _lines(screen: Screen, hit: Hit, number: int | None) -> Iterator[str]:
         marked = marked.replace(_START, "[").replace(_END, "]")
     lit = False
     for line in wrap(marked, screen.room(4)):
-        text, lit = _coloured(screen, line, lit)
+        text, lit = _colour_matches(screen, line, lit)
         yield f"    {text}"
 
 
-def _coloured(screen: Screen, line: str, lit: bool) -> tuple[str, bool]:
+def _colour_matches(screen: Screen, line: str, lit: bool) -> tuple[str, bool]:
     """The matches of one line in colour; a match may go on from the line before."""
     out: list[str] = []
     piece = ""

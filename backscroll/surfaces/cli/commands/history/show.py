@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import event_number, span, thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.references import event_number, span, thread_named
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words import shapes
-from backscroll.surfaces.cli.words.conversation import Narrator, heading
+from backscroll.surfaces.cli.words.conversation import ConversationPrinter, heading
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     flag("--no-pager"),
 )
 def show_command(
-    session: Session,
+    session: CliSession,
     thread: str,
     range_: str | None,
     recent: int | None,
@@ -57,23 +57,29 @@ def show_command(
         elif no_pager or not session.use_pager:
             _as_text(session, history, range_, recent, turns=turns, deleted=deleted, full=full)
         else:
-            with session.screen.paged():
+            with session.screen.page_output():
                 _as_text(session, history, range_, recent, turns=turns, deleted=deleted, full=full)
 
 
 def _as_json(
-    session: Session, history: History, range_: str | None, recent: int | None, *, turns: bool, deleted: bool
+    session: CliSession,
+    history: History,
+    range_: str | None,
+    recent: int | None,
+    *,
+    turns: bool,
+    deleted: bool,
 ) -> None:
     if turns:
-        for first, turn in _turns(history, range_, recent):
-            session.screen.json_line(shapes.of_turn(turn, first, history.id))
+        found = _turns(history, range_, recent)
+        session.screen.json_list(shapes.of_turn(turn, first, history.id) for first, turn in found)
         return
-    for number, message in _messages(history, range_, recent, deleted=deleted):
-        session.screen.json_line(shapes.of_message(message, number, history.id))
+    messages = _messages(history, range_, recent, deleted=deleted)
+    session.screen.json_list(shapes.of_message(message, number, history.id) for number, message in messages)
 
 
 def _as_text(
-    session: Session,
+    session: CliSession,
     history: History,
     range_: str | None,
     recent: int | None,
@@ -87,14 +93,14 @@ def _as_text(
     screen.lines(heading(screen, info))
     if history.as_of is not None:
         screen.line(screen.style(t("show.as_of", event=history.head, last=info.events), "warn"))
-    narrator = Narrator(screen, full=full)
+    narrator = ConversationPrinter(screen, full=full)
     shown_any = False
     if turns:
         for first, turn in _turns(history, range_, recent):
             shown_any = True
             screen.line()
             title = t("show.turn", number=turn.sequence) if turn.sequence else t("show.turn_zero")
-            facts = f"  {shown(turn.timestamp)} · {count('words.messages', len(turn.messages))}"
+            facts = f"  {format_time(turn.timestamp)} · {count('words.messages', len(turn.messages))}"
             screen.line(screen.style(title, "strong") + screen.style(facts, "dim"))
             for offset, message in enumerate(turn.messages):
                 screen.line()

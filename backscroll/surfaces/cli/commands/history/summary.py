@@ -1,4 +1,4 @@
-"""`summary`: where a conversation stands, for a person."""
+"""`summary`: summarize a conversation for a person."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, option, thread_argument
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import safe
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 
 if TYPE_CHECKING:
     from backscroll.surfaces.cli.screen.screen import Screen
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     thread_argument(),
     option("--budget", type=click.IntRange(min=1), default=800, metavar="TOKENS", show_default=True),
 )
-def summary_command(session: Session, thread: str, budget: int) -> None:
-    """Tell where a conversation stands."""
+def summary_command(session: CliSession, thread: str, budget: int) -> None:
+    """Summarize a conversation."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        text = found.context_summary(budget)
+        text = found.summary(budget)
         if session.as_json:
             session.screen.json({"thread": found.id, "summary": text})
         else:

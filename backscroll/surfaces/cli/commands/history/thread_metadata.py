@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from backscroll.surfaces.cli.addressing import message_named, thread_named
 from backscroll.surfaces.cli.command import command, message_argument, option, thread_argument
+from backscroll.surfaces.cli.references import message_named, thread_named
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.conversation import title_of
 from backscroll.surfaces.cli.words.done import thread_done
 from backscroll.surfaces.i18n import t
 
 
 @command("rename", thread_argument(), click.Argument(["title"], metavar="TITLE", required=True))
-def rename_command(session: Session, thread: str, title: str) -> None:
+def rename_command(session: CliSession, thread: str, title: str) -> None:
     """Give a thread a title."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -27,18 +27,18 @@ def _tags() -> click.Argument:
 
 
 @command("tag", thread_argument(), _tags())
-def tag_command(session: Session, thread: str, tags: tuple[str, ...]) -> None:
+def tag_command(session: CliSession, thread: str, tags: tuple[str, ...]) -> None:
     """Put tags on a thread."""
     _set_tags(session, thread, tags, on=True)
 
 
 @command("untag", thread_argument(), _tags())
-def untag_command(session: Session, thread: str, tags: tuple[str, ...]) -> None:
+def untag_command(session: CliSession, thread: str, tags: tuple[str, ...]) -> None:
     """Take tags off a thread."""
     _set_tags(session, thread, tags, on=False)
 
 
-def _set_tags(session: Session, thread: str, tags: tuple[str, ...], *, on: bool) -> None:
+def _set_tags(session: CliSession, thread: str, tags: tuple[str, ...], *, on: bool) -> None:
     names = [tag.removeprefix("#") for tag in tags]
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -48,7 +48,7 @@ def _set_tags(session: Session, thread: str, tags: tuple[str, ...], *, on: bool)
 
 
 @command("fork", thread_argument(), message_argument(required=False), option("--title", metavar="TITLE"))
-def fork_command(session: Session, thread: str, message: str | None, title: str | None) -> None:
+def fork_command(session: CliSession, thread: str, message: str | None, title: str | None) -> None:
     """Go on from a point in a thread without touching it."""
     with session.engine() as engine:
         found = thread_named(engine, thread)

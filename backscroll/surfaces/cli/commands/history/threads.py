@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from backscroll.engine.core.damage import unreadable
 from backscroll.surfaces.cli.command import command, limit_option, option
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words import shapes
 from backscroll.surfaces.cli.words.conversation import kind_name, project_name, title_of
 from backscroll.surfaces.cli.words.overview import first_steps
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     limit_option(30),
 )
 def threads_command(
-    session: Session,
+    session: CliSession,
     project: str | None,
     user: str | None,
     kind: str | None,
@@ -43,10 +43,9 @@ def threads_command(
         first_steps(session)
         return
     with session.engine() as engine:
-        wanted = _wanted(engine, project, user, kind, tag)
+        wanted = _filter_threads(engine, project, user, kind, tag)
         if screen.as_json:
-            for info in islice(wanted, limit or None):
-                screen.json_line(shapes.of_thread(info))
+            screen.json_list(shapes.of_thread(info) for info in islice(wanted, limit or None))
             return
         found = list(islice(wanted, limit + 1 if limit else None))
         lost = unreadable(engine)
@@ -64,7 +63,7 @@ def threads_command(
         screen.remark(t("threads.more", limit=limit), "dim")
 
 
-def _wanted(
+def _filter_threads(
     engine: Engine, project: str | None, user: str | None, kind: str | None, tags: tuple[str, ...]
 ) -> Iterator[ThreadInfo]:
     for info in engine.threads(project=project, user=user, kind=kind):
@@ -72,7 +71,7 @@ def _wanted(
             yield info
 
 
-def _print(session: Session, found: list[ThreadInfo]) -> None:
+def _print(session: CliSession, found: list[ThreadInfo]) -> None:
     columns = [
         Column(t("columns.id"), style="strong"),
         Column(t("columns.title"), shrinks=True),
@@ -90,7 +89,7 @@ def _print(session: Session, found: list[ThreadInfo]) -> None:
             kind_name(i.kind),
             project_name(i.project),
             " ".join(f"#{tag}" for tag in i.tags),
-            shown(i.updated_at, short=True),
+            format_time(i.updated_at, short=True),
         )
         for i in found
     ]

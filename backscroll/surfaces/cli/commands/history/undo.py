@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, thread_argument
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.references import thread_named
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words import shapes
-from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.cli.words.events import kind_words, what_happened
 from backscroll.surfaces.i18n import count, t
 from backscroll.vocab.event import Event, Kind
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 @command("undo", thread_argument())
-def undo_command(session: Session, thread: str) -> None:
+def undo_command(session: CliSession, thread: str) -> None:
     """Take back your last change."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         event = found.undo()
-        said(
+        report_result(
             session,
             shapes.of_event(event, what_happened(event)),
             t("undoing.undone", what=stroke_words(found, event)),
@@ -31,12 +31,12 @@ def undo_command(session: Session, thread: str) -> None:
 
 
 @command("redo", thread_argument())
-def redo_command(session: Session, thread: str) -> None:
+def redo_command(session: CliSession, thread: str) -> None:
     """Do again what undo took back."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         event = found.redo()
-        said(
+        report_result(
             session,
             shapes.of_event(event, what_happened(event)),
             t("undoing.redone", what=stroke_words(found, event)),

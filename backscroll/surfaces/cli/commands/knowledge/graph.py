@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from backscroll.surfaces.cli.families import graph_changes as graph_changing
-from backscroll.surfaces.cli.families import graph_reading
-from backscroll.surfaces.cli.family import Family
+from backscroll.surfaces.cli.families import graph_views
+from backscroll.surfaces.cli.family import CommandFamily
 
-graph_command = Family(
+graph_command = CommandFamily(
     "graph",
     [
-        graph_reading.show,
-        graph_reading.around,
-        graph_reading.why,
-        graph_reading.history,
-        graph_reading.conflicts,
-        graph_reading.questions,
-        graph_reading.turns,
-        graph_reading.export,
+        graph_views.show,
+        graph_views.around,
+        graph_views.why,
+        graph_views.history,
+        graph_views.conflicts,
+        graph_views.questions,
+        graph_views.turns,
+        graph_views.export,
         graph_changing.set_,
         graph_changing.pin,
         graph_changing.forbid,

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import NotFound
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, option, thread_argument
 from backscroll.surfaces.cli.families.world_files import change_world
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.receipts import number, reason_words
 
 if TYPE_CHECKING:
-    from backscroll.engine.knowledge.lore.thread_lore import LoreState
+    from backscroll.engine.prompts.thread_lore import LoreState
 
 
 @command(
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     option("--budget", metavar="TOKENS", type=click.IntRange(min=1)),
 )
 def lore_command(
-    session: Session,
+    session: CliSession,
     thread: str,
     file: str | None,
     name: str | None,
@@ -73,7 +73,7 @@ def _why(one: LoreState) -> str:
     return t("lore.keys", keys=", ".join(one.keys)) if one.keys and one.state == "asleep" else ""
 
 
-def _whole(session: Session, one: LoreState) -> None:
+def _whole(session: CliSession, one: LoreState) -> None:
     """One entry: what it is, why it stands where it stands, its words."""
     screen = session.screen
     tokens = f" · {number(one.tokens)}" if one.tokens else ""

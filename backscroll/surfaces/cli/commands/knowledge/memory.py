@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from backscroll.surfaces.cli.families import memory_changes as memory_changing
-from backscroll.surfaces.cli.families import memory_reading
-from backscroll.surfaces.cli.family import Family
+from backscroll.surfaces.cli.families import memory_views
+from backscroll.surfaces.cli.family import CommandFamily
 
-memory_command = Family(
+memory_command = CommandFamily(
     "memory",
     [
-        memory_reading.list_,
-        memory_reading.show,
-        memory_reading.why,
-        memory_reading.relevant,
+        memory_views.list_,
+        memory_views.show,
+        memory_views.why,
+        memory_views.relevant,
         memory_changing.add,
         memory_changing.edit,
         memory_changing.pin,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from backscroll.surfaces.cli.families import user_changes as user_changing
-from backscroll.surfaces.cli.families import user_reading
-from backscroll.surfaces.cli.family import Family
+from backscroll.surfaces.cli.families import user_views
+from backscroll.surfaces.cli.family import CommandFamily
 
-user_command = Family(
+user_command = CommandFamily(
     "user",
     [
-        user_reading.list_,
-        user_reading.show,
-        user_reading.history,
+        user_views.list_,
+        user_views.show,
+        user_views.history,
         user_changing.correct,
         user_changing.reject,
         user_changing.remember,

@@ -11,12 +11,12 @@ import click
 from backscroll.surfaces.cli.command import command, option
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.validation import Change, Flaw, PromptFile, Rule
+    from backscroll.engine.exchange.validation import PromptFile, PromptFlaw, RepairAction, ValidityRule
     from backscroll.surfaces.cli.screen.screen import Screen
 
 _SHOWN = 5  # places of one rule; --json has them all
@@ -30,12 +30,12 @@ _SHOWN = 5  # places of one rule; --json has them all
     option("--repair", metavar="OUT"),
 )
 def check_command(
-    session: Session, file: str, wire: str | None, model: str | None, repair: str | None
+    session: CliSession, file: str, wire: str | None, model: str | None, repair: str | None
 ) -> None:
     """Name every rule that a prompt breaks."""
     prompts = _read(file, wire, model)
     found = prompts.flaws()
-    mended = _repaired(session, prompts, repair) if repair is not None else None
+    mended = _write_repaired(session, prompts, repair) if repair is not None else None
     left = [flaw for flaws in found for flaw in flaws] if mended is None else prompts.unmendable()
     session.exit_code = int(any(flaw.rule.severity == "error" for flaw in left))
     if session.as_json:
@@ -54,7 +54,7 @@ def check_command(
 
 
 def _read(file: str, wire: str | None, model: str | None) -> PromptFile:
-    from backscroll.engine.prompts.validation import prompts_of, read_prompts
+    from backscroll.engine.exchange.validation import prompts_of, read_prompts
 
     if file != "-":
         return read_prompts(file, wire=wire, model=model)
@@ -62,13 +62,13 @@ def _read(file: str, wire: str | None, model: str | None) -> PromptFile:
     return prompts_of(text, file, wire=wire, model=model)
 
 
-def _repaired(session: Session, prompts: PromptFile, target: str) -> list[Change]:
+def _write_repaired(session: CliSession, prompts: PromptFile, target: str) -> list[RepairAction]:
     """Write the mended prompts where they are wanted; with --json they are part of the answer instead of `-`."""
-    from backscroll.engine.prompts.validation import write_prompts
+    from backscroll.engine.exchange.validation import write_prompts
 
     if target != "-":
         return write_prompts(prompts, target)
-    text, changes = prompts.written()
+    text, changes = prompts.render_file()
     if not session.as_json:
         if session.screen.terminal:
             session.screen.raw(safe(text))
@@ -79,19 +79,19 @@ def _repaired(session: Session, prompts: PromptFile, target: str) -> list[Change
     return changes
 
 
-def _say(screen: Screen, put: Callable[[str], None], head: str, flaws: list[Flaw]) -> None:
+def _say(screen: Screen, put: Callable[[str], None], head: str, flaws: list[PromptFlaw]) -> None:
     if not flaws:
         put(f"{screen.style(t('check.valid'), 'good')}  {head}")
         return
     put(f"{screen.style(count('check.flaws', len(flaws)), 'bad')}  {head}")
-    by_rule: dict[str, list[Flaw]] = {}
+    by_rule: dict[str, list[PromptFlaw]] = {}
     for flaw in flaws:
         by_rule.setdefault(flaw.rule.id, []).append(flaw)
     for found in by_rule.values():
         _say_rule(screen, put, found)
 
 
-def _say_rule(screen: Screen, put: Callable[[str], None], found: list[Flaw]) -> None:
+def _say_rule(screen: Screen, put: Callable[[str], None], found: list[PromptFlaw]) -> None:
     rule = found[0].rule
     cost = f"  ({t('check.cost')})" if rule.severity == "cost" else ""
     put(f"  {screen.style(rule.id, 'strong')}  {say(rule.title)}{cost}")
@@ -105,7 +105,7 @@ def _say_rule(screen: Screen, put: Callable[[str], None], found: list[Flaw]) -> 
         put(screen.style(f"      {line}", "dim"))
 
 
-def _shape(prompts: PromptFile, found: list[list[Flaw]], mended: list[Change] | None) -> Any:
+def _shape(prompts: PromptFile, found: list[list[PromptFlaw]], mended: list[RepairAction] | None) -> Any:
     out: dict[str, Any] = {
         "ok": not any(found),
         "prompts": [
@@ -128,7 +128,7 @@ def _shape(prompts: PromptFile, found: list[list[Flaw]], mended: list[Change] | 
     return out
 
 
-def _rule(rule: Rule) -> dict[str, str]:
+def _rule(rule: ValidityRule) -> dict[str, str]:
     return {
         "rule": rule.id,
         "title": say(rule.title),

@@ -12,14 +12,14 @@ import click
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.regular_files import read_text
-from backscroll.surfaces.cli.addressing import event_number, thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
+from backscroll.surfaces.cli.references import event_number, thread_named
 from backscroll.surfaces.cli.screen import picture
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.conversation import title_of
 from backscroll.surfaces.i18n import t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
     from backscroll.engine.prompts.builder import Prompt, Receipt
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _WIRES = ("openai-chat", "openai-responses", "anthropic")
 
 
-def _asked() -> list[click.Parameter]:
+def _build_parameters() -> list[click.Parameter]:
     return [
         thread_argument(),
         option("--budget", type=int, metavar="TOKENS"),
@@ -61,14 +61,14 @@ def _no_tools(path: str, why: str) -> InvalidInput:
 
 @command(
     "context",
-    *_asked(),
+    *_build_parameters(),
     option("--as-of", metavar="EVENT"),
     flag("--diff"),
     flag("--brief"),
     option("--html", metavar="FILE"),
 )
 def context_command(
-    session: Session,
+    session: CliSession,
     thread: str,
     as_of: str | None,
     diff: bool,
@@ -85,13 +85,15 @@ def context_command(
         found = thread_named(engine, thread)
         before = receipts(found, 1)
         moment = None if as_of is None else _moment(found, as_of)
-        made = prompt(found, tools=_tools(tools), as_of=moment, dry_run=True, **_budgeted(found, asked))
+        made = prompt(
+            found, tools=_tools(tools), as_of=moment, dry_run=True, **_set_default_budget(found, asked)
+        )
         if html is not None:
             _write_page(session, found, made, html)
         elif screen.as_json:
             screen.json(_shape(made.receipt, before if diff else None))
         else:
-            with screen.paged() if session.use_pager else nullcontext():
+            with screen.page_output() if session.use_pager else nullcontext():
                 _draw(session, found, made, brief=brief, now=moment is None)
                 if diff:
                     _compare(session, made.receipt, before)
@@ -105,7 +107,7 @@ def _moment(found: Thread, text: str) -> int:
     return number
 
 
-def _write_page(session: Session, found: Thread, made: Prompt, path: str) -> None:
+def _write_page(session: CliSession, found: Thread, made: Prompt, path: str) -> None:
     from backscroll.engine.exchange.exports import write_file
     from backscroll.surfaces.pages.context import page
 
@@ -129,7 +131,7 @@ def _shape(receipt: Receipt, before: Sequence[Receipt] | None) -> dict[str, Any]
     return {**receipt.to_json(), "difference": changed}
 
 
-def _budgeted(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
+def _set_default_budget(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
     """Where neither a budget nor a model is set, a picture is still wanted: in a window of common size."""
     settings = thread.engine.settings
     if asked["budget"] is None and not (asked["model"] or settings.model or settings.budget):
@@ -137,8 +139,8 @@ def _budgeted(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def _draw(session: Session, found: Thread, made: Prompt, *, brief: bool, now: bool) -> None:
-    from backscroll.engine.prompts.compaction.crops import crops
+def _draw(session: CliSession, found: Thread, made: Prompt, *, brief: bool, now: bool) -> None:
+    from backscroll.engine.crops.crops import crops
 
     screen = session.screen
     screen.lines(picture.summary(screen, made.receipt))
@@ -151,7 +153,7 @@ def _draw(session: Session, found: Thread, made: Prompt, *, brief: bool, now: bo
         screen.lines(picture.items(screen, made))
 
 
-def _compare(session: Session, receipt: Receipt, before: Sequence[Receipt]) -> None:
+def _compare(session: CliSession, receipt: Receipt, before: Sequence[Receipt]) -> None:
     from backscroll.engine.prompts.builder import compare
 
     screen = session.screen
@@ -162,10 +164,10 @@ def _compare(session: Session, receipt: Receipt, before: Sequence[Receipt]) -> N
         screen.line(screen.style(t("context.no_previous"), "dim"))
 
 
-@command("prompt", *_asked(), flag("--dry-run"))
-def prompt_command(session: Session, thread: str, dry_run: bool, tools: str | None, **asked: Any) -> None:
+@command("prompt", *_build_parameters(), flag("--dry-run"))
+def prompt_command(session: CliSession, thread: str, dry_run: bool, tools: str | None, **asked: Any) -> None:
     """Print the prompt as it would be sent, as JSON; what it did is kept."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
-        made = found.prompt(tools=_tools(tools), dry_run=dry_run, **_budgeted(found, asked))
+        made = found.prompt(tools=_tools(tools), dry_run=dry_run, **_set_default_budget(found, asked))
     session.screen.json({**made.request, **({"receipt": made.receipt.to_json()} if session.as_json else {})})

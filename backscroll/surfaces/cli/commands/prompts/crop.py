@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import message_named, thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
+from backscroll.surfaces.cli.references import message_named, thread_named
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import safe
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words import shapes
-from backscroll.surfaces.cli.words.conversation import Narrator
-from backscroll.surfaces.cli.words.done import number_of, said
+from backscroll.surfaces.cli.words.conversation import ConversationPrinter
+from backscroll.surfaces.cli.words.done import number_of, report_result
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.receipts import number
 
 if TYPE_CHECKING:
+    from backscroll.engine.crops.crops import Crop
     from backscroll.engine.prompts.compaction.compaction import CompactionReport
-    from backscroll.engine.prompts.compaction.crops import Crop
 
 _DIRECTIONS = ("top", "bottom")
 
@@ -39,7 +39,7 @@ _DIRECTIONS = ("top", "bottom")
     flag("--yes"),
 )
 def crop_command(
-    session: Session,
+    session: CliSession,
     thread: str,
     direction: str | None,
     amount: int | None,
@@ -57,7 +57,7 @@ def crop_command(
         if (direction is None) != (amount is None):
             raise InvalidInput(t("cropping.half"), hint=t("cropping.half_hint"))
         told = found.crop(direction, amount, summary, first=begin, last=end, dry_run=True)
-        if told.ask_first and not (dry_run or yes) and not _agreed(session, told):
+        if told.ask_first and not (dry_run or yes) and not _confirm_crop(session, told):
             session.screen.line(t("cropping.nothing"))
             return
         if not dry_run:
@@ -68,7 +68,7 @@ def crop_command(
         _say(session, told, own=summary is not None)
 
 
-def _say(session: Session, told: Crop, *, own: bool) -> None:
+def _say(session: CliSession, told: Crop, *, own: bool) -> None:
     """What went, or would go, and what stands in its place (own words need not be repeated)."""
     screen = session.screen
     less = told.tokens - told.summary_tokens
@@ -89,7 +89,7 @@ def _say(session: Session, told: Crop, *, own: bool) -> None:
         screen.lines(screen.style(f"  {piece}", "dim") for piece in wrap(safe(line), screen.room(2)))
 
 
-def _agreed(session: Session, told: Crop) -> bool:
+def _confirm_crop(session: CliSession, told: Crop) -> bool:
     """What goes has to do with the task at hand: a person decides, where there is one."""
     if not session.screen.can_ask:
         raise InvalidInput(t("cropping.not_cropped"), hint=t("cropping.not_cropped_hint"))
@@ -97,12 +97,12 @@ def _agreed(session: Session, told: Crop) -> bool:
 
 
 @command("uncrop", thread_argument(), click.Argument(["handle"], metavar="HANDLE"))
-def uncrop_command(session: Session, thread: str, handle: str) -> None:
+def uncrop_command(session: CliSession, thread: str, handle: str) -> None:
     """Bring cropped messages back into prompts."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         back = found.uncrop(handle)
-    said(session, {"thread": found.id, "messages": back}, count("cropping.back", back))
+    report_result(session, {"thread": found.id, "messages": back}, count("cropping.back", back))
 
 
 @command(
@@ -114,7 +114,7 @@ def uncrop_command(session: Session, thread: str, handle: str) -> None:
     flag("--undo"),
 )
 def compact_command(
-    session: Session, thread: str, budget: int | None, model: str | None, dry_run: bool, undo: bool
+    session: CliSession, thread: str, budget: int | None, model: str | None, dry_run: bool, undo: bool
 ) -> None:
     """Condense the past now, or show it again."""
     if undo:
@@ -129,7 +129,7 @@ def compact_command(
             budget = 128_000
         report = found.compact(budget, model=model, dry_run=dry_run)
     if not report.saved:
-        said(session, asdict(report), t("cropping.nothing_to_gain", tokens=number(report.before)))
+        report_result(session, asdict(report), t("cropping.nothing_to_gain", tokens=number(report.before)))
         return
     lines = [
         t(
@@ -141,16 +141,16 @@ def compact_command(
     ]
     if report.pays_back_after is not None:
         lines.append(_pays(report))
-    said(session, {**asdict(report), "saved": report.saved}, "\n".join(lines))
+    report_result(session, {**asdict(report), "saved": report.saved}, "\n".join(lines))
 
 
-def _undo_compaction(session: Session, thread: str) -> None:
+def _undo_compaction(session: CliSession, thread: str) -> None:
     """Take back the compaction in force, whoever made it."""
     from backscroll.surfaces.cli.words.events import what_happened
 
     with session.engine() as engine:
         event = thread_named(engine, thread).undo_compaction()
-        said(session, shapes.of_event(event, what_happened(event)), t("cropping.uncompacted"))
+        report_result(session, shapes.of_event(event, what_happened(event)), t("cropping.uncompacted"))
 
 
 def _pays(told: CompactionReport | Crop) -> str:
@@ -171,15 +171,15 @@ def _how(report: CompactionReport) -> Iterator[str]:
 
 
 @command("expand", thread_argument(), click.Argument(["handle"], metavar="HANDLE"))
-def expand_command(session: Session, thread: str, handle: str) -> None:
+def expand_command(session: CliSession, thread: str, handle: str) -> None:
     """Print the full originals behind a handle."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         messages = found.expand(handle)
-        screen, narrator = session.screen, Narrator(session.screen, full=True)
-        for message in messages:
-            place = number_of(found, message.id)
-            if screen.as_json:
-                screen.json_line(shapes.of_message(message, place, found.id))
-            else:
-                screen.lines(narrator.message(message, place))
+        screen, narrator = session.screen, ConversationPrinter(session.screen, full=True)
+        numbered = ((number_of(found, message.id), message) for message in messages)
+        if screen.as_json:
+            screen.json_list(shapes.of_message(message, place, found.id) for place, message in numbered)
+            return
+        for place, message in numbered:
+            screen.lines(narrator.message(message, place))

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, thread_argument
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.compaction.lessons import Learned
+    from backscroll.engine.inputs.lessons import FeatureWorth
 
 
 @command("learned", thread_argument(required=False), flag("--reset"), flag("--all", "everything"))
-def learned_command(session: Session, thread: str | None, reset: bool, everything: bool) -> None:
+def learned_command(session: CliSession, thread: str | None, reset: bool, everything: bool) -> None:
     """Show what was learned, or drop it."""
-    from backscroll.engine.prompts.compaction import lessons as learning
+    from backscroll.engine.inputs import lessons as learning
 
     if reset and everything == (thread is not None):
         raise InvalidInput(t("learned.which"), hint=t("learned.which_hint"))
@@ -32,7 +32,7 @@ def learned_command(session: Session, thread: str | None, reset: bool, everythin
             else:
                 session.screen.line(count("learned.dropped", gone))
             return
-        rows = learning.learned(engine, wanted)
+        rows = learning.list_lessons(engine, wanted)
     if session.as_json:
         session.screen.json(
             [{"feature": r.feature, "weight": r.weight, "lessons": r.lessons, "last": r.last} for r in rows]
@@ -43,12 +43,12 @@ def learned_command(session: Session, thread: str | None, reset: bool, everythin
         _print(session, rows)
 
 
-def _print(session: Session, rows: list[Learned]) -> None:
+def _print(session: CliSession, rows: list[FeatureWorth]) -> None:
     columns = [
         Column(t("learned.feature"), shrinks=True),
         Column(t("learned.weight"), right=True),
         Column(t("learned.lessons"), right=True),
         Column(t("learned.last"), style="dim"),
     ]
-    cells = [[r.feature, f"×{r.weight:.2f}", str(r.lessons), shown(r.last)] for r in rows]
+    cells = [[r.feature, f"×{r.weight:.2f}", str(r.lessons), format_time(r.last)] for r in rows]
     session.screen.lines(table(session.screen, columns, cells))

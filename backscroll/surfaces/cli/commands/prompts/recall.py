@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, limit_option, option
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words.conversation import role_name
 from backscroll.surfaces.i18n import count, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from backscroll.engine.search.recall import Recalled, RecalledItem
+    from backscroll.engine.search.recall import RecallItem, RecallResult
     from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 
 @command(
     "recall",
-    click.Argument(["words"], metavar="[THREAD] QUESTION...", nargs=-1, required=True),
+    click.Argument(["words"], metavar="[THREAD] QUERY...", nargs=-1, required=True),
     option("--project", metavar="NAME"),
     option("--user", metavar="NAME"),
     flag("--all", "everywhere"),
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     limit_option(0),
 )
 def recall_command(
-    session: Session,
+    session: CliSession,
     words: tuple[str, ...],
     project: str | None,
     user: str | None,
@@ -71,7 +71,7 @@ def recall_command(
         _print(session.screen, found)
 
 
-def _shape(found: Recalled) -> dict[str, Json]:
+def _shape(found: RecallResult) -> dict[str, Json]:
     return {
         "query": found.query,
         "tokens": found.tokens,
@@ -98,7 +98,7 @@ def _shape(found: Recalled) -> dict[str, Json]:
     }
 
 
-def _print(screen: Screen, found: Recalled) -> None:
+def _print(screen: Screen, found: RecallResult) -> None:
     if not found.items:
         screen.line(t("recall.nothing", query=one_line(found.query)))
         return
@@ -111,10 +111,10 @@ def _print(screen: Screen, found: Recalled) -> None:
         screen.remark(t("recall.not_all"), "dim")
 
 
-def _lines(screen: Screen, item: RecalledItem) -> Iterator[str]:
+def _lines(screen: Screen, item: RecallItem) -> Iterator[str]:
     who = one_line(item.speaker) if item.speaker != item.role else role_name(item.role)
     why = ", ".join(say(reason) for reason in item.why.split(", "))
-    facts = f"{who} · {shown(item.at)} · {why}"
+    facts = f"{who} · {format_time(item.at)} · {why}"
     yield f"{screen.style(item.handle, 'strong')}  {screen.style(facts, 'dim')}"
     for line in item.text.splitlines() or [""]:
         for row in wrap(safe(line), screen.room(4)) or [""]:

@@ -1,4 +1,4 @@
-"""`tools`: what tools did in a thread, one line each or with their full results."""
+"""`operations`: what tools did in a thread, one line each or with their full results."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _ALL = 1_000_000
 
 
 @command(
-    "tools",
+    "operations",
     thread_argument(),
     option("--tool", metavar="NAME"),
     option("--target", metavar="WORDS"),
@@ -33,8 +33,8 @@ _ALL = 1_000_000
     flag("--recent"),
     limit_option(20),
 )
-def tools_command(
-    session: Session,
+def operations_command(
+    session: CliSession,
     thread: str,
     tool: str | None,
     target: str | None,
@@ -63,17 +63,17 @@ def tools_command(
         session.screen.remark(count("tools.newest", len(uses)), "dim")
 
 
-def _recent(session: Session, thread: str) -> None:
+def _recent(session: CliSession, thread: str) -> None:
     """The list of recent operations as prompts have it."""
     from backscroll.engine.folder.tool_uses import render_operations
-    from backscroll.surfaces.i18n import spoken
+    from backscroll.surfaces.i18n import get_language
 
     with session.engine() as engine:
         digests = thread_named(engine, thread).operations()
     if session.as_json:
         session.screen.json([_digest(digest) for digest in digests])
     else:
-        session.screen.line(safe(render_operations(digests, spoken())) or t("tools.nothing"))
+        session.screen.line(safe(render_operations(digests, get_language())) or t("tools.nothing"))
 
 
 def _digest(digest: Digest) -> dict[str, Json]:
@@ -109,7 +109,7 @@ def _print(screen: Screen, uses: list[ToolUse]) -> None:
         (
             use.digest.handle,
             str(use.turn),
-            shown(use.digest.timestamp, short=True),
+            format_time(use.digest.timestamp, short=True),
             use.digest.tool_name,
             use.digest.target,
             use.digest.summary,
@@ -125,5 +125,5 @@ def _print_full(screen: Screen, uses: list[ToolUse]) -> None:
             screen.line()
         digest = use.digest
         head = one_line(f"{digest.handle}  {digest.tool_name} {digest.target}".rstrip())
-        screen.line(f"{screen.style(head, 'strong')}  {screen.style(shown(digest.timestamp), 'dim')}")
+        screen.line(f"{screen.style(head, 'strong')}  {screen.style(format_time(digest.timestamp), 'dim')}")
         screen.line(safe(use.result) or t("tools.no_words"))

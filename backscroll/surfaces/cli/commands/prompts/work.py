@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 from backscroll.surfaces.cli.command import command, flag
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 from backscroll.surfaces.receipts import number
 
 if TYPE_CHECKING:
+    from backscroll.engine.background.worker import Worker
     from backscroll.engine.core.pacing import Progress
-    from backscroll.engine.models.background import Worker
 
 _REST = 2.0  # seconds between two looks
 
 
 @command("work", flag("--follow"))
-def work_command(session: Session, follow: bool) -> None:
+def work_command(session: CliSession, follow: bool) -> None:
     """Bring summaries and vectors up to date."""
-    from backscroll.engine.models.background import Worker
+    from backscroll.engine.background.worker import Worker
 
     with session.engine() as engine:
         worker = Worker(engine, models=True)
@@ -36,7 +36,7 @@ def work_command(session: Session, follow: bool) -> None:
         _say(session, worker.progress)
 
 
-def _follow(session: Session, worker: Worker) -> None:
+def _follow(session: CliSession, worker: Worker) -> None:
     """Go on until somebody interrupts; each time something was done, it is said."""
     session.screen.remark(t("working.following"), "dim")
     told = 0
@@ -52,7 +52,7 @@ def _words(done: Progress) -> str:
     return count("working.done", done.threads, made=number(done.made))
 
 
-def _say(session: Session, done: Progress) -> None:
+def _say(session: CliSession, done: Progress) -> None:
     screen = session.screen
     if done.failed:
         session.exit_code = 1

@@ -10,8 +10,8 @@ from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.sizes import size
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.i18n import t
 
 
@@ -20,13 +20,13 @@ def _file() -> click.Argument:
 
 
 @command("backup", _file())
-def backup_command(session: Session, file: str) -> None:
+def backup_command(session: CliSession, file: str) -> None:
     """Copy the store into a new file."""
     target = Path(file).expanduser()
     with session.engine() as engine:
         engine.backup(target)
     wrote = target.stat().st_size
-    said(
+    report_result(
         session,
         {"file": str(target), "bytes": wrote},
         t("keeping.backed_up", path=one_line(file), size=size(wrote)),
@@ -34,7 +34,7 @@ def backup_command(session: Session, file: str) -> None:
 
 
 @command("restore-backup", _file(), flag("--yes", "-y"))
-def restore_backup_command(session: Session, file: str, yes: bool) -> None:
+def restore_backup_command(session: CliSession, file: str, yes: bool) -> None:
     """Put a backup in the place of the store."""
     from backscroll.engine.log.backups import restore_backup
 
@@ -52,4 +52,4 @@ def restore_backup_command(session: Session, file: str, yes: bool) -> None:
     text = t("keeping.restored", path=one_line(file), store=one_line(where))
     if aside is not None:
         text += "\n" + t("keeping.aside", path=one_line(str(aside)))
-    said(session, {"store": where, "kept": None if aside is None else str(aside)}, text)
+    report_result(session, {"store": where, "kept": None if aside is None else str(aside)}, text)

@@ -7,13 +7,13 @@ from click.shell_completion import get_completion_class
 
 from backscroll.surfaces.cli.command import command
 from backscroll.surfaces.cli.group import program
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 
 _SHELLS = ("bash", "zsh", "fish")
 
 
 @command("completion", click.Argument(["shell"], metavar="SHELL", type=click.Choice(_SHELLS)))
-def completion_command(session: Session, shell: str) -> None:
+def completion_command(session: CliSession, shell: str) -> None:
     """Print the script."""
     found = get_completion_class(shell)
     assert found is not None

@@ -13,15 +13,15 @@ from typing import Any
 
 import click
 
-from backscroll.config import YAML, Settings, config_file, dotted, explained, flat, load
+from backscroll.config import YAML, Settings, config_file, explain_settings, flat, format_setting_name, load
 from backscroll.errors import InvalidInput, StoreError
 from backscroll.regular_files import read_text
 from backscroll.surfaces.cli.command import command, option
-from backscroll.surfaces.cli.language import checked
+from backscroll.surfaces.cli.language import check_language
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.i18n import t
 
 _ACTIONS = ("show", "set", "unset", "path", "provider", "key")
@@ -41,7 +41,7 @@ _ACTIONS = ("show", "set", "unset", "path", "provider", "key")
     option("--key-env", metavar="VARIABLE"),
 )
 def config_command(
-    session: Session, action: str, name: str | None, value: str | None, **given: str | None
+    session: CliSession, action: str, name: str | None, value: str | None, **given: str | None
 ) -> None:
     """Show or change settings, services with models, and their keys."""
     about = {key: text for key, text in given.items() if text is not None}
@@ -61,21 +61,23 @@ def config_command(
     if sum(given is not None for given in (name, value)) != wants:
         raise InvalidInput(t("configuring.wrong_use"), hint=t("configuring.wrong_use_hint"))
     if action == "path":
-        said(session, {"path": str(config_file())}, str(config_file()))
+        report_result(session, {"path": str(config_file())}, str(config_file()))
     elif action == "show":
         _show(session)
     else:
         change_setting(session, name or "", value)
 
 
-def _show(session: Session) -> None:
+def _show(session: CliSession) -> None:
     screen = session.screen
-    found = explained(session.arguments)
+    found = explain_settings(session.arguments)
     if session.as_json:
         screen.json(
             {
                 "file": str(config_file()),
-                "settings": {dotted(s.name): {"value": s.value, "source": s.source} for s in found},
+                "settings": {
+                    format_setting_name(s.name): {"value": s.value, "source": s.source} for s in found
+                },
             }
         )
         return
@@ -86,7 +88,12 @@ def _show(session: Session) -> None:
         Column(t("columns.meaning"), shrinks=True, style="dim"),
     ]
     rows = [
-        (dotted(s.name), _shown(s.value), t(f"configuring.from_{s.source}"), t(f"settings.{s.name}"))
+        (
+            format_setting_name(s.name),
+            _format_value(s.value),
+            t(f"configuring.from_{s.source}"),
+            t(f"settings.{s.name}"),
+        )
         for s in found
     ]
     screen.lines(table(screen, columns, rows))
@@ -94,23 +101,23 @@ def _show(session: Session) -> None:
     screen.line(screen.style(t("configuring.file", path=one_line(str(config_file()))), "dim"))
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return "–" if value == "" else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def change_setting(session: Session, name: str, value: str | None) -> None:
+def change_setting(session: CliSession, name: str, value: str | None) -> None:
     """Set a setting in the file, or take it out of it."""
     known = [field.name for field in fields(Settings)]
     name = flat(name)
     if name not in known:
-        names = ", ".join(map(dotted, known))
+        names = ", ".join(map(format_setting_name, known))
         raise InvalidInput(t("configuring.unknown", name=name), hint=t("configuring.known", names=names))
     path = config_file()
     line = None
     if value is not None:
         typed: Any = getattr(load({name: value}), name)
         if name == "language":
-            checked(str(typed))
+            check_language(str(typed))
         line = (
             f"{name}: {json.dumps(typed, ensure_ascii=False)}"
             if path.suffix in YAML
@@ -121,7 +128,7 @@ def change_setting(session: Session, name: str, value: str | None) -> None:
     except OSError as error:
         raise StoreError(t("configuring.cannot_write", path=path, what=error.strerror)) from error
     key = "configuring.unset" if line is None else "configuring.set"
-    said(
+    report_result(
         session, {"file": str(path), "name": name, "value": value}, t(key, name=name, value=value, path=path)
     )
 
@@ -139,7 +146,7 @@ def _toml(value: Any) -> str:
 def _rewrite(path: Path, name: str, line: str | None) -> None:
     """Change one line of the file and keep the others, comments included; the whole file or nothing is written."""
     text = read_text(path) if path.exists() else ""
-    explained()  # says what is wrong with a file that does not parse
+    explain_settings()  # says what is wrong with a file that does not parse
     found = text.splitlines()
     if path.suffix in YAML:
         found = [old for old in found if not re.match(rf"{re.escape(name)}\s*:", old)]

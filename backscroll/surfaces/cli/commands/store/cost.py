@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, option, thread_argument
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.cells import cut, wrap
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import parsed
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import parse_time
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, find, t
 
 if TYPE_CHECKING:
+    from backscroll.engine.budget.costs import SpendingTotal
     from backscroll.engine.engine import Engine
-    from backscroll.engine.models.costs import Spent
     from backscroll.engine.thread import Thread
     from backscroll.llm.prices.limits import Limit
     from backscroll.llm.tokens.calibration import Calibration
@@ -42,16 +42,16 @@ _BAR = 24
     option("--until", metavar="TIME"),
 )
 def cost_command(
-    session: Session, thread: str | None, by: str | None, since: str | None, until: str | None
+    session: CliSession, thread: str | None, by: str | None, since: str | None, until: str | None
 ) -> None:
     """Print what the calls cost."""
-    first, last = parsed(since), parsed(until, end=True)
+    first, last = parse_time(since), parse_time(until, end=True)
     group = by or ("purpose" if thread else "model")
     if not session.has_store and thread is None:
         _nothing(session, group, asked=False)
         return
-    from backscroll.engine.models.costs import limits_of, prices_of, spending
-    from backscroll.engine.prompts.counts import corrections_of
+    from backscroll.engine.budget.costs import limits_of, prices_of, spending
+    from backscroll.engine.budget.counts import corrections_of
 
     with session.engine() as engine:
         found = None if thread is None else thread_named(engine, thread)
@@ -71,7 +71,7 @@ def cost_command(
         _limits(session.screen, limits)
 
 
-def _nothing(session: Session, group: str, *, asked: bool, limits: Sequence[Limit] = ()) -> None:
+def _nothing(session: CliSession, group: str, *, asked: bool, limits: Sequence[Limit] = ()) -> None:
     if session.as_json:
         session.screen.json(_document(group, None, [], [], [], {}))
         return
@@ -80,7 +80,7 @@ def _nothing(session: Session, group: str, *, asked: bool, limits: Sequence[Limi
     _limits(session.screen, limits)
 
 
-def _names(engine: Engine, sums: Sequence[Spent]) -> Mapping[str, str]:
+def _names(engine: Engine, sums: Sequence[SpendingTotal]) -> Mapping[str, str]:
     """The titles of the threads, where they still have one."""
     from backscroll.errors import NotFound
     from backscroll.surfaces.cli.words.conversation import title_of
@@ -102,13 +102,13 @@ def _names(engine: Engine, sums: Sequence[Spent]) -> Mapping[str, str]:
 def _report(
     screen: Screen,
     group: str,
-    sums: Sequence[Spent],
-    models: Sequence[Spent],
+    sums: Sequence[SpendingTotal],
+    models: Sequence[SpendingTotal],
     names: Mapping[str, str],
     thread: Thread | None,
 ) -> None:
     total = _total(sums)
-    rows = _ordered(group, sums)
+    rows = _sort_groups(group, sums)
     by_money = total.nano > 0
     most = max((_weight(s, by_money) for s in rows), default=0)
     cells = [
@@ -143,8 +143,8 @@ def _report(
         money=_money(total),
     )
     screen.lines(screen.style(line, "strong") for line in wrap(said, screen.room(0)))
-    _unpriced(screen, total, models)
-    _unanswered(screen, total)
+    _warn_unpriced(screen, total, models)
+    _warn_unanswered(screen, total)
     if thread is not None and group != "thread":
         screen.line(screen.style(t("cost.of_thread", thread=thread.id[:8]), "dim"))
 
@@ -154,7 +154,7 @@ def _room(screen: Screen) -> int:
     return max(8, min(_BAR, screen.width - 66))
 
 
-def _unpriced(screen: Screen, total: Spent, models: Sequence[Spent]) -> None:
+def _warn_unpriced(screen: Screen, total: SpendingTotal, models: Sequence[SpendingTotal]) -> None:
     if not total.unpriced:
         return
     names = [s.group[0] or t("cost.no_model") for s in models if s.unpriced]
@@ -163,13 +163,13 @@ def _unpriced(screen: Screen, total: Spent, models: Sequence[Spent]) -> None:
     screen.lines(screen.style(line, "warn") for line in wrap(said, screen.room(0)))
 
 
-def _unanswered(screen: Screen, total: Spent) -> None:
+def _warn_unanswered(screen: Screen, total: SpendingTotal) -> None:
     if total.unanswered:
         said = count("cost.unanswered", total.unanswered, **unanswered_words(total))
         screen.lines(screen.style(line, "warn") for line in wrap(said, screen.room(0)))
 
 
-def unanswered_words(spent: Spent) -> dict[str, str]:
+def unanswered_words(spent: SpendingTotal) -> dict[str, str]:
     """The figures of calls without an answer, for a sentence about them."""
     from backscroll.llm.prices.limits import dollars
 
@@ -220,7 +220,7 @@ def _name(group: str, value: str, names: Mapping[str, str]) -> str:
 _OTHERS = "\0others"
 
 
-def _ordered(group: str, sums: Sequence[Spent]) -> list[Spent]:
+def _sort_groups(group: str, sums: Sequence[SpendingTotal]) -> list[SpendingTotal]:
     """Days and turns in their order, days without calls between them; everything else the dearest first."""
     if group == "day":
         sums = _calendar(sums)
@@ -231,8 +231,8 @@ def _ordered(group: str, sums: Sequence[Spent]) -> list[Spent]:
     return rows if len(rows) <= _ROWS else [*rows[:_ROWS], _total(rows[_ROWS:], _OTHERS)]
 
 
-def _calendar(sums: Sequence[Spent]) -> list[Spent]:
-    out: list[Spent] = []
+def _calendar(sums: Sequence[SpendingTotal]) -> list[SpendingTotal]:
+    out: list[SpendingTotal] = []
     for spent in sums:
         day = _day(spent.group[0])
         before = _day(out[-1].group[0]) if out else None
@@ -250,17 +250,17 @@ def _day(text: str) -> date | None:
         return None
 
 
-def _total(sums: Sequence[Spent], name: str = "") -> Spent:
-    from backscroll.engine.models.costs import summed
+def _total(sums: Sequence[SpendingTotal], name: str = "") -> SpendingTotal:
+    from backscroll.engine.budget.costs import sum_costs
 
-    return summed(sums, name)
+    return sum_costs(sums, name)
 
 
-def _weight(spent: Spent, by_money: bool) -> int:
+def _weight(spent: SpendingTotal, by_money: bool) -> int:
     return spent.nano if by_money else spent.input + spent.output
 
 
-def _money(spent: Spent) -> str:
+def _money(spent: SpendingTotal) -> str:
     """What it cost; with a plus where some calls have no price, a question mark where none has one."""
     from backscroll.llm.prices.limits import dollars
 
@@ -305,8 +305,8 @@ def short(number: int) -> str:
 def _document(
     group: str,
     thread: Thread | None,
-    sums: Sequence[Spent],
-    models: Sequence[Spent],
+    sums: Sequence[SpendingTotal],
+    models: Sequence[SpendingTotal],
     limits: Sequence[Limit],
     corrected: Mapping[str, Calibration],
 ) -> dict[str, Any]:
@@ -330,7 +330,7 @@ def _document(
     }
 
 
-def _figures(spent: Spent) -> dict[str, Any]:
+def _figures(spent: SpendingTotal) -> dict[str, Any]:
     known = spent.unpriced < spent.calls or not spent.calls
     return {
         "calls": spent.calls,

@@ -11,12 +11,12 @@ from pathlib import Path
 import click
 
 import backscroll
-from backscroll.surfaces.cli.apart import session_apart
 from backscroll.surfaces.cli.command import command, flag
 from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.temporary_store import session_apart
 from backscroll.surfaces.cli.words import shapes
-from backscroll.surfaces.i18n import spoken, t
+from backscroll.surfaces.i18n import get_language, t
 
 SAMPLES = Path(backscroll.__file__).with_name("samples")
 _AGENT, _ROLEPLAY = "coding-agent.jsonl", "roleplay-zh.jsonl"
@@ -29,7 +29,7 @@ _NEW_WORDS = "外婆每年都给它系一条红绳，说它只是在想事情。
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _TourStop:
     """One station of the tour: what is said before it, and the command lines that are run."""
 
     text: str
@@ -37,7 +37,7 @@ class _Step:
 
 
 @command("demo", flag("--keep"))
-def demo_command(session: Session, keep: bool) -> None:
+def demo_command(session: CliSession, keep: bool) -> None:
     """Show the program at work."""
     folder = Path(tempfile.mkdtemp(prefix="backscroll-demo-"))
     store = folder / "demo.db"
@@ -51,32 +51,32 @@ def demo_command(session: Session, keep: bool) -> None:
             shutil.rmtree(folder)
 
 
-def _silently(session: Session, store: Path, *, keep: bool) -> None:
+def _silently(session: CliSession, store: Path, *, keep: bool) -> None:
     """For programs: the same store without the tour."""
     with session_apart(store).engine(make=True) as engine:
         engine.import_path(SAMPLES / _AGENT)
         thread = engine.thread(engine.import_path(SAMPLES / _ROLEPLAY)[0].thread or "")
         thread.rename(_TITLE)
         thread.edit(thread.message(_EDITED - 1).id, _NEW_WORDS)
-        elf = engine.thread(engine.import_path(SAMPLES / _ELF.format(spoken()))[0].thread or "")
-        elf.window.flush()
+        elf = engine.thread(engine.import_path(SAMPLES / _ELF.format(get_language()))[0].thread or "")
+        elf.graph.flush()
         infos = [shapes.of_thread(info) for info in engine.threads()]
     session.screen.json({"store": str(store) if keep else None, "threads": infos})
 
 
-def _tour(session: Session, store: Path, *, keep: bool) -> None:
+def _tour(session: CliSession, store: Path, *, keep: bool) -> None:
     screen = session.screen
     _say(session, t("demo.welcome"))
-    _go(session, store, _Step(t("demo.imported"), (("import", _AGENT, _ROLEPLAY), ("threads",))))
+    _go(session, store, _TourStop(t("demo.imported"), (("import", _AGENT, _ROLEPLAY), ("threads",))))
     ids = _ids(store)
     for step in _steps(ids["agent"], ids["roleplay"]):
         _go(session, store, step)
-    elf, world = _ELF.format(spoken()), _WORLD.format(spoken())
-    _go(session, store, _Step(t("demo.elf"), (("import", elf),)))
+    elf, world = _ELF.format(get_language()), _WORLD.format(get_language())
+    _go(session, store, _TourStop(t("demo.elf"), (("import", elf),)))
     tale = next(id_ for id_ in _ids(store, "roleplay").values() if id_ != ids["roleplay"])
     for step in (
         *_graph_steps(tale, world),
-        _Step(t("demo.logged"), (("log", tale, "-n", "5"), ("verify",))),
+        _TourStop(t("demo.logged"), (("log", tale, "-n", "5"), ("verify",))),
     ):
         _go(session, store, step)
     screen.line()
@@ -90,8 +90,8 @@ def _ids(store: Path, kind: str = "") -> dict[str, str]:
         return {info.id if kind else info.kind: info.id[:8] for info in found}
 
 
-def _go(session: Session, store: Path, step: _Step) -> None:
-    from backscroll.surfaces.cli.running import run
+def _go(session: CliSession, store: Path, step: _TourStop) -> None:
+    from backscroll.surfaces.cli.runner import run
 
     screen = session.screen
     screen.line()
@@ -109,13 +109,15 @@ def _real(words: tuple[str, ...]) -> list[str]:
     return [str(SAMPLES / word) if (SAMPLES / word).is_file() else word for word in words]
 
 
-def _steps(agent: str, roleplay: str) -> list[_Step]:
+def _steps(agent: str, roleplay: str) -> list[_TourStop]:
     edited = str(_EDITED)
-    asked = roleplay if spoken() == "zh" else agent  # a question in the language of its conversation
+    asked = roleplay if get_language() == "zh" else agent  # a question in the language of its conversation
     return [
-        _Step(t("demo.shown"), (("show", agent, "--range", "1:9"),)),
-        _Step(t("demo.searched"), (("search", "midnight zone", "-n", "2"), ("search", "柿子树", "-n", "2"))),
-        _Step(
+        _TourStop(t("demo.shown"), (("show", agent, "--range", "1:9"),)),
+        _TourStop(
+            t("demo.searched"), (("search", "midnight zone", "-n", "2"), ("search", "柿子树", "-n", "2"))
+        ),
+        _TourStop(
             t("demo.edited"),
             (
                 ("rename", roleplay, _TITLE),
@@ -123,7 +125,7 @@ def _steps(agent: str, roleplay: str) -> list[_Step]:
                 ("revisions", roleplay, edited),
             ),
         ),
-        _Step(
+        _TourStop(
             t("demo.swiped"),
             (
                 ("choose", roleplay, "3", "1"),
@@ -131,12 +133,12 @@ def _steps(agent: str, roleplay: str) -> list[_Step]:
                 ("undo", roleplay),
             ),
         ),
-        _Step(t("demo.prompted"), (("context", agent, "--budget", _SMALL),)),
-        _Step(
+        _TourStop(t("demo.prompted"), (("context", agent, "--budget", _SMALL),)),
+        _TourStop(
             t("demo.recalled"),
             (("recall", asked, t("demo.question"), "-n", "1"), ("expand", agent, "bs:25")),
         ),
-        _Step(
+        _TourStop(
             t("demo.cropped"),
             (
                 ("crop", agent, "top", "16", "--yes", "--summary", t("demo.crop_summary")),
@@ -147,12 +149,12 @@ def _steps(agent: str, roleplay: str) -> list[_Step]:
     ]
 
 
-def _graph_steps(tale: str, world: str) -> list[_Step]:
+def _graph_steps(tale: str, world: str) -> list[_TourStop]:
     """What the tale says about the world, how that follows an edit, and what a person makes of it."""
     who, place = t("demo.elf_name"), t("demo.elf_place")
     return [
-        _Step(t("demo.graphed"), (("graph", "flush", tale), ("graph", "show", tale))),
-        _Step(
+        _TourStop(t("demo.graphed"), (("graph", "flush", tale), ("graph", "show", tale))),
+        _TourStop(
             t("demo.moved"),
             (
                 ("graph", "why", tale, who, "lives_in"),
@@ -161,7 +163,7 @@ def _graph_steps(tale: str, world: str) -> list[_Step]:
                 ("graph", "turns", tale),
             ),
         ),
-        _Step(
+        _TourStop(
             t("demo.corrected"),
             (
                 ("graph", "set", tale, who, "lives_in", "--to", place),
@@ -172,6 +174,6 @@ def _graph_steps(tale: str, world: str) -> list[_Step]:
     ]
 
 
-def _say(session: Session, text: str) -> None:
+def _say(session: CliSession, text: str) -> None:
     room = min(session.screen.width, 80) - 1
     session.screen.lines(wrap(text, room))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words.exported import say_export
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.words.exports import say_export
 from backscroll.surfaces.i18n import t
 
 
@@ -22,7 +22,7 @@ from backscroll.surfaces.i18n import t
     flag("--list-formats"),
 )
 def export_command(
-    session: Session,
+    session: CliSession,
     threads: tuple[str, ...],
     everything: bool,
     format: str,
@@ -41,8 +41,8 @@ def export_command(
     say_export(session, report, format)
 
 
-def _list(session: Session) -> None:
-    from backscroll.surfaces.cli.apart import engine_apart
+def _list(session: CliSession) -> None:
+    from backscroll.surfaces.cli.temporary_store import engine_apart
 
     screen = session.screen
     with engine_apart() as engine:

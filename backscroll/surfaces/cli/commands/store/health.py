@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from backscroll.errors import InvalidInput, StoreCorrupt
-from backscroll.surfaces.cli.addressing import thread_named
-from backscroll.surfaces.cli.apart import engine_apart
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.progress import Bar
+from backscroll.surfaces.cli.screen.progress import ProgressBar
 from backscroll.surfaces.cli.screen.sizes import size
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.temporary_store import engine_apart
 from backscroll.surfaces.i18n import count, find, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.log.doctor import Check
-    from backscroll.engine.log.repair import Mended
-    from backscroll.engine.log.verification import Flaw, Verdict
+    from backscroll.engine.doctor import DoctorCheck
+    from backscroll.engine.exchange.repair import RepairReport
+    from backscroll.engine.log.verification import StoreFlaw, VerificationReport
     from backscroll.surfaces.cli.screen.screen import Screen
     from backscroll.vocab.part import Json
 
@@ -29,7 +29,7 @@ _OF_A_STORE = {"store", "contents", "disk"}
 
 
 @command("verify", thread_argument(required=False), flag("--repair"), option("--set-aside", metavar="FILE"))
-def verify_command(session: Session, thread: str | None, repair: bool, set_aside: str | None) -> None:
+def verify_command(session: CliSession, thread: str | None, repair: bool, set_aside: str | None) -> None:
     """Check every hash and fold everything again."""
     if thread is not None and (repair or set_aside is not None):
         raise InvalidInput(t("checking.whole_only"), hint=t("checking.whole_only_hint"))
@@ -37,7 +37,7 @@ def verify_command(session: Session, thread: str | None, repair: bool, set_aside
         with session.engine() as engine:
             _save_aside(session, engine.save_aside(set_aside), set_aside)
         return
-    with session.engine() as engine, Bar(wanted=not session.as_json) as bar:
+    with session.engine() as engine, ProgressBar(wanted=not session.as_json) as bar:
         mended = engine.repair() if repair else []
         saved = None if set_aside is None else engine.save_aside(set_aside)
         wanted = None if thread is None else thread_named(engine, thread).id
@@ -70,7 +70,7 @@ def verify_command(session: Session, thread: str | None, repair: bool, set_aside
         _verdict(session.screen, verdict)
 
 
-def _mended_shape(mended: Mended) -> dict[str, Json]:
+def _mended_shape(mended: RepairReport) -> dict[str, Json]:
     return {
         "thread": mended.thread,
         "why": say(mended.why),
@@ -79,7 +79,7 @@ def _mended_shape(mended: Mended) -> dict[str, Json]:
     }
 
 
-def _tell_mended(screen: Screen, mended: list[Mended]) -> None:
+def _tell_mended(screen: Screen, mended: list[RepairReport]) -> None:
     """What was wrong with each thread, what was done, and how much of it lies in the quarantine now."""
     if not mended:
         screen.line(t("checking.nothing_to_mend"))
@@ -91,14 +91,14 @@ def _tell_mended(screen: Screen, mended: list[Mended]) -> None:
     screen.line(t("checking.aside_hint"))
 
 
-def _save_aside(session: Session, rows: int, path: str) -> None:
+def _save_aside(session: CliSession, rows: int, path: str) -> None:
     if session.as_json:
         session.screen.json({"file": path, "rows": rows})
     else:
         session.screen.line(t("checking.saved_aside", rows=count("checking.rows", rows), path=one_line(path)))
 
 
-def _verdict(screen: Screen, verdict: Verdict) -> None:
+def _verdict(screen: Screen, verdict: VerificationReport) -> None:
     seen = t(
         "checking.seen",
         threads=count("words.threads", verdict.threads),
@@ -115,14 +115,14 @@ def _verdict(screen: Screen, verdict: Verdict) -> None:
     screen.line(t("checking.flaws_hint"))
 
 
-def _where(flaw: Flaw) -> str:
+def _where(flaw: StoreFlaw) -> str:
     if flaw.event is not None:
         return flaw.event.short
     return flaw.thread[:8] or t("checking.whole_store")
 
 
 @command("stats")
-def stats_command(session: Session) -> None:
+def stats_command(session: CliSession) -> None:
     """How much of what there is."""
     with session.engine() as engine:
         numbers = engine.stats()
@@ -138,7 +138,7 @@ def stats_command(session: Session) -> None:
 
 
 @command("doctor")
-def doctor_command(session: Session) -> None:
+def doctor_command(session: CliSession) -> None:
     """What works here, and what does not."""
     checks = _checks(session)
     if any(check.ok is False for check in checks):
@@ -152,29 +152,29 @@ def doctor_command(session: Session) -> None:
         _check(session.screen, check)
 
 
-def _checks(session: Session) -> list[Check]:
+def _checks(session: CliSession) -> list[DoctorCheck]:
     """What the engine finds; where there is no store yet, none is made for it."""
-    from backscroll.engine.log.doctor import Check
+    from backscroll.engine.doctor import DoctorCheck
 
     if session.has_store:
         with session.engine() as engine:
             return [*engine.doctor(), _sandbox(session)]
     with engine_apart() as engine:
         found = engine.doctor()
-    absent = Check("store", None, t("cli.no_store", path=session.place))
+    absent = DoctorCheck("store", None, t("cli.no_store", path=session.place))
     return [absent, *(check for check in found if check.name not in _OF_A_STORE), _sandbox(session)]
 
 
-def _sandbox(session: Session) -> Check:
+def _sandbox(session: CliSession) -> DoctorCheck:
     """What commands of an agent can be held in here, and whether they are."""
-    from backscroll.act.commands.sandbox import checked
-    from backscroll.engine.log.doctor import Check
+    from backscroll.agent.commands.sandbox import check_sandbox
+    from backscroll.engine.doctor import DoctorCheck
 
-    ok, detail, hint = checked(session.settings())
-    return Check("sandbox", ok, detail, hint)
+    ok, detail, hint = check_sandbox(session.settings())
+    return DoctorCheck("sandbox", ok, detail, hint)
 
 
-def _check(screen: Screen, check: Check) -> None:
+def _check(screen: Screen, check: DoctorCheck) -> None:
     state, style = {
         True: (t("checking.ok"), "good"),
         False: (t("checking.bad"), "bad"),
@@ -182,14 +182,14 @@ def _check(screen: Screen, check: Check) -> None:
     }[check.ok]
     name = find(f"checks.{check.name.replace(' ', '_').lower()}") or check.name
     lines = list(wrap(one_line(say(check.detail)), screen.room(24, 110))) or [""]
-    screen.line(f"{screen.style(_filled(state, 6), style)}  {_filled(name, 14)}  {lines[0]}".rstrip())
+    screen.line(f"{screen.style(_pad_text(state, 6), style)}  {_pad_text(name, 14)}  {lines[0]}".rstrip())
     for line in lines[1:]:
         screen.line(" " * 24 + line)
     if check.hint:
         screen.line(screen.style(" " * 24 + one_line(say(check.hint)), "dim"))
 
 
-def _filled(text: str, room: int) -> str:
-    from backscroll.surfaces.cli.screen.cells import padded
+def _pad_text(text: str, room: int) -> str:
+    from backscroll.surfaces.cli.screen.cells import pad_text
 
-    return padded(text, room)
+    return pad_text(text, room)

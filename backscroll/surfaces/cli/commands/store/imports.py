@@ -14,22 +14,22 @@ import click
 
 from backscroll.engine.exchange.discovery import discover as discovered
 from backscroll.errors import BackscrollError, InvalidInput, NotFound
-from backscroll.surfaces.cli.apart import engine_apart
 from backscroll.surfaces.cli.command import command, flag, option
-from backscroll.surfaces.cli.gathering import taken_in
-from backscroll.surfaces.cli.reporting import described
+from backscroll.surfaces.cli.error_report import describe_error
+from backscroll.surfaces.cli.input_files import taken_in
 from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.progress import Bar
+from backscroll.surfaces.cli.screen.progress import ProgressBar
 from backscroll.surfaces.cli.screen.sizes import size
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import shown
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.temporary_store import engine_apart
 from backscroll.surfaces.cli.words import arrivals
 from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
-    from backscroll.engine.exchange.discovery import Discovered
+    from backscroll.engine.exchange.discovery import HistoryFile
     from backscroll.engine.exchange.imports import ImportReport
     from backscroll.vocab.part import Json
 
@@ -37,7 +37,7 @@ _LISTED = 30
 
 
 @dataclass(frozen=True, slots=True)
-class _How:
+class _ImportOptions:
     format: str | None
     dry_run: bool
     again: bool
@@ -57,7 +57,7 @@ class _How:
     flag("--yes", "-y"),
 )
 def import_command(
-    session: Session,
+    session: CliSession,
     paths: tuple[str, ...],
     format: str | None,
     project: str | None,
@@ -76,28 +76,35 @@ def import_command(
         with session.engine(make=True) as engine:
             _watch(session, engine, paths, discovered=discover)
         return
+    outcome = _ImportOutcome()
     if discover:
         found = [d for d in discovered() if format in (None, d.format)]
-        wanted = _agreed(session, found, yes=yes, dry_run=dry_run)
+        wanted = _confirm_import(session, found, yes=yes, dry_run=dry_run)
         paths = (*paths, *(d.path for d in found)) if wanted else paths
         if not paths:
+            if session.as_json and not wanted:
+                session.screen.json([_discovered_shape(d) for d in found])
             return
+        if session.as_json and not wanted:
+            outcome.discovered += found
     # A dry run, or a path that is mistyped, makes no store.
     nothing = dry_run or not any(Path(path).expanduser().exists() for path in paths)
     with engine_apart() if nothing and not session.has_store else session.engine(make=True) as engine:
-        _import(session, engine, paths, _How(format, dry_run, again, project))
+        _import(session, engine, paths, _ImportOptions(format, dry_run, again, project), outcome)
 
 
 @dataclass(slots=True)
-class _Outcome:
+class _ImportOutcome:
     reports: list[ImportReport] = field(default_factory=list["ImportReport"])
     failed: list[tuple[str, BackscrollError]] = field(default_factory=list[tuple[str, BackscrollError]])
     skipped: list[str] = field(default_factory=list[str])
+    discovered: list[HistoryFile] = field(default_factory=list["HistoryFile"])  # and not imported
 
 
-def _import(session: Session, engine: Engine, paths: Sequence[str], how: _How) -> None:
-    outcome = _Outcome()
-    with Bar(wanted=not session.as_json) as bar:
+def _import(
+    session: CliSession, engine: Engine, paths: Sequence[str], how: _ImportOptions, outcome: _ImportOutcome
+) -> None:
+    with ProgressBar(wanted=not session.as_json) as bar:
 
         def take(path: str) -> list[ImportReport]:
             return engine.import_path(
@@ -122,8 +129,8 @@ def _import(session: Session, engine: Engine, paths: Sequence[str], how: _How) -
         session.exit_code = outcome.failed[0][1].exit_code
 
 
-def _shape(outcome: _Outcome, *, dry_run: bool) -> dict[str, Json]:
-    errors = [(path, described(error)) for path, error in outcome.failed]
+def _shape(outcome: _ImportOutcome, *, dry_run: bool) -> dict[str, Json]:
+    errors = [(path, describe_error(error)) for path, error in outcome.failed]
     return {
         "dry_run": dry_run,
         "reports": [arrivals.shape(report) for report in outcome.reports],
@@ -132,10 +139,15 @@ def _shape(outcome: _Outcome, *, dry_run: bool) -> dict[str, Json]:
             {"path": path, "error": {"kind": e.kind, "message": e.message, "hint": e.hint}}
             for path, e in errors
         ],
+        **({"discovered": [_discovered_shape(d) for d in outcome.discovered]} if outcome.discovered else {}),
     }
 
 
-def _say(session: Session, outcome: _Outcome, *, dry_run: bool) -> None:
+def _discovered_shape(found: HistoryFile) -> dict[str, Json]:
+    return {"format": found.format, "path": found.path, "modified": found.modified, "size": found.size}
+
+
+def _say(session: CliSession, outcome: _ImportOutcome, *, dry_run: bool) -> None:
     screen = session.screen
     if outcome.reports:
         if dry_run:
@@ -147,24 +159,20 @@ def _say(session: Session, outcome: _Outcome, *, dry_run: bool) -> None:
         for path in outcome.skipped[:_LISTED]:
             screen.remark(f"  {one_line(path)}", "dim")
     for path, error in outcome.failed:
-        said = described(error)
+        said = describe_error(error)
         screen.remark(t("cli.error", message=safe(said.message)), "bad")
         if path not in said.message:
             screen.remark(f"  {one_line(path)}")
         if said.hint:
-            screen.remark(f"  {safe(said.hint)}")
+            screen.remark(t("cli.hint", hint=safe(said.hint)))
     if outcome.reports and not dry_run and not outcome.failed:
         screen.remark("\n" + t("importing.next"), "dim")
 
 
-def _agreed(session: Session, found: list[Discovered], *, yes: bool, dry_run: bool) -> bool:
+def _confirm_import(session: CliSession, found: list[HistoryFile], *, yes: bool, dry_run: bool) -> bool:
     """List what was found, and ask whether to bring it in."""
     screen = session.screen
     if session.as_json:
-        if not yes and not dry_run:
-            screen.json(
-                [{"format": d.format, "path": d.path, "modified": d.modified, "size": d.size} for d in found]
-            )
         return yes or dry_run
     if not found:
         screen.line(t("importing.none_found"))
@@ -175,7 +183,7 @@ def _agreed(session: Session, found: list[Discovered], *, yes: bool, dry_run: bo
         Column(t("columns.size"), right=True),
         Column(t("columns.path"), shrinks=True),
     ]
-    rows = [(d.format, shown(d.modified), size(d.size), d.path) for d in found[:_LISTED]]
+    rows = [(d.format, format_time(d.modified), size(d.size), d.path) for d in found[:_LISTED]]
     screen.lines(table(screen, columns, rows))
     if len(found) > _LISTED:
         screen.line(screen.style(t("importing.and_more", n=len(found) - _LISTED), "dim"))
@@ -188,15 +196,18 @@ def _agreed(session: Session, found: list[Discovered], *, yes: bool, dry_run: bo
     return screen.asks(count("importing.take", len(found)))
 
 
-def _watch(session: Session, engine: Engine, paths: Sequence[str], *, discovered: bool) -> None:
-    """Follow files until Ctrl-C; each arrival is one line."""
+def _watch(session: CliSession, engine: Engine, paths: Sequence[str], *, discovered: bool) -> None:
+    """Follow files until Ctrl-C; each arrival is one line, with --json all of them are one document at the end."""
     screen = session.screen
+    outcome = _ImportOutcome()
     stop = threading.Event()
-    sources = _followed(engine, paths)
+    sources = _list_followed(engine, paths)
 
-    def told(report: ImportReport) -> None:
-        if session.as_json:
+    def report_import(report: ImportReport) -> None:
+        if session.as_lines:
             screen.json_line(arrivals.shape(report))
+        elif session.as_json:
+            outcome.reports.append(report)
         else:
             name = (report.thread or "")[:8]
             title = one_line(report.title or report.source)
@@ -214,13 +225,15 @@ def _watch(session: Session, engine: Engine, paths: Sequence[str], *, discovered
     try:
         if not session.as_json:
             screen.remark(t("importing.watching"), "dim")
-        engine.watch(sources, told, stop, discovered=discovered)
+        engine.watch(sources, report_import, stop, discovered=discovered)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if session.as_json and not session.as_lines:
+        screen.json(_shape(outcome, dry_run=False))
 
 
-def _followed(engine: Engine, paths: Sequence[str]) -> list[str]:
+def _list_followed(engine: Engine, paths: Sequence[str]) -> list[str]:
     """The files to follow: of a folder, the conversations that are in it now."""
     out: list[str] = []
     for path in paths:

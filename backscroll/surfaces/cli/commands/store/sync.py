@@ -10,14 +10,14 @@ import click
 
 from backscroll.errors import FormatError, NotFound, StoreError
 from backscroll.regular_files import read_text
-from backscroll.surfaces.cli.addressing import thread_named
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.given_words import STDIN, from_stdin
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.session import Session
+from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.words import arrivals
 from backscroll.surfaces.i18n import count, find, t
-from backscroll.surfaces.i18n.said import say
+from backscroll.surfaces.i18n.translation import say
 
 if TYPE_CHECKING:
     from backscroll.engine.exchange.sync import SyncReport
@@ -36,7 +36,7 @@ _SHOWN = 40
     flag("--dry-run"),
 )
 def sync_command(
-    session: Session, thread: str, file: str, format: str | None, mode: Any, complete: bool, dry_run: bool
+    session: CliSession, thread: str, file: str, format: str | None, mode: Any, complete: bool, dry_run: bool
 ) -> None:
     """Make a thread say what a list of messages says."""
     lines = None if _is_stored(file) else _messages(file)
@@ -52,7 +52,7 @@ def sync_command(
                 "thread": found.id,
                 "mode": mode,
                 "dry_run": report.dry_run,
-                "counts": arrivals.counted(report.counts),
+                "counts": arrivals.select_nonzero(report.counts),
                 "operations": report.operations,
                 "notes": [say(note) for note in report.notes],
                 "ambiguous": [say(text) for text in report.ambiguous],
@@ -80,7 +80,7 @@ def _from_file(
         return found.sync(_messages(file), mode=mode, complete=complete, dry_run=dry_run)
 
 
-def _print(session: Session, report: SyncReport) -> None:
+def _print(session: CliSession, report: SyncReport) -> None:
     screen = session.screen
     if not report.operations:
         screen.line(t("syncing.same"))

@@ -1,1 +1,0 @@
-"""The agent: a loop that thinks, calls tools and observes; the tools; asking before acting."""

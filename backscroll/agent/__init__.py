@@ -1,0 +1,1 @@
+"""The agent: its loop, its tools, and approval before acting."""

@@ -1,0 +1,261 @@
+"""What the modules of the engine may use of an engine and of a thread.
+
+`EngineScope` holds the store, the settings, the clock and what the process remembers; `ThreadScope` reads one thread and writes
+to it in one transaction. The classes that users hold, `engine/engine` and `engine/thread`, extend them and pass themselves down,
+so that nothing below imports either. Refuses operations: those are in the folders above this one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
+from typing import Any, Protocol, Self, TypeVar, cast
+
+from backscroll.config import Settings
+from backscroll.engine.core.clock import ClockAndIds
+from backscroll.engine.core.history import History, info_of
+from backscroll.engine.core.memo import Memo
+from backscroll.engine.core.pacing import Callers
+from backscroll.engine.core.pen import Pen, checked_actor
+from backscroll.engine.core.signatures import doors
+from backscroll.errors import Ambiguous, InvalidInput, NotFound
+from backscroll.record.chain import genesis
+from backscroll.record.ports import Store, ThreadState, Writer
+from backscroll.record.thread_info import ThreadDescription
+from backscroll.vocab.event import Kind
+from backscroll.vocab.ids import THREAD_ID, Ref
+from backscroll.vocab.part import Json
+from backscroll.vocab.thread import ThreadInfo
+from backscroll.vocab.values.unicode import valid_text
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Background(Protocol):
+    """The background worker, as far as others need to know it."""
+
+    def warm(self, thread: str) -> None:
+        """Keep the graph of a thread up to date from now on."""
+        ...
+
+
+@doors
+class EngineScope(ABC):
+    """A store with its settings, its clock and the memory of this process."""
+
+    def __init__(self, store: Store, settings: Settings, means: ClockAndIds | None = None) -> None:
+        self.store = store
+        self.settings = settings
+        self.means = means or ClockAndIds()
+        self.memo = Memo()
+        self.callers = Callers()
+        # Those that keep words in files; run to finish a forget that was cut off.
+        self.rewriters: list[Callable[[], None]] = []
+        self._closing: list[Callable[[], bool]] = []
+        self._watchers: list[Callable[[ThreadScope], None]] = []
+        checked_actor(settings.actor)
+
+    # -- life ------------------------------------------------------------------------------------------------
+
+    def on_close(self, work: Callable[[], bool]) -> None:
+        """Run something when the engine is to be closed; False keeps the store open for other users."""
+        self._closing.append(work)
+
+    def on_change(self, work: Callable[[ThreadScope], None]) -> None:
+        """Run something after every write to a thread through this engine."""
+        self._watchers.append(work)
+
+    def notify_change(self, thread: ThreadScope) -> None:
+        """Run what `on_change` was given: a thread was written to."""
+        for work in self._watchers:
+            work(thread)
+
+    @abstractmethod
+    def worker(self) -> Background:
+        """The background worker; it begins to work where the settings say so."""
+
+    @property
+    @abstractmethod
+    def at_work(self) -> Background | None:
+        """The worker that lives now; None where none was started. Asking starts none."""
+
+    # -- threads ---------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def thread(self, name: str, *, actor: str | None = None, user: str | None = None) -> ThreadScope:
+        """A thread by its id, or by the first digits of it; with `user` only one that belongs to this user."""
+
+    def begin(
+        self,
+        tx: Writer,
+        about: ThreadDescription,
+        actor: str | None = None,
+        *,
+        name: str | None = None,
+        said: str | None = None,
+    ) -> Pen:
+        """A new thread inside a transaction; gives the pen that holds it. `said` is when it really began."""
+        name, now = name or self.means.new_thread(), self.means.now()
+        began = said or now
+        tx.add_thread(ThreadState(name, name, 0, genesis(name), ThreadDescription(), began, began))
+        pen = Pen(tx, name, self.means, actor or self.settings.actor)
+        head = {"said": said} if said else {}
+        pen.write(Kind.CREATED, head=head, body={"about": about.to_json()}, at=now)
+        pen.save()
+        return pen
+
+    def begin_once(
+        self,
+        key: str,
+        about: Callable[[], ThreadDescription],
+        actor: str | None = None,
+        *,
+        user: str | None = None,
+    ) -> ThreadState:
+        """The thread with a key; begun with `about` where there is none, once however many callers ask."""
+        if not key or valid_text(key).strip() != key:
+            raise InvalidInput(f"not a key for a thread: {key!r}", hint="use text without spaces around it")
+        found = self.store.read(lambda reader: reader.find_by_key(key))
+        if found is None:
+            new = replace(about(), key=key)
+
+            def work(tx: Writer) -> tuple[ThreadState, bool]:
+                tx.lock_key(key)
+                there = tx.find_by_key(key)
+                return (there, False) if there is not None else (self.begin(tx, new, actor).state, True)
+
+            found, begun = self.store.write(work)
+            if begun:
+                self.notify_change(ThreadScope(self, found.id, actor))
+                return found
+        if user is not None and found.about.user != user:
+            raise NotFound(
+                f"the thread {key!r} belongs to another user", hint="use a key of its own for each user"
+            )
+        return found
+
+    def resolve(self, name: str) -> str:
+        """The full id of a thread, given its first digits."""
+        wanted = name.strip().lower()
+        if THREAD_ID.fullmatch(wanted):
+            if self.store.read(lambda reader: reader.thread(wanted)) is None:
+                raise NotFound(f"no thread {name}", hint="`backscroll threads` lists what is in the store")
+            return wanted
+        if len(wanted) < 2 or not all(c in "0123456789abcdef" for c in wanted):
+            raise NotFound(
+                f"not the id of a thread: {name!r}",
+                hint="ids are hex digits; `backscroll threads` lists them",
+            )
+        found = self.store.read(lambda reader: reader.threads_like(wanted, 5))
+        if not found:
+            raise NotFound(
+                f"no thread begins with {name}", hint="`backscroll threads` lists what is in the store"
+            )
+        if len(found) > 1:
+            shown = ", ".join(f[:12] for f in found)
+            raise Ambiguous(f"several threads begin with {name}: {shown}", hint="give more digits")
+        return found[0]
+
+    def threads(
+        self,
+        *,
+        project: str | None = None,
+        user: str | None = None,
+        kind: str | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        limit: int | None = None,
+    ) -> Iterator[ThreadInfo]:
+        """Threads, the most recently changed first; `metadata` are names that they must have, with these values."""
+        wanted = dict(metadata or {})
+        after: tuple[str, str] | None = None
+        left = limit
+        while left is None or left > 0:
+            size = 100 if left is None or wanted else min(100, left)
+            page = self.store.read(
+                lambda reader, after=after, size=size: reader.threads(
+                    project=project, user=user, kind=kind, after=after, limit=size
+                )
+            )
+            fit = [state for state in page if _has(state.about.metadata, wanted)]
+            yield from map(info_of, fit[:left])
+            left = None if left is None else left - len(fit)
+            if len(page) < size:
+                return
+            after = (page[-1].updated_at, page[-1].id)
+
+    def stats(self) -> dict[str, int]:
+        """How much of what there is."""
+        return dict(self.store.read(lambda reader: reader.stats()))
+
+    # -- slots for what is counted once ----------------------------------------------------------------------
+
+    def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]:
+        """Token counts that were stored for revisions; what was never counted is missing."""
+        return self.store.read(lambda reader: reader.tokens(revisions, tokenizer))
+
+    def set_tokens(self, counts: Mapping[Ref, int], tokenizer: str) -> None:
+        """Store token counts; they belong to a revision for good, and go when it is forgotten."""
+        rows = [(revision, tokenizer, count) for revision, count in counts.items()]
+        self.store.write(lambda tx: tx.set_tokens(rows))
+
+    # -- bytes -----------------------------------------------------------------------------------------------
+
+    def blob(self, digest: str) -> bytes | None:
+        """Stored bytes by their hash; None once forgotten."""
+        return self.store.read(lambda reader: reader.blob(digest))
+
+
+@doors
+class ThreadScope(History):
+    """One thread: read, and written to in one transaction."""
+
+    def __init__(self, engine: EngineScope, thread: str, actor: str | None = None) -> None:
+        super().__init__(engine.store, thread)
+        self._engine = engine
+        self.actor = actor or engine.settings.actor
+
+    @property
+    def engine(self) -> EngineScope:
+        """The engine that holds the thread's store."""
+        return self._engine
+
+    def as_actor(self, actor: str) -> Self:
+        """The same thread, acting under another name."""
+        return type(self)(self.engine, self.id, actor)
+
+    def at(self, event: int) -> History:
+        """The history as of an event of the log (time travel; reading only)."""
+        if event < 0:
+            raise InvalidInput(f"no event {event}", hint="events count from 1; 0 is before everything")
+        return History(self.store, self.id, event)
+
+    def stroke(self, work: Callable[[Pen], T]) -> T:
+        """Write to the thread in one transaction; for modules of the engine that add operations."""
+
+        def run(tx: Writer) -> T:
+            pen = Pen(tx, self.id, self.engine.means, self.actor)
+            result = work(pen)
+            pen.save()
+            return result
+
+        result = self.store.write(run)
+        self.engine.notify_change(self)
+        return result
+
+
+def announce_caller(work: F) -> F:
+    """The same method of a thread; a background worker makes way for it."""
+
+    @wraps(work)
+    def run(self: ThreadScope, *args: Any, **named: Any) -> Any:
+        with self.engine.callers.inside():
+            return work(self, *args, **named)
+
+    return cast("F", run)
+
+
+def _has(metadata: Mapping[str, Json], wanted: Mapping[str, Json]) -> bool:
+    return all(name in metadata and metadata[name] == value for name, value in wanted.items())

@@ -1,0 +1,316 @@
+"""A thread and the folder that its agent works in: looking at it, and writing down what changed.
+
+Owns looking at the folder: every difference between two looks is written down once, with its cause, in whichever thread sees it
+first. Refuses keeping contents (`workspace`). `engine/folder/workroom` adds what callers do with it, and passes itself down to
+`blame`, `rewind` and `commits`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from backscroll.config import default_store
+from backscroll.engine.core.language import language_of
+from backscroll.engine.core.signatures import doors
+from backscroll.engine.folder import attribution as changing_parting
+from backscroll.engine.folder import change_query as changing_reading
+from backscroll.engine.folder.change_log import (
+    LONGEST,
+    ChangeDraft,
+    ChangeRecord,
+    FolderState,
+    keep_known,
+    keep_seen_programs,
+    known_of,
+    place_of,
+    seen_programs,
+    write_change,
+)
+from backscroll.engine.folder.files import store_files
+from backscroll.errors import InvalidInput
+from backscroll.vocab.change import Cause, CodeChange, FileChange
+from backscroll.vocab.event import Event
+from backscroll.workspace.folder_lock import hold_lock
+from backscroll.workspace.own_writes import OwnWrite, taken_notes
+from backscroll.workspace.snapshots.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    from backscroll.engine.core.thread_scope import ThreadScope
+
+What: TypeAlias = Literal["both", "files", "conversation"]
+_PATIENCE = 60.0  # seconds that one waits for whoever is at work on the same folder
+_SKEW = 1.0  # seconds by which the times of files may be behind the clock
+_ASKED = 40  # messages among which the last question is looked for
+PERSON = Cause("person")
+
+
+@doors
+class FolderScope(ABC):
+    """One thread and one folder."""
+
+    def __init__(
+        self,
+        thread: ThreadScope,
+        root: str | os.PathLike[str],
+        *,
+        keeper: Snapshots | None = None,
+        home: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.thread = thread
+        self.root = _folder(root)
+        self.home = Path(home).expanduser().absolute() if home is not None else default_home()
+        self.place = place_of(self.root)
+        self._keeper = keeper
+        self._mine = threading.RLock()
+        self._depth = 0
+        self._programs_noted = False
+
+    @property
+    def keeper(self) -> Snapshots:
+        """Who keeps the snapshots; made when first asked for."""
+        if self._keeper is None:
+            self._keeper = self._open_snapshots()
+        return self._keeper
+
+    def _open_snapshots(self, git: bool | None = None) -> Snapshots:
+        from backscroll.workspace.snapshots.keeper_choice import snapshots_for
+
+        settings = self.thread.engine.settings
+        store = self.thread.store.location
+        return snapshots_for(
+            self.root,
+            self.home,
+            key_files=settings.workspace_key_files,
+            largest=settings.workspace_largest,
+            left_out=[] if "://" in store else [str(path) for path in store_files(Path(store))],
+            git=git,
+        )
+
+    def keepers(self) -> list[Snapshots]:
+        """Who keeps snapshots of the folder: also who did when there was no git here, or when there was one."""
+        from backscroll.workspace.git.git import git_found
+
+        other = "hashes" if self.keeper.keeper == "git" else "git"
+        if not self._has_snapshots(other) or (other == "git" and not git_found()):
+            return [self.keeper]
+        return [self.keeper, self._open_snapshots(other == "git")]
+
+    def out_of_reach(self) -> list[str]:
+        """What of the snapshots cannot be read here."""
+        from backscroll.workspace.git.git import git_found
+
+        if git_found() or not self._has_snapshots("git"):
+            return []
+        return [f"snapshots that git made of {self.root}; install git and do it again, or drop all snapshots"]
+
+    def _has_snapshots(self, kind: str) -> bool:
+        from backscroll.workspace.snapshots.home import home_of
+
+        return (home_of(self.root, self.home.resolve()) / kind).exists()
+
+    # -- looking ---------------------------------------------------------------------------------------------
+
+    def look(self) -> str:
+        """A snapshot of the folder as it is now; what nobody has written down yet is noted as done by a person."""
+        with self.alone():
+            return self.note(PERSON)[0]
+
+    def looked(self, before: str, cause: Cause) -> CodeChange | None:
+        """Look again after something was done: what differs is written down with its cause; None where nothing does.
+
+        `before` is what `look` gave. What another thread has written down meanwhile is not written down twice.
+        """
+        with self.alone():
+            return self.note(cause, before)[1]
+
+    def auto_detect_code_changes(self) -> list[CodeChange]:
+        """What changed since the last look, noted as done by a person."""
+        with self.alone():
+            found = self.note(PERSON)[1]
+        return [] if found is None else [found]
+
+    def note(self, cause: Cause, before: str = "") -> tuple[str, CodeChange | None]:
+        """A snapshot, and the change that was written down for it; for whoever holds the lock."""
+        keeper, known, began = self.keeper, self.read_known(), time.time()
+        if not self._programs_noted:
+            self.note_programs()
+        now, wrote = keeper.take(), taken_notes(self.root)
+        base = next((s for s in (known.snapshot, before) if s and (s == now or keeper.has(s))), "")
+        if base == now and known.snapshot == now:
+            return now, None
+        files = self._differing(base, now, known.at) if base and base != now else ()
+        if not files:
+            self.thread.store.write(lambda tx: keep_known(tx, self.place, now, began))
+            return now, None
+        drafts = self._drafts(base, now, files, cause, known.at, began, wrote)
+        events = self.thread.stroke(lambda pen: [write_change(pen, draft) for draft in drafts])
+        mine = [event for event, draft in zip(events, drafts, strict=True) if draft.cause == cause]
+        return now, self.read_change(mine[0]) if mine else None
+
+    def _drafts(
+        self,
+        base: str,
+        now: str,
+        files: tuple[FileChange, ...],
+        cause: Cause,
+        seen: float,
+        began: float,
+        wrote: Sequence[OwnWrite] | None,
+    ) -> list[ChangeDraft]:
+        """What happened between two looks: one change, or several where the tool's own work can be told from that of others."""
+        parts = changing_parting.split_change(self.keeper, base, now, cause, wrote)
+        found = [(part, self._differing(part.before, part.after, seen)) for part in parts]
+        if not found or not all(some for _, some in found):
+            return [self.draft(base, now, files, cause, at=began)]
+        return [
+            replace(
+                self.draft(part.before, part.after, some, cause if part.own else PERSON, at=began),
+                own=part.own,
+            )
+            for part, some in found
+        ]
+
+    def note_programs(self) -> None:
+        """Which programs the repository would run in a commit, before an agent could add to them; noted once for a folder."""
+        self._programs_noted = True
+        if self.thread.store.read(lambda reader: seen_programs(reader, self.place)) is None:
+            from backscroll.workspace.git.git import git_found
+            from backscroll.workspace.git.trust import programs_of
+
+            keys = [program.key for program in programs_of(self.root)] if git_found() else []
+            self.thread.store.write(lambda tx: keep_seen_programs(tx, self.place, keys))
+
+    def read_known(self) -> FolderState:
+        """What the store knows about the folder."""
+        return self.thread.store.read(lambda reader: known_of(reader, self.place))
+
+    def _differing(self, before: str, after: str, seen: float) -> tuple[FileChange, ...]:
+        """What changed between two snapshots.
+
+        A file that only came under an ignore rule is still there, and one that only came out of one was there before: neither
+        changed, and no rewind may take either away.
+        """
+        found = self.keeper.compare(before, after)
+        ruled = any(Path(path).name == ".gitignore" for f in found for path in (f.path, f.old_path) if path)
+        return tuple(f for f in found if not (ruled and _only_ignored(self.root / f.path, f, seen)))
+
+    def draft(
+        self,
+        before: str,
+        after: str,
+        files: Sequence[FileChange],
+        cause: Cause,
+        *,
+        rewind: str = "",
+        redo: str = "",
+        turn: int = 0,
+        at: float = 0.0,
+    ) -> ChangeDraft:
+        """A change on its way into the log, with its description and a diff that is not too long."""
+        from backscroll.workspace.descriptions import describe
+
+        keeper = self.keeper
+        words = describe(
+            files,
+            lambda path: keeper.read(before, path),
+            lambda path: keeper.read(after, path),
+            language=self._language(),
+        )
+        paths = sorted({path for f in files for path in (f.path, f.old_path) if path})
+        diff = keeper.diff(before, after, paths, longest=LONGEST)
+        return ChangeDraft(
+            self.place,
+            str(self.root),
+            before,
+            after,
+            tuple(files),
+            cause,
+            words,
+            diff,
+            rewind,
+            redo,
+            turn,
+            at,
+        )
+
+    def read_change(self, event: Event) -> CodeChange:
+        """A change that was just written, as it can be read back."""
+        return self.thread.reading(lambda view: changing_reading.add_turn_number(view, event))
+
+    def _language(self) -> str:
+        """That of the thread or of the settings, else the one in which the person asked."""
+        named = self.thread.legible.info.language or self.thread.engine.settings.language
+        if not named:
+            asked = (m.text for m in reversed(self.thread.legible.recent(_ASKED)) if m.role == "user")
+            named = language_of(next(asked, "")[:2000])
+        return "zh" if named.lower().startswith("zh") else "en"
+
+    def everywhere(self) -> list[ChangeRecord]:
+        """Every change of the folder in the store, in whichever thread, oldest first."""
+        return changing_reading.everywhere(self.thread.engine, self.place, str(self.root), self.thread.id)
+
+    # -- the folder ------------------------------------------------------------------------------------------
+
+    def inside(self, path: str | os.PathLike[str] | None) -> str | None:
+        """A path of the folder as changes name it, however somebody wrote it."""
+        if path is None:
+            return None
+        given = Path(path).expanduser()
+        given = Path(os.path.normpath(given))
+        if not given.is_absolute():
+            return given.as_posix()
+        for whole in (given, given.parent.resolve() / given.name):
+            if whole.is_relative_to(self.root):
+                return whole.relative_to(self.root).as_posix()
+        raise InvalidInput(f"{path} is not in {self.root}", hint="give a file of the folder")
+
+    @contextmanager
+    def alone(self, *, recovering: bool = False) -> Generator[None]:
+        """Hold the folder's lock; an unfinished rewind is seen to first."""
+        with self._mine:
+            if self._depth:  # this OS thread has it already
+                yield
+                return
+            with hold_lock(self.home / "locks" / f"{self.place}.lock", _PATIENCE):
+                self._depth = 1
+                try:
+                    if not recovering:
+                        self.finish_interrupted()
+                    yield
+                finally:
+                    self._depth = 0
+
+    @abstractmethod
+    def finish_interrupted(self) -> None:
+        """Finish, or roll back, a rewind that a crash interrupted, for whoever holds the lock."""
+
+
+def default_home() -> Path:
+    """Where snapshots are kept: beside the store that is used when nothing else is said."""
+    return default_store().parent / "shadow"
+
+
+def _folder(root: str | os.PathLike[str]) -> Path:
+    path = Path(root).expanduser()
+    if not path.is_dir():
+        raise InvalidInput(f"not a folder: {root}", hint="name the folder that the agent works in")
+    return path.resolve()
+
+
+def _only_ignored(path: Path, file: FileChange, seen: float) -> bool:
+    """True for a file that went out of sight or came into sight and is otherwise as it was when somebody last looked."""
+    if file.action not in ("added", "deleted"):
+        return False
+    try:
+        noted = path.lstat().st_ctime
+    except OSError:
+        return False
+    return file.action == "deleted" or (seen > 0 and noted < seen - _SKEW)

@@ -1,0 +1,186 @@
+"""Graphs in memory: what one was made from, and bringing it along when turns were analysed or read by a model.
+
+Every OS thread has its own, so that nobody changes what another one is reading; prompts share one where a background worker lives.
+Refuses to analyse: `engine/knowledge/analysis` says what changed, `engine/knowledge/graph_holder` puts graphs together.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from backscroll.derive.extract.assertions import from_body
+from backscroll.derive.models.turn import ImpliedAttribute
+from backscroll.engine.knowledge.model_world import implied_entries
+from backscroll.engine.models.usage import ASSERTIONS, models_used
+from backscroll.graph.fold import Graph
+from backscroll.graph.reading.view import Options, WorldEntry
+from backscroll.record.derived import TurnMark
+from backscroll.record.ports import Reader
+from backscroll.vocab.assertion import Assertion, TurnClaims
+from backscroll.vocab.event import Event
+from backscroll.vocab.ids import Ref
+
+if TYPE_CHECKING:
+    from backscroll.engine.core.thread_scope import EngineScope
+    from backscroll.engine.models.extraction import ModelReading
+
+HELD = 16  # graphs in memory
+SHARED = 0  # in the place of the number of an OS thread: the graph that prompts share
+
+
+@dataclass
+class CachedGraph:
+    """A graph in memory, and what it was made from."""
+
+    options: Options
+    rule: str
+    graph: Graph = field(init=False)
+    seen: int = 0  # the event up to which the marks are in it
+    told: int = 0  # the event up to which overrides and worlds are in it
+    models: str = ""
+    marks: dict[Ref, tuple[bytes, bytes, tuple[Ref, ...]]] = field(
+        default_factory=dict[Ref, tuple[bytes, bytes, tuple[Ref, ...]]]
+    )
+    acts: list[Event] = field(default_factory=list[Event])
+    books: list[Ref] = field(
+        default_factory=list[Ref]
+    )  # the events whose descriptions of the world are in it
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    world: list[WorldEntry] = field(default_factory=list[WorldEntry])
+    implied: dict[Ref, tuple[ImpliedAttribute, ...]] = field(
+        default_factory=dict[Ref, tuple[ImpliedAttribute, ...]]
+    )  # by turns
+    _begins: dict[Ref, bytes] = field(default_factory=dict[Ref, bytes])
+    _order: list[bytes] = field(default_factory=list[bytes])  # where the turns of the history begin
+
+    def __post_init__(self) -> None:
+        self.graph = Graph(options=self.options)
+
+    @property
+    def since(self) -> int:
+        """The event up to which everything is in it. Overrides can be ahead of the marks: those wait for the analysis."""
+        return min(self.seen, self.told)
+
+    def number(self, opening: Ref) -> int:
+        """The number of a turn; -1 where its opening is not in the history any more."""
+        if opening.seq == 0:
+            return 0
+        place = self._begins.get(opening)
+        return -1 if place is None else bisect_right(self._order, place)
+
+    def imply(self, turns: Mapping[Ref, tuple[ImpliedAttribute, ...]]) -> None:
+        """What models concluded from the world in some turns; empty: nothing, or no more."""
+        news = {o: found for o, found in turns.items() if self.implied.get(o, ()) != found}
+        if not news:
+            return
+        self.implied = {o: found for o, found in (self.implied | news).items() if found}
+        self.tell_world(self.world)
+
+    def tell_world(self, world: list[WorldEntry]) -> None:
+        """The description of the world, and behind it what models concluded from words that stand in it still."""
+        self.world = world
+        self.graph.set_world([*world, *implied_entries(self.implied, world)])
+
+    def place(self, marks: Mapping[Ref, TurnMark | None], *, everything: bool = False) -> None:
+        """Note where turns begin, or that they are gone; `everything`: there are no others."""
+        stands = {o: m.position for o, m in marks.items() if m is not None and not m.gone and o.seq}
+        if everything:
+            self._begins, self._order = stands, sorted(stands.values())
+            return
+        for opening in marks:
+            if (old := self._begins.pop(opening, None)) is not None:
+                del self._order[bisect_left(self._order, old)]
+        for opening, position in stands.items():
+            self._begins[opening] = position
+            insort(self._order, position)
+
+
+def held_graph(engine: EngineScope, thread: str) -> CachedGraph | None:
+    """The graph of a thread that this OS thread holds: each has its own, so that nobody changes what another one reads."""
+    return cast("CachedGraph | None", engine.memo.shelf("graphs", HELD).get((thread, threading.get_ident())))
+
+
+def moved_on(
+    engine: EngineScope, thread: str, rule: str, seen: int, upto: int, marks: Mapping[Ref, TurnMark | None]
+) -> None:
+    """The analysis was written from event `seen` to `upto`: bring the graph in memory along, where it was up to date before."""
+    for held in _moving(engine, thread):
+        if held.seen == seen and held.rule == rule:
+            engine.store.read(lambda reader, held=held: put_turns(reader, held, marks))
+            held.place(marks)
+            held.seen = upto
+
+
+def _moving(engine: EngineScope, thread: str) -> Iterator[CachedGraph]:
+    """The graphs of a thread that this OS thread may change, each while it is locked."""
+    for held in (held_graph(engine, thread), shared_graph(engine, thread)):
+        if held is not None:
+            with held.lock:
+                yield held
+
+
+def shared_graph(engine: EngineScope, thread: str) -> CachedGraph | None:
+    """The graph of a thread that prompts share; None where there is none."""
+    return cast("CachedGraph | None", engine.memo.shelf("graphs", HELD).get((thread, SHARED)))
+
+
+def moved_by_model(
+    engine: EngineScope,
+    thread: str,
+    mark: TurnMark,
+    claims: tuple[Assertion, ...],
+    implied: tuple[ImpliedAttribute, ...] = (),
+) -> None:
+    """A model read a turn: bring the graph in memory along, where it holds that very version."""
+    for held in _moving(engine, thread):
+        if held.marks.get(mark.opening) == (mark.position, mark.key, mark.sources):
+            held.graph.put(TurnClaims(mark.opening, mark.position, claims))
+            held.imply({mark.opening: implied})
+
+
+def put_turns(reader: Reader, held: CachedGraph, marks: Mapping[Ref, TurnMark | None]) -> None:
+    """Put turns into the graph, or take them out."""
+    keep = [mark for mark in marks.values() if mark is not None and mark.key]
+    implied: dict[Ref, tuple[ImpliedAttribute, ...]] = {}
+    found = claims_of(reader, keep, implied)
+    gone = [o for o, m in marks.items() if (m is None or not m.key) and held.marks.pop(o, None) is not None]
+    for mark in keep:
+        if mark.opening in found:
+            held.marks[mark.opening] = (mark.position, mark.key, mark.sources)
+    held.graph.update(found.values(), gone)
+    held.imply({opening: implied.get(opening, ()) for opening in (*marks, *gone)})
+
+
+def claims_of(
+    reader: Reader, marks: Sequence[TurnMark], implied: dict[Ref, tuple[ImpliedAttribute, ...]] | None = None
+) -> dict[Ref, TurnClaims]:
+    """What turns say, by their openings: in the words of a model where one has read them; without what is missing.
+
+    `implied` is filled with what models concluded from the world description.
+    """
+    keys = list(dict.fromkeys(mark.key for mark in marks))
+    made = reader.read_artefacts(keys)
+    better: Mapping[bytes, ModelReading] = {}
+    if models_used(reader, ASSERTIONS):
+        # start-up: without a model nothing of it is needed
+        from backscroll.engine.models.extraction import found_by_models
+
+        better = found_by_models(reader, keys)
+    out: dict[Ref, TurnClaims] = {}
+    for mark in marks:
+        said: tuple[Assertion, ...]
+        if mark.key in better:
+            claimed = better[mark.key].parse_claims(mark.sources)
+            said = claimed.assertions
+            if implied is not None:
+                implied[mark.opening] = claimed.reading.implied
+        elif mark.key in made:
+            said = from_body(made[mark.key].body, mark.sources)
+        else:
+            continue
+        out[mark.opening] = TurnClaims(mark.opening, mark.position, said)
+    return out

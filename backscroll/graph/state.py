@@ -1,0 +1,166 @@
+"""The state of the graph: turns in order, their lines, groups of names, and the questions that readers ask of them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from backscroll.graph.index import (
+    ClaimIndex,
+    Order,
+    Profile,
+    TurnEntry,
+    add_votes,
+    clear_gender,
+    elect_type,
+)
+from backscroll.graph.naming.evidence import enough
+from backscroll.graph.naming.group import NOWHERE, NameGroup, Place
+from backscroll.graph.naming.identity import NameLinks, NameTie, RuleTies
+from backscroll.graph.naming.names import NAMELESS, ROLES, key_of
+from backscroll.graph.naming.vocatives import VocativeNames
+from backscroll.graph.overrides import OverrideLayer
+from backscroll.graph.predicates import rules
+from backscroll.vocab.ids import Ref
+
+
+class GraphState:
+    """Turns in order, their lines, and groups of names."""
+
+    def __init__(self, user: str, character: str = "") -> None:
+        self.turns: dict[Ref, TurnEntry] = {}
+        self.places: list[Place] = []
+        self.index = ClaimIndex()
+        self.links = NameLinks()
+        self.layer: OverrideLayer = OverrideLayer()
+        self.unsettled: int = 0
+        self._groups: dict[str, NameGroup] = {}
+        self._rules = RuleTies(self.links)
+        self._callings = VocativeNames(self.links)
+        self._kinds: dict[str, Profile] = {}
+        #: Keys that came or went since the names were last read; None: they never were.
+        self.renamed: set[str] | None = None
+        self.user = key_of(user)
+        self.links.tie("user", self.user, NameTie.STATED, 1)
+        if character := key_of(character):
+            self.links.tie("assistant", character, NameTie.STATED, 1)
+
+    def _own_kind(self, key: str) -> Profile:
+        """Return what claims that use this name say about its kind."""
+        return Profile(
+            elect_type(self.index.votes.get(key, {})), clear_gender(self.index.genders.get(key, {}))
+        )
+
+    def kind(self, key: str) -> Profile:
+        """Return what is said about the kind of thing behind a name, under any name that is joined without pronouns."""
+        known = self._kinds.get(key)
+        if known is None:
+            votes: dict[str, int] = {}
+            genders: dict[str, int] = {}
+            members = self.links.group(key, NameTie.RULE)
+            for member in members:
+                add_votes(votes, self.index.votes.get(member, {}))
+                add_votes(genders, self.index.genders.get(member, {}))
+            known = self._kinds[key] = Profile(elect_type(votes), clear_gender(genders), members)
+        return known
+
+    def group(self, key: str) -> NameGroup:
+        """Return the node of a key."""
+        group = self._groups.get(key)
+        if group is None:
+            group = NameGroup(self.links.group(key))
+            for member in group.members:
+                self._groups[member] = group
+        return group
+
+    def lives(self, key: str) -> bool:
+        """Return True for a key that a live turn or a person uses."""
+        return key in self.index.mentions or key in self.layer.shown
+
+    def names(self, key: str) -> bool:
+        """Return True for a key by which a node may be looked for: one in use, or a name that the person gave."""
+        return self.lives(key) or key in self.layer.spelled or key == self.user
+
+    def all_names(self) -> set[str]:
+        """Return every such key."""
+        return {*self.index.mentions, *self.layer.shown, *self.layer.spelled, self.user}
+
+    def first(self, group: NameGroup) -> tuple[Order, str]:
+        """Where a node appears first, and under which key: that is its id."""
+        if group.first is None:
+            found = [(self._first(key), key) for key in group.members if self.lives(key)]
+            group.first = min(found) if found else ((2, b"", NOWHERE, 0), group.members[0])
+        return group.first
+
+    def _first(self, key: str) -> Order:
+        named_in = self.index.mentions.get(key)
+        if not named_in:
+            return (1, b"", NOWHERE, self.layer.shown.get(key, 0))
+        turns = self.turns
+        position, opening = min((turns[opening].turn.position, opening) for opening in named_in)
+        return (0, position, opening, named_in[opening])
+
+    def newest(self, group: NameGroup) -> Place:
+        """Return the last turn that speaks of a node."""
+        if group.last is None:
+            turns = self.turns
+            places = (turns[o].place for key in group.members for o in self.index.mentions.get(key, ()))
+            group.last = max(places, default=(b"", NOWHERE))
+        return group.last
+
+    def there(self, group: NameGroup) -> bool:
+        """Return True for a node that some turn or person speaks of and that no person deleted; it may be a candidate only."""
+        return any(self.lives(key) for key in group.members) and not self.layer.hides(group.members)
+
+    def has_enough_evidence(self, group: NameGroup) -> bool:
+        """Return True if enough speaks for a name being one, or a person said something of it."""
+        return enough(group.members, self.index, self.layer)
+
+    def visible(self, group: NameGroup) -> bool:
+        """Return True for a node that is there and shown."""
+        return self.there(group) and self.has_enough_evidence(group)
+
+    def _is_listed(self, group: NameGroup) -> bool:
+        """Return False for an assistant without a name: what it says of itself is kept, and listed once it is called something."""
+        named = not NAMELESS.issuperset(group.members)
+        return self.visible(group) and (named or any(key in self.layer.about for key in group.members))
+
+    def groups(self, *, candidates: bool = False) -> list[NameGroup]:
+        """Return every visible node, in order of appearance; with those that are only candidates, where they are asked for."""
+        seen: set[int] = set()
+        out: list[NameGroup] = []
+        for key in {**self.index.mentions, **self.layer.shown}:
+            group = self.group(key)
+            if id(group) not in seen:
+                seen.add(id(group))
+                if self.there(group) if candidates else self._is_listed(group):
+                    out.append(group)
+        return sorted(out, key=self.first)
+
+    def openings(self, group: NameGroup) -> list[Ref]:
+        """Return the turns that speak of a node, the oldest first."""
+        found = {opening for key in group.members for opening in self.index.mentions.get(key, ())}
+        return sorted(found, key=lambda opening: self.turns[opening].place)
+
+    def type(self, group: NameGroup) -> str:
+        """Return the type of a node: what a person says, or what most is said for."""
+        if told := self.layer.newest(self.layer.types, group.members):
+            return told
+        votes: dict[str, int] = {}
+        for member in group.members:
+            add_votes(votes, self.index.votes.get(member, {}))
+            add_votes(votes, self.index.echoes.get(member, {}))
+        return elect_type(votes) or ("person" if any(map(self._somebody, group.members)) else "")
+
+    def _somebody(self, key: str) -> bool:
+        """Return True if nothing but a person is spoken of so, even if the text does not say so."""
+        return key in ROLES or not self.index.slots.get(key, {}).keys().isdisjoint(_of_people())
+
+    def forget_views(self) -> None:
+        """Drop what was made for readers."""
+        for group in self._groups.values():
+            group.view = group.told = None
+
+
+@cache
+def _of_people() -> frozenset[str]:
+    return frozenset(str(name) for name in rules()["kinds"]["person"])

@@ -1,0 +1,46 @@
+"""Where the settings, the store and the permissions are on this system.
+
+Apart from `config`, which declares every setting and takes longer to load than a help page may.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+#: How the names of YAML files end.
+YAML = (".yaml", ".yml")
+
+
+def config_file() -> Path:
+    """The configuration file, whether or not it exists."""
+    named = os.environ.get("BACKSCROLL_CONFIG")
+    if named:
+        return Path(named).expanduser()
+    usual = _folder("XDG_CONFIG_HOME", ".config") / "config.toml"
+    if not usual.exists():
+        for suffix in YAML:
+            if (other := usual.with_suffix(suffix)).exists():
+                return other
+    return usual
+
+
+def default_store() -> Path:
+    """The file that is used when nothing else is said."""
+    return _folder("XDG_DATA_HOME", ".local/share") / "backscroll.db"
+
+
+def permissions_file() -> Path:
+    """Where it is kept what an agent may do unasked: always here, even if the settings are elsewhere, so that no agent can reach it."""
+    return _folder("XDG_CONFIG_HOME", ".config") / "permissions.toml"
+
+
+def _folder(variable: str, usual: str) -> Path:
+    """Our folder where this system keeps such things."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "backscroll"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "backscroll"
+    named = os.environ.get(variable, "")
+    return (Path(named) if Path(named).is_absolute() else Path.home() / usual) / "backscroll"

@@ -1,0 +1,117 @@
+"""Siblings import each other in one direction; an import inside a function says why it is there.
+
+`python tools/imports.py --cycles` shows what is counted here: imports at the top of a module, inside functions, and for types alone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from types import ModuleType
+
+import pytest
+
+from tests.house import tree
+
+#: Cycles that are still there: the folder, the siblings in one, and why. The list may only shrink.
+KNOWN: dict[str, tuple[frozenset[str], str]] = {
+    "backscroll.agent": (frozenset("agent commands defaults loop mcp schema tool toolbox tools".split()), "`loop/stop_switch` and `loop/events` belong below `tool`"),
+    "backscroll.assemble": (frozenset("compaction view".split()), "`view/view` shows a compaction: its shape belongs below both"),
+    "backscroll.derive": (frozenset("essence learning summaries".split()), "`learning` and `summaries/clusters` belong into `essence`"),
+    "backscroll.derive.essence": (frozenset("essentials reader tool_calls".split()), "the reader and what it reads call each other"),
+    "backscroll.engine": (frozenset("directory engine thread user".split()), "types alone: `thread.engine` is public and gives a whole engine"),
+    "backscroll.formats": (frozenset("anthropic codex openai sources".split()), "`sources/content_blocks` knows the parts of two wires"),
+    "backscroll.graph": (frozenset("completion facts index naming overrides reading state world".split()), "`index` and `naming` are one knot; `reading/view` belongs below"),
+    "backscroll.llm": (frozenset("clients encoders providers".split()), "`providers` describes services and also makes their clients"),
+    "backscroll.llm.prices": (frozenset("prices table windows".split()), "a window is looked up by the price of its model"),
+    "backscroll.recall": (frozenset("index question text".split()), "`text/passages` and `question/relevance` belong above `index`"),
+    "backscroll.stores.postgres": (frozenset("check reading".split()), "`check` reads columns, rows are checked"),
+    "backscroll.stores.sqlite": (frozenset("check reading writing".split()), "`check` reads columns, rows are checked"),
+    "backscroll.surfaces": (frozenset("chat cli pages receipts".split()), "the screen and the words of the CLI serve all surfaces, and belong beside them"),
+    "backscroll.surfaces.chat": (frozenset("input screen slash suspension".split()), "completion asks the registry of slash commands"),
+    "backscroll.surfaces.chat.slash": (frozenset("arguments registry".split()), "completion asks the registry of slash commands"),
+    "backscroll.surfaces.cli": (frozenset("command commands completion families group runner screen session words".split()), "commands are loaded by name when they are run"),
+    "backscroll.surfaces.wrap": (frozenset("client raw_responses streams".split()), "types alone"),
+    "backscroll.tasks": (frozenset("lifecycle memory preferences".split()), "`memory/notes` belongs below all three"),
+    "backscroll.workspace": (frozenset("edits files git snapshots".split()), "`git/git` belongs below `snapshots`; the journal of edits below `files`"),
+    "backscroll.workspace.snapshots": (frozenset("erasure scan shadow_objects snapshots".split()), "types alone"),
+}  # fmt: skip
+
+#: Imports inside functions without a reason, by room. A number may only fall; `surfaces` loads each command when it is run.
+LOCAL: dict[str, int] = {
+    "agent": 33, "derive": 7, "engine": 211, "formats": 16, "graph": 1, "llm": 13, "recall": 1, "stores": 2, "surfaces": 292,
+    "tasks": 1, "testing": 5, "workspace": 1,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def imports() -> ModuleType:
+    """`tools/imports.py`, which is a program and no part of a package."""
+    spec = importlib.util.spec_from_file_location("tools_imports", tree.ROOT / "tools" / "imports.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def in_cycles(imports: ModuleType) -> dict[str, set[str]]:
+    """The siblings of each folder that import each other in a circle."""
+    found = imports.cycles(imports.all_imports())
+    return {folder: {name for group in groups for name in group} for folder, groups in found.items()}
+
+
+def test_siblings_form_no_new_cycle(imports: ModuleType) -> None:
+    found = in_cycles(imports)
+    known = {folder: members for folder, (members, _) in KNOWN.items()}
+    new = {folder: sorted(members - known.get(folder, set())) for folder, members in found.items()}
+    assert {folder: members for folder, members in new.items() if members} == {}
+
+
+def test_a_cycle_that_was_cut_is_taken_off_the_list(imports: ModuleType) -> None:
+    found = in_cycles(imports)
+    gone = {folder: sorted(members - found.get(folder, set())) for folder, (members, _) in KNOWN.items()}
+    assert {folder: members for folder, members in gone.items() if members} == {}
+
+
+def test_nothing_below_imports_what_users_hold(imports: ModuleType) -> None:
+    """Folders of the engine get `ThreadScope` and `EngineScope`; only `calls`, which stands on top, may take a whole thread."""
+    held = {
+        f"backscroll.engine.{name}" for name in ("thread", "engine", "directory", "user", "living", "opening")
+    }
+    below = [
+        f"{found.importer}:{found.line} {found.imported}"
+        for found in imports.all_imports()
+        if found.imported in held
+        and found.importer.startswith("backscroll.engine.")
+        and found.importer.count(".") > 2
+        and not found.importer.startswith("backscroll.engine.calls.")
+    ]
+    assert below == []
+
+
+def test_local_imports_only_become_fewer(imports: ModuleType) -> None:
+    counted = {room: row["local"] - row["with a reason"] for room, row in imports.counts().items()}
+    assert {room: many for room, many in counted.items() if many > LOCAL.get(room, 0)} == {}
+    assert {room: most for room, most in LOCAL.items() if most > counted.get(room, 0)} == {}, (
+        "lower the numbers"
+    )
+
+
+def test_all_three_kinds_of_imports_are_seen(imports: ModuleType) -> None:
+    """An import at the top, one inside a function and one for types alone; a reason belongs to the import below it."""
+    source = tree.ROOT / "tests" / "house" / "imports_sample.txt"
+    named = dict.fromkeys(
+        ("backscroll", "backscroll.a", "backscroll.b", "backscroll.c", "backscroll.d"), source
+    )
+    found = list(imports.module_imports("backscroll.a", source, named))
+    assert [(each.imported, each.kind, each.reason) for each in found] == [
+        ("backscroll.b", "import-time", ""),
+        ("backscroll.c", "typing", ""),
+        ("backscroll.d", "local", "it is slow"),
+        ("backscroll.b", "local", ""),
+    ]
+    assert imports.cycles([*found, imports.Import("backscroll.c", "backscroll.a", 1, "local")]) == {
+        "backscroll": [["a", "c"]]
+    }
