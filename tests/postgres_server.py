@@ -88,7 +88,11 @@ def stop_server(folder: Path) -> None:
             time.sleep(0.01)
     shutil.rmtree(folder, ignore_errors=True)
     if ours:
-        os.waitpid(ours, 0)
+        from tests import time_limit  # the supervisor runs this file alone
+
+        if not time_limit.wait_for_end(ours, STOP_SECONDS):
+            os.kill(ours, signal.SIGKILL)
+            os.waitpid(ours, 0)
 
 
 def _start_supervisor(folder: Path, owner: int) -> None:
