@@ -27,7 +27,7 @@ from urllib.parse import urlsplit, urlunsplit
 import hypothesis
 import pytest
 
-from tests import postgres_server, programs, soak, time_limit
+from tests import memory_disk, postgres_server, programs, soak, time_limit
 
 # The same examples at every run of the same commit: a test that fails one time in a thousand stops somebody who did nothing
 # wrong. Fresh examples come with the other profiles, and with `make fuzz`.
@@ -47,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # that a test starts in order to interrupt it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    memory_disk.use_folder()
     config.stash[FOLDER] = postgres_server.plan_folder()
     time_limit.keep_stderr()
     if _directs_others(config):
@@ -79,6 +80,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if POSTGRES_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.postgres)
+        if item.get_closest_marker("crash"):
+            item.add_marker(pytest.mark.disk)
 
 
 def pytest_collection_finish() -> None:
@@ -103,6 +106,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             share = spent / (total or 1.0)
             terminalreporter.line(f"{spent:8.1f}  {share:5.1%}  {len(cases[room]):5} cases  {room}")
         terminalreporter.line(f"{total:8.1f}")
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A folder of the test's own: pytest's, which lies in memory where it can; with the marker `disk`, one on a disk."""
+    if request.node.get_closest_marker("disk") is None:
+        yield tmp_path
+    else:
+        with memory_disk.folder_on_disk() as folder:
+            yield folder
 
 
 @pytest.fixture(autouse=True)
