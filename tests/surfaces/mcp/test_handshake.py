@@ -60,7 +60,7 @@ def answers_of_the_sdk(known: dict[str, ToolEndpoint], sent: list[bytes], answer
     async def source() -> AsyncIterator[str]:
         for line in sent:
             yield line.decode()
-        while len(told()) < answers:  # what is under way when the input ends is dropped
+        while len(told()) < answers:  # noqa: ASYNC110 - what is under way when the input ends is dropped
             await anyio.sleep(0.005)
 
     async def answer() -> None:
