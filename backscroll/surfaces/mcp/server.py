@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from mcp.server import Server
 
 _ABOUT = (
-    "The record of earlier conversations and agent runs, kept whole. Ask `recall` before guessing about the past; handles such as "
-    "[bs:3f2a9c1e.17] are expanded by `expand`."
+    "The full record of earlier conversations and agent runs. Call `recall` before guessing about the past; pass handles such as "
+    "[bs:3f2a9c1e.17] to `expand`."
 )
 #: Old names of arguments, which still work for one release.
 OLD_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
@@ -98,7 +98,7 @@ def server_for(memory: MemoryTools) -> Server[Any]:
     async def call_tool(_context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         offer = known.get(params.name)
         if offer is None:
-            words, wrong = f"Unknown tool: {params.name}. There are: {', '.join(known)}", True
+            words, wrong = f"unknown tool: {params.name} (available: {', '.join(known)})", True
         else:  # a long recall keeps nobody waiting
             words, wrong = await to_thread.run_sync(offer.answer, params.arguments)
         return types.CallToolResult(content=[types.TextContent(text=words)], is_error=wrong)
