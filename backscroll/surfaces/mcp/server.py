@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _TITLE = "Backscroll"
 _ABOUT = (
-    "The record of earlier conversations and agent runs, kept whole. Ask `recall` before guessing about the past; handles such as "
-    "[bs:3f2a9c1e.17] are expanded by `expand`."
+    "The full record of earlier conversations and agent runs. Call `recall` before guessing about the past; pass handles such as "
+    "[bs:3f2a9c1e.17] to `expand`."
 )
 #: Old names of arguments, which still work for one release.
 OLD_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
@@ -113,7 +113,7 @@ def server_for(known: Mapping[str, ToolEndpoint]) -> Server[Any]:
     async def answer_call(_context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         offer = known.get(params.name)
         if offer is None:
-            words, wrong = f"Unknown tool: {params.name}. There are: {', '.join(known)}", True
+            words, wrong = f"unknown tool: {params.name} (available: {', '.join(known)})", True
         else:  # in a thread: a long recall does not hold up other requests
             words, wrong = await to_thread.run_sync(offer.answer, params.arguments)
         return types.CallToolResult(content=[types.TextContent(text=words)], is_error=wrong)

@@ -179,7 +179,7 @@ def test_nothing_is_lost_or_said_twice_where_the_sdk_takes_over(tmp_path: Path) 
     )
     assert [answer["id"] for answer in told[:2]] == [1, "two"]
     assert {answer["result"]["content"][0]["text"] for answer in told if answer["id"] in range(10, 20)} == {
-        "No message holds these words."
+        "No message contains these words."
     }
     first, second = (answer["result"]["tools"] for answer in told if answer["id"] == "two")
     assert first == second
