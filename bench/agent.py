@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import backscroll
 from backscroll.agent.agent import Agent
-from backscroll.agent.loop.warmup import AgentWarmup
+from backscroll.agent.warmup import AgentWarmup
 from backscroll.engine.folder.workroom import Workroom
 from backscroll.engine.tree.tree import catch_up
 from backscroll.llm.providers import Kind, Provider

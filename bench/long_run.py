@@ -23,7 +23,7 @@ from typing import Any
 
 import backscroll
 from backscroll.agent.agent import Agent
-from backscroll.agent.loop.events import Asked, Called, Finished, RunStep
+from backscroll.agent.events import Asked, Called, Finished, RunStep
 from backscroll.agent.person import Nobody
 from backscroll.agent.toolbox import tool
 from backscroll.llm.prices.ledger import Tokens

@@ -15,12 +15,12 @@ from pathlib import Path
 import click
 
 from backscroll.surfaces import i18n
+from backscroll.surfaces.cli import help_page
 from backscroll.surfaces.cli.catalogue import SECTIONS
 from backscroll.surfaces.cli.family import CommandFamily
 from backscroll.surfaces.cli.group import program
-from backscroll.surfaces.cli.screen import help_page
-from backscroll.surfaces.cli.words import shapes
 from backscroll.surfaces.i18n import section, t
+from backscroll.surfaces.words import shapes
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Revision

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import backscroll
-from backscroll.agent.loop.events import Called, Finished, Said
+from backscroll.agent.events import Called, Finished, Said
 from backscroll.llm.providers import Provider
 from backscroll.testing import Line, Scenario, ScriptedServer
 from backscroll.testing.scenario import ScriptedCall as Call

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from backscroll.agent.approval.approval import Rules
 from backscroll.agent.defaults import builtin_tools, folder_of, provider_of, workroom_of
-from backscroll.agent.loop.events import Began, Finished, Happening, Noted, RunUsage, run_to_end
+from backscroll.agent.events import Began, Finished, Happening, Noted, RunUsage, run_to_end
 from backscroll.agent.loop.instructions import system_text
 from backscroll.agent.loop.limits import RunLimits, is_open
-from backscroll.agent.loop.stop_switch import Stop
 from backscroll.agent.person import Nobody, Person
+from backscroll.agent.stop_switch import Stop
 from backscroll.agent.tool import Tool, Tools
 from backscroll.agent.toolbox import Toolbox
 from backscroll.engine.budget.costs import spending, sum_costs, window_of

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from backscroll.agent.loop.stop_switch import Stop
 from backscroll.agent.person import Effect, Person, Preview
+from backscroll.agent.stop_switch import Stop
 from backscroll.vocab.part import Json, Media
 
 if TYPE_CHECKING:
-    from backscroll.agent.loop.events import End
+    from backscroll.agent.events import End
     from backscroll.engine.thread import Thread
 
 

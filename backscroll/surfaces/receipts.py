@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, find, t
+from backscroll.surfaces.screen.plain import one_line
 
 if TYPE_CHECKING:
     from backscroll.engine.inputs.inputs import CropMark

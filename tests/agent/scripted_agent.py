@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import backscroll
 from backscroll.agent.agent import Agent
-from backscroll.agent.loop.events import Finished, Happening
+from backscroll.agent.events import Finished, Happening
 from backscroll.agent.person import Decision, Judgement, Proposal
 from backscroll.llm.providers import Provider
 from backscroll.testing import Line, Scenario, ScriptedServer

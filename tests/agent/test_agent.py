@@ -11,7 +11,7 @@ import pytest
 
 import backscroll
 from backscroll import Agent
-from backscroll.agent.loop.events import Called, Finished, Noted, Said
+from backscroll.agent.events import Called, Finished, Noted, Said
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.testing import Line
 from tests.agent.scripted_agent import call, stage

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.agent.loop.events import Finished, Noted, Said
+from backscroll.agent.events import Finished, Noted, Said
 from backscroll.engine.budget.costs import calls
 from backscroll.testing import Line
 from backscroll.testing.scenario import Fault

@@ -13,8 +13,8 @@ import pytest
 
 from backscroll.agent.commands.output import HARDEST
 from backscroll.agent.loop.calls import LinkedStop, batches, call, call_all, prepare, run
-from backscroll.agent.loop.stop_switch import RunStopped, Stop
 from backscroll.agent.person import Preview
+from backscroll.agent.stop_switch import RunStopped, Stop
 from backscroll.agent.tool import ToolContext, ToolOutput
 from backscroll.agent.toolbox import Toolbox, tool
 from backscroll.agent.tools import standard_tools

@@ -14,7 +14,7 @@ import pytest
 
 from backscroll.agent.commands import commands
 from backscroll.agent.commands.commands import clean_environment, run
-from backscroll.agent.loop.stop_switch import Stop
+from backscroll.agent.stop_switch import Stop
 from backscroll.errors import InvalidInput, NotFound
 
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see what is left")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll.agent.agent import Agent
 from backscroll.agent.approval.approval import Rules
-from backscroll.agent.loop.events import Called, Finished
+from backscroll.agent.events import Called, Finished
 from backscroll.agent.offline.companion import Companion
 from backscroll.agent.offline.orders import TodoLine, order_of
 from backscroll.agent.offline.quotes import OFFLINE

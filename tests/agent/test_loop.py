@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.agent.loop.events import (
+from backscroll.agent.events import (
     Asked,
     Began,
     Called,

@@ -10,8 +10,8 @@ import pytest
 
 import backscroll
 from backscroll.agent.approval.approval import Rules
-from backscroll.agent.loop.events import Called as Ran
-from backscroll.agent.loop.events import Finished, Happening, Noted, RunStep, to_json
+from backscroll.agent.events import Called as Ran
+from backscroll.agent.events import Finished, Happening, Noted, RunStep, to_json
 from backscroll.agent.tool import ToolContext
 from backscroll.agent.toolbox import tool
 from backscroll.engine.budget.answer_limit import longest_answer, reserve_for, reserve_within

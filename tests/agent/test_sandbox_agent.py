@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from backscroll.agent.approval.approval import Rules
-from backscroll.agent.loop.events import Called
+from backscroll.agent.events import Called
 from backscroll.agent.person import Decision, Proposal
 from tests.agent.sandboxes import needs_landlock
 from tests.agent.scripted_agent import Told, call, stage

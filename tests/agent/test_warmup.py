@@ -10,7 +10,7 @@ import pytest
 
 import backscroll
 from backscroll.agent.agent import Agent
-from backscroll.agent.loop.warmup import AgentWarmup
+from backscroll.agent.warmup import AgentWarmup
 from backscroll.llm.clients.preload import preload, wire_of
 from backscroll.llm.providers import Provider, client_for
 from backscroll.testing import Line, Scenario, ScriptedServer
@@ -99,7 +99,7 @@ import sys
 from pathlib import Path
 import backscroll
 from backscroll.agent.agent import Agent
-from backscroll.agent.loop.warmup import AgentWarmup
+from backscroll.agent.warmup import AgentWarmup
 from backscroll.llm.providers import Provider
 
 folder, url, kind = Path(sys.argv[1]), *sys.argv[2:]

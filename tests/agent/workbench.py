@@ -10,8 +10,8 @@ from typing import Any
 
 import backscroll
 from backscroll.agent.loop.calls import call
-from backscroll.agent.loop.stop_switch import Stop
 from backscroll.agent.person import Decision, Judgement, Preview, Proposal
+from backscroll.agent.stop_switch import Stop
 from backscroll.agent.tool import ToolContext, ToolOutput
 from backscroll.agent.toolbox import Toolbox
 from backscroll.agent.tools import standard_tools

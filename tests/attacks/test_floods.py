@@ -11,8 +11,8 @@ import pytest
 
 from backscroll.agent.approval.approval import Rules
 from backscroll.agent.commands.commands import _OutputEnds, run
-from backscroll.agent.loop.events import Called as Ran
-from backscroll.agent.loop.events import Finished, Noted, Output
+from backscroll.agent.events import Called as Ran
+from backscroll.agent.events import Finished, Noted, Output
 from backscroll.agent.loop.execution import cut_off
 from backscroll.agent.loop.step import MOST_CALLS
 from backscroll.agent.tool import ToolContext

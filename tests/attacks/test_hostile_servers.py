@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from backscroll.agent.loop.events import Finished, Noted
+from backscroll.agent.events import Finished, Noted
 from backscroll.agent.mcp.client import connect
 from backscroll.agent.mcp.servers import McpServer
 from backscroll.agent.toolbox import Toolbox

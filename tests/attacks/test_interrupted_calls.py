@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from backscroll.agent.loop.events import Calling, Output
+from backscroll.agent.events import Calling, Output
 from backscroll.agent.loop.execution import RunContext
 from backscroll.vocab.part import Text, ToolResult
 from tests.agent.scripted_agent import call, stage

@@ -8,7 +8,7 @@ import pytest
 
 import backscroll
 from backscroll.agent.agent import Agent
-from backscroll.agent.loop.events import Called, Finished, Noted
+from backscroll.agent.events import Called, Finished, Noted
 from backscroll.errors import InvalidInput
 from backscroll.workspace.snapshots import scan
 from backscroll.workspace.snapshots.keeper_choice import snapshots_for

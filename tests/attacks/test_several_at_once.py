@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import backscroll
 from backscroll.agent.agent import Agent
-from backscroll.agent.loop.events import Calling, Finished
+from backscroll.agent.events import Calling, Finished
 from backscroll.vocab.part import ToolCall, ToolResult
 from tests.agent.scripted_agent import Told, call, stage
 

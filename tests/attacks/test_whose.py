@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from backscroll.agent.loop.events import Said
+from backscroll.agent.events import Said
 from backscroll.testing import Line
 from backscroll.workspace.files.files import Files
 from backscroll.workspace.files.search import search_files

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import backscroll
 from backscroll.agent.agent import Agent
-from backscroll.agent.loop.events import Finished, Happening, Said
+from backscroll.agent.events import Finished, Happening, Said
 from backscroll.agent.person import Decision, Proposal
 from backscroll.engine.budget.costs import spending
 from backscroll.llm.providers import Provider

@@ -12,7 +12,7 @@ from pathlib import Path
 import backscroll
 from backscroll.agent.agent import Agent
 from backscroll.agent.approval.approval import Rules
-from backscroll.agent.loop.events import Finished
+from backscroll.agent.events import Finished
 from backscroll.llm.providers import Provider
 
 

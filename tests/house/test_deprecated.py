@@ -9,7 +9,7 @@ import pytest
 OLD_NAMES = [
     ("backscroll.llm.scripted", "ScriptedServer", "backscroll.testing", "ScriptedServer"),
     ("backscroll.testing.scenario", "Called", "backscroll.testing.scenario", "ScriptedCall"),
-    ("backscroll.agent.loop.events", "Step", "backscroll.agent.loop.events", "RunStep"),
+    ("backscroll.agent.events", "Step", "backscroll.agent.events", "RunStep"),
 ]
 
 

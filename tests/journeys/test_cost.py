@@ -8,7 +8,7 @@ import pytest
 
 import backscroll
 from backscroll.engine.budget.costs import record_asked, record_call
-from backscroll.surfaces.cli.screen.cells import width
+from backscroll.surfaces.screen.cells import width
 from tests.journeys.conftest import Cli
 
 

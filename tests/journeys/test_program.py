@@ -409,7 +409,7 @@ def at_a_terminal(cli: Cli, *arguments: str, **environment: str) -> str:
 
 def test_a_terminal_of_80_columns(stocked: Cli) -> None:
     """Nothing that we draw is wider than the terminal, Chinese included."""
-    from backscroll.surfaces.cli.screen.cells import width
+    from backscroll.surfaces.screen.cells import width
 
     for arguments in (
         ("threads",),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.surfaces.cli.screen.cells import width
+from backscroll.surfaces.screen.cells import width
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests import programs
 from tests.journeys.conftest import SAMPLES, Cli

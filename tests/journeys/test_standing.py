@@ -6,7 +6,7 @@ import pytest
 
 import backscroll
 from backscroll.engine.inputs.lessons import note
-from backscroll.surfaces.cli.screen.cells import width
+from backscroll.surfaces.screen.cells import width
 from tests.journeys.conftest import Cli
 
 

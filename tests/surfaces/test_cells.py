@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.surfaces.cli.screen.cells import cut, pad_text, width, wrap
+from backscroll.surfaces.screen.cells import cut, pad_text, width, wrap
 
 MIXED = st.text(alphabet="ab 中文，。（「」）é\u0301…😀 -", max_size=60)
 

@@ -16,7 +16,7 @@ from backscroll.surfaces.cli.catalogue import MODULES, SECTIONS
 from backscroll.surfaces.cli.command import GLOBAL
 from backscroll.surfaces.cli.family import CommandFamily
 from backscroll.surfaces.cli.group import program
-from backscroll.surfaces.cli.screen.help_page import GLOBAL_ROWS, VERSION_ROW
+from backscroll.surfaces.cli.help_page import GLOBAL_ROWS, VERSION_ROW
 from backscroll.vocab.event import Kind
 from tests.house import tree
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.surfaces.cli.screen.cells import width
-from backscroll.surfaces.cli.words.parts import fold_part, unfold_part
+from backscroll.surfaces.screen.cells import width
+from backscroll.surfaces.words.parts import fold_part, unfold_part
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 

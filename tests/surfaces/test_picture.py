@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from backscroll.engine.prompts.builder import compare
 from backscroll.surfaces import i18n
-from backscroll.surfaces.cli.screen import picture
-from backscroll.surfaces.cli.screen.cells import width
-from backscroll.surfaces.cli.screen.screen import Screen
+from backscroll.surfaces.screen.cells import width
+from backscroll.surfaces.screen.screen import Screen
+from backscroll.surfaces.words import picture
 from tests.surfaces.prompts import MONEY, item, prompt, receipt
 
 SECTIONS = list(picture.LETTERS)

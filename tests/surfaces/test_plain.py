@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.surfaces.cli.screen.plain import one_line, safe, safe_json
+from backscroll.surfaces.screen.plain import one_line, safe, safe_json
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.surfaces.cli.screen.cells import width
-from backscroll.surfaces.cli.screen.screen import Screen
-from backscroll.surfaces.cli.screen.table import Column, table
+from backscroll.surfaces.screen.cells import width
+from backscroll.surfaces.screen.screen import Screen
+from backscroll.surfaces.screen.table import Column, table
 
 COLUMNS = [Column("id"), Column("title", shrinks=True), Column("n", right=True)]
 

@@ -8,7 +8,7 @@ import pytest
 
 import backscroll
 from backscroll.surfaces.cli.runner import run
-from backscroll.surfaces.cli.screen.screen import Screen
+from backscroll.surfaces.screen.screen import Screen
 
 
 @pytest.mark.parametrize(("yes", "state"), [(True, "completed"), (False, "incomplete")])

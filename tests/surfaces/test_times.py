@@ -8,7 +8,7 @@ import pytest
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces import i18n
-from backscroll.surfaces.cli.screen.times import format_time, parse_time
+from backscroll.surfaces.screen.times import format_time, parse_time
 
 NOW = datetime(2026, 11, 15, 10, 30, tzinfo=UTC).astimezone()
 

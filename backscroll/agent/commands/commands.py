@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.agent.commands.environment import clean_environment
 from backscroll.agent.commands.output import decode_output, readable
-from backscroll.agent.loop.stop_switch import Stop
+from backscroll.agent.stop_switch import Stop
 from backscroll.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:

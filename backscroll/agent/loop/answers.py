@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from backscroll.agent.loop.events import Forming, RunUsage
+from backscroll.agent.events import Forming, RunUsage
 from backscroll.engine.calls.replies import ReplyRecord
 from backscroll.llm.clients.client import CallDelta, Usage
 

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from backscroll.agent.commands.output import HARDEST, one_line, readable, shorten_text
-from backscroll.agent.loop.stop_switch import RunStopped, Stop
 from backscroll.agent.loop.untrusted_text import frame_result
 from backscroll.agent.person import Preview, Proposal
+from backscroll.agent.stop_switch import RunStopped, Stop
 from backscroll.agent.tool import Tool, ToolContext, ToolOutput
 from backscroll.agent.toolbox import Toolbox
 from backscroll.errors import BackscrollError

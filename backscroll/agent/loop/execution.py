@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from backscroll.agent.approval.approval import LOOK, Rules, decide
 from backscroll.agent.approval.refusals import fingerprint, refusal_text, refused_before
+from backscroll.agent.events import Called, Calling, End, Happening, Noted, Output
 from backscroll.agent.loop.calls import PreparedCall, prepare, run
-from backscroll.agent.loop.events import Called, Calling, End, Happening, Noted, Output
-from backscroll.agent.loop.stop_switch import RunStopped, Stop
 from backscroll.agent.person import Decision, Person, Proposal
+from backscroll.agent.stop_switch import RunStopped, Stop
 from backscroll.agent.tool import ToolContext, ToolOutput
 from backscroll.agent.toolbox import Toolbox
 from backscroll.engine.calls.replies import find_unanswered, mark_at_work, record_result

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from backscroll.agent.events import Began, End, Finished, Happening, Noted, RunStep
 from backscroll.agent.loop.answers import Answer
-from backscroll.agent.loop.events import Began, End, Finished, Happening, Noted, RunStep
 from backscroll.agent.loop.execution import RunContext
 from backscroll.agent.loop.limits import RunLimits, is_open
 from backscroll.agent.loop.repeats import Repeats
 from backscroll.agent.loop.step import ModelCaller
-from backscroll.agent.loop.stop_switch import RunStopped
+from backscroll.agent.stop_switch import RunStopped
 from backscroll.engine.calls.replies import at_work, find_unanswered, record_result
 from backscroll.errors import BackscrollError, BudgetExceeded
 from backscroll.vocab.change import Cause

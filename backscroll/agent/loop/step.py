@@ -13,9 +13,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from backscroll.agent.events import Asked, Happening, Noted, RunUsage, Said, Thought
 from backscroll.agent.loop.answers import Answer, AnswerState, add_counts
-from backscroll.agent.loop.events import Asked, Happening, Noted, RunUsage, Said, Thought
-from backscroll.agent.loop.stop_switch import RunStopped, Stop
+from backscroll.agent.stop_switch import RunStopped, Stop
 from backscroll.engine.budget.answer_limit import affordable_answer, learn_output_limit, longest_answer
 from backscroll.engine.budget.costs import FAILED, check_limits, expected_cost, record_asked, record_call
 from backscroll.engine.calls.replies import ANSWER, first_calls, record_reply

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from backscroll.agent.commands.output import readable
-from backscroll.agent.loop.stop_switch import RunStopped, Stop
 from backscroll.agent.mcp.pipe import ServerOutput
 from backscroll.agent.mcp.questions import DECLINED, Ask, ServerAnswer, ServerQuestion
 from backscroll.agent.mcp.servers import McpServer, check_installed
+from backscroll.agent.stop_switch import RunStopped, Stop
 from backscroll.errors import BackscrollError
 
 if TYPE_CHECKING:

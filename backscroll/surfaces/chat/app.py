@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from backscroll.agent.loop.warmup import AgentWarmup
+from backscroll.agent.warmup import AgentWarmup
+from backscroll.engine.budget.costs import expected_cost
 from backscroll.engine.calls.replies import AGENT
 from backscroll.engine.calls.run_end import how_ended, mark_ended
 from backscroll.errors import BackscrollError
@@ -34,22 +35,25 @@ from backscroll.surfaces.chat.screen.first_minute import FirstMinute
 from backscroll.surfaces.chat.screen.live_area import LiveArea
 from backscroll.surfaces.chat.screen.status import StatusFigures, status_line, update_totals
 from backscroll.surfaces.chat.screen.tool_lines import FoldedLines, render_output, render_unfolded
+from backscroll.surfaces.chat.slash.replies import trouble
 from backscroll.surfaces.chat.startup import title_from, verdict_given
 from backscroll.surfaces.chat.suspension import suspendable
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import find, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import one_line, safe
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from backscroll.agent.agent import Agent
-    from backscroll.agent.loop.events import Finished, Happening
+    from backscroll.agent.events import Finished, Happening
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
+    from backscroll.surfaces.chat.completion import Completion
     from backscroll.surfaces.chat.input.typeahead import TypeaheadGuard
     from backscroll.surfaces.chat.screen.player import Player
+    from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.message import ContentLike
     from backscroll.vocab.task import Task
 
@@ -310,6 +314,7 @@ class Chat:
 
     def take(self, typed: str) -> None:
         """What the person typed: a command of ours, one of the shell, or a message."""
+        # start-up: with the first line that is sent
         from backscroll.surfaces.chat.slash import registry
 
         words = typed.strip()
@@ -333,7 +338,7 @@ class Chat:
 
     def _read(self, text: str, cursor: int | None) -> str | ScreenAction:
         if self._input is None:
-            self._input = LineInput(self, self._bars, self._attachments.add, self._pastes)
+            self._input = LineInput(self, self._bars, self._attachments.add, self._pastes, _complete_slash)
             self._warm(self._input)
         return self._input.read(text, cursor)
 
@@ -394,8 +399,6 @@ class Chat:
 
     def _estimate_cost(self, sent: int, cached: int, received: int) -> int | None:
         """What an answer that still comes would cost, in US dollars × 10⁹; None where nobody knows."""
-        from backscroll.engine.budget.costs import expected_cost
-
         agent = self._agent
         tokens = {"input": sent, "cached": cached, "output": received}
         cost = expected_cost(self._engine, agent.model, provider=agent.provider_name, **tokens)
@@ -422,9 +425,14 @@ class Chat:
             self.unfold()
 
     def _trouble(self, error: Exception) -> None:
-        from backscroll.surfaces.chat.slash.replies import trouble
-
         trouble(self, error)
+
+
+def _complete_slash(talk: Talk, text: str) -> list[Completion]:
+    # start-up: with the first / that is typed
+    from backscroll.surfaces.chat.slash import registry
+
+    return registry.complete(talk, text)
 
 
 def _load_player() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +15,6 @@ from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
     from backscroll.agent.agent import Agent
-    from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.surfaces.chat.person import TerminalPerson
 
@@ -85,7 +83,7 @@ def chat(
 
     given = folder(root) if root is not None or thread is None else None
     with session.engine(make=True) as engine:
-        checked_sandbox(engine)
+        session.check_sandbox(engine)
         fresh = next(iter(engine.threads(limit=1)), None) is None
         found = thread_for(
             engine, given or folder(None), name=thread, last=last, pick=pick, new=new, user=session.user
@@ -108,15 +106,6 @@ def chat(
         Chat(engine, found, make_agent, make_console(), first_minute=FirstMinute(new=fresh)).run()
 
 
-def checked_sandbox(engine: Engine) -> None:
-    """A sandbox that cannot be held here is refused before anything is said."""
-    if engine.settings.agent_sandbox != "off":
-        # start-up: most chats have no sandbox
-        from backscroll.agent.commands.sandbox import sandbox_for
-
-        sandbox_for(engine.settings, Path.cwd())
-
-
 def in_terminal() -> bool:
-    """True where somebody sits at both ends."""
+    """True if standard input and output are terminals."""
     return sys.stdin.isatty() and sys.stdout.isatty()

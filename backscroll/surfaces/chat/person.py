@@ -18,10 +18,10 @@ from backscroll.agent.person import Decision, Judgement, Proposal, Span, WiderRu
 from backscroll.surfaces.chat.input import questions as asking
 from backscroll.surfaces.chat.screen.diffs import BRIEF, diff_lines
 from backscroll.surfaces.chat.screen.invisible_characters import reveal_invisible
-from backscroll.surfaces.cli.screen.cells import cut, wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.cells import cut, wrap
+from backscroll.surfaces.screen.plain import one_line, safe
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

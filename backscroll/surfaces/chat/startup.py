@@ -91,7 +91,7 @@ def verdict_given(thread: Thread) -> bool:
 
 def title_from(text: str) -> str:
     """A title from the first words that were said."""
-    from backscroll.surfaces.cli.screen.cells import cut
-    from backscroll.surfaces.cli.screen.plain import one_line
+    from backscroll.surfaces.screen.cells import cut
+    from backscroll.surfaces.screen.plain import one_line
 
     return cut(one_line(text), _TITLE)

@@ -2,7 +2,7 @@
 
 Owns the signal that suspends. While an answer comes, the live lines go, the cursor is shown and the terminal's modes are those from
 before the chat; after `fg` all of it is as it was. The prompt and questions suspend themselves and pass by here. Refuses: stopping
-the agent's work: its commands run on, in groups of their own. Before: `drawing`.
+the agent's work: its commands run on, in groups of their own.
 """
 
 from __future__ import annotations
@@ -14,10 +14,25 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from backscroll.surfaces.chat.screen.live_area import LiveArea
+
+class SuspendedDrawing(Protocol):
+    """What is drawn at the time, as far as suspending needs it."""
+
+    @property
+    def lock(self) -> threading.RLock:
+        """Held while something is drawn."""
+        ...
+
+    def leave(self) -> None:
+        """Take the live lines away."""
+        ...
+
+    def come_back(self) -> None:
+        """Draw them again."""
+        ...
+
 
 _SECONDS = 0.5  # that a picture which is just being drawn may take
 
@@ -29,8 +44,8 @@ def suspend() -> None:
 
 
 @contextmanager
-def suspendable(region: LiveArea) -> Generator[None]:
-    """For as long as the block runs, Ctrl-Z leaves a sane terminal; where nobody suspends programs, nothing changes."""
+def suspendable(region: SuspendedDrawing) -> Generator[None]:
+    """For as long as the block runs, Ctrl-Z leaves a sane terminal; where programs cannot be suspended, nothing changes."""
     main = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or not main or not sys.stdin.isatty():
         yield
@@ -38,7 +53,7 @@ def suspendable(region: LiveArea) -> Generator[None]:
     import termios
 
     found = signal.getsignal(signal.SIGTSTP)
-    if found is not signal.SIG_DFL:  # ignored, or somebody else sees to it
+    if found is not signal.SIG_DFL:  # ignored, or handled already
         yield
         return
     handle = sys.stdin.fileno()

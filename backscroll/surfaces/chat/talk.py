@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from backscroll.agent.agent import Agent
-    from backscroll.agent.loop.events import Finished, Happening
+    from backscroll.agent.events import Finished, Happening
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
 

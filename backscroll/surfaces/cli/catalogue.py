@@ -23,9 +23,9 @@ SECTIONS: Mapping[str, Sequence[str]] = {
 #: Old names of commands and what they are called now; they work for one release, with a warning.
 RENAMED: Mapping[str, str] = {"tools": "operations", "task title": "task rename"}
 
-#: The module in `commands/` that holds a command.
+#: The module that holds a command: one in `commands/`, or its full name.
 MODULES: Mapping[str, str] = {
-    "chat": "agent.chat",
+    "chat": "backscroll.surfaces.chat.command",
     "run": "agent.run",
     "mcp": "agent.mcp",
     "permissions": "agent.permissions",

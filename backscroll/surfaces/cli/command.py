@@ -12,9 +12,9 @@ from typing import Any, cast
 import click
 from click.core import ParameterSource
 
+from backscroll.surfaces.cli import help_page
 from backscroll.surfaces.cli.catalogue import RENAMED
 from backscroll.surfaces.cli.language import check_language
-from backscroll.surfaces.cli.screen import help_page
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
 

@@ -9,10 +9,10 @@ from click.shell_completion import CompletionItem
 
 from backscroll.errors import BackscrollError
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.conversation import title_of
 from backscroll.surfaces.i18n import get_language, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.conversation import title_of
 
 _MOST = 50
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import click
 
 from backscroll.errors import BackscrollError
-from backscroll.surfaces.cli.screen.plain import safe, safe_json
-from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.plain import safe, safe_json
+from backscroll.surfaces.screen.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import click
 
+from backscroll.surfaces.cli import help_page
 from backscroll.surfaces.cli.catalogue import RENAMED
 from backscroll.surfaces.cli.command import Command, global_options, help_option, session_of
-from backscroll.surfaces.cli.screen import help_page
 from backscroll.surfaces.i18n import t
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from types import ModuleType
 
 import click
 
+from backscroll.surfaces.cli import help_page
 from backscroll.surfaces.cli.catalogue import MODULES, RENAMED, SECTIONS
 from backscroll.surfaces.cli.command import global_options, help_option, session_of
-from backscroll.surfaces.cli.screen import help_page
 from backscroll.surfaces.i18n import t
+
+
+def _module_of(command: str) -> ModuleType:
+    where = MODULES[command]
+    return import_module(
+        where if where.startswith("backscroll.") else f"backscroll.surfaces.cli.commands.{where}"
+    )
 
 
 class CommandTree(click.Group):
@@ -23,11 +31,9 @@ class CommandTree(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Load the one that is called."""
         cmd_name = RENAMED.get(cmd_name, cmd_name)
-        where = MODULES.get(cmd_name)
-        if where is None:
+        if cmd_name not in MODULES:
             return None
-        module = import_module(f"backscroll.surfaces.cli.commands.{where}")
-        found = getattr(module, cmd_name.replace("-", "_") + "_command")
+        found = getattr(_module_of(cmd_name), cmd_name.replace("-", "_") + "_command")
         assert isinstance(found, click.Command)
         return found
 
@@ -42,6 +48,7 @@ class CommandTree(click.Group):
 
 def version() -> str:
     """The line that `--version` prints."""
+    # start-up: only for `--version`
     import backscroll
 
     return f"backscroll {backscroll.__version__}"
@@ -54,17 +61,16 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 def _begin(*, version: bool = False) -> None:  # noqa: ARG001 - handled by its callback
-    """Without a command: the chat, or a friendly overview where nobody sits at a terminal."""
+    """Without a command: the chat, or a friendly overview without a terminal."""
     ctx = click.get_current_context()
     if ctx.invoked_subcommand is not None:
         return
     session = session_of(ctx)
     if sys.stdin.isatty() and sys.stdout.isatty() and not session.as_json:
-        from backscroll.surfaces.cli.commands.agent.chat import chat
-
-        chat(session)
+        _module_of("chat").chat(session)
     else:
-        from backscroll.surfaces.cli.words.overview import overview
+        # start-up: for calls without a command
+        from backscroll.surfaces.cli.families.overview import overview
 
         overview(session)
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from backscroll.surfaces.cli.catalogue import SECTIONS
-from backscroll.surfaces.cli.screen.cells import pad_text, width, wrap
 from backscroll.surfaces.i18n import find, section, t
+from backscroll.surfaces.screen.cells import pad_text, width, wrap
 
 if TYPE_CHECKING:
     import click

@@ -58,6 +58,6 @@ def _quick_answer(arguments: list[str]) -> str:
 
         return f"backscroll {__version__}\n"
     # start-up: for the help page alone
-    from backscroll.surfaces.cli.screen.help_page import of_program
+    from backscroll.surfaces.cli.help_page import of_program
 
     return of_program()

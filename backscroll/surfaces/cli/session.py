@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.errors import NotFound
-from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.garbage import resume_collection
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.screen.screen import Screen
 
 if TYPE_CHECKING:
     from backscroll.config import Settings
@@ -77,3 +77,11 @@ class CliSession:
         engine = backscroll.open(**cast("Any", self.arguments))
         resume_collection()
         return engine
+
+    def check_sandbox(self, engine: Engine) -> None:
+        """Refuse a sandbox that does not work here before an agent starts."""
+        if engine.settings.agent_sandbox != "off":
+            # start-up: most agents have no sandbox
+            from backscroll.agent.commands.sandbox import sandbox_for
+
+            sandbox_for(engine.settings, Path.cwd())

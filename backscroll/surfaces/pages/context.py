@@ -12,10 +12,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces import receipts
-from backscroll.surfaces.cli.screen.plain import safe
-from backscroll.surfaces.cli.screen.times import format_time
-from backscroll.surfaces.cli.words.parts import fold_part, unfold_part
 from backscroll.surfaces.i18n import get_language, t
+from backscroll.surfaces.screen.plain import safe
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words.parts import fold_part, unfold_part
 
 if TYPE_CHECKING:
     from backscroll.engine.prompts.builder import Prompt, Receipt, ReceiptItem

@@ -16,8 +16,8 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import LANGUAGES, Language, get_language, section
+from backscroll.surfaces.screen.plain import one_line
 
 if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph_shapes import Fact, NodeView

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.cells import cut
-from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.screen.cells import cut
+from backscroll.surfaces.screen.plain import one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Generator, Iterable
 from typing import Any, TextIO, cast
 
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import safe_json
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import safe_json
 
 _STYLES = {
     "dim": "2",
@@ -160,7 +160,7 @@ class Screen:
         if not self.terminal or not _is_terminal(sys.stdin) or os.environ.get("PAGER") in {"", "cat"}:
             yield
             return
-        from backscroll.surfaces.cli.screen.pager import pager
+        from backscroll.surfaces.screen.pager import pager
 
         with pager() as stream:
             kept, sys.stdout = sys.stdout, stream or sys.stdout

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from backscroll.surfaces.cli.screen.cells import cut, pad_text, width
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.screen import Screen
+from backscroll.surfaces.screen.cells import cut, pad_text, width
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.screen import Screen
 
 _GAP = 2
 _LEAST = 8

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.screen import Screen
-from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.screen import Screen
+from backscroll.surfaces.screen.table import Column, table
 
 if TYPE_CHECKING:
     from backscroll.engine.exchange.imports import ImportReport

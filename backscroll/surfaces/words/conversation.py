@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.cells import cut, width, wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.screen import Screen
-from backscroll.surfaces.cli.screen.times import format_time
-from backscroll.surfaces.cli.words.parts import fold_part, unfold_part
-from backscroll.surfaces.cli.words.shapes import is_edited
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.cells import cut, width, wrap
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.screen import Screen
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words.parts import fold_part, unfold_part
+from backscroll.surfaces.words.shapes import is_edited
 from backscroll.vocab.part import Text, ToolCall
 
 if TYPE_CHECKING:

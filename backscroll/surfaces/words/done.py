@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from backscroll.errors import NotFound
-from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words import shapes
+from backscroll.surfaces.screen.screen import Screen
+from backscroll.surfaces.words import shapes
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -22,25 +22,25 @@ def number_of(thread: Thread, message: Ref) -> int | None:
         return None
 
 
-def message_done(session: CliSession, thread: Thread, message: Message, text: str) -> None:
+def message_done(screen: Screen, thread: Thread, message: Message, text: str) -> None:
     """Report a message that was written or changed."""
-    if session.as_json:
-        session.screen.json(shapes.of_message(message, number_of(thread, message.id), thread.id))
+    if screen.as_json:
+        screen.json(shapes.of_message(message, number_of(thread, message.id), thread.id))
     else:
-        session.screen.line(text)
+        screen.line(text)
 
 
-def thread_done(session: CliSession, thread: Thread, text: str) -> None:
+def thread_done(screen: Screen, thread: Thread, text: str) -> None:
     """Report a thread that was made or changed."""
-    if session.as_json:
-        session.screen.json(shapes.of_thread(thread.info))
+    if screen.as_json:
+        screen.json(shapes.of_thread(thread.info))
     else:
-        session.screen.line(text)
+        screen.line(text)
 
 
-def report_result(session: CliSession, document: Any, text: str) -> None:
+def report_result(screen: Screen, document: Any, text: str) -> None:
     """Report anything else."""
-    if session.as_json:
-        session.screen.json(document)
+    if screen.as_json:
+        screen.json(document)
     else:
-        session.screen.line(text)
+        screen.line(text)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.plain import one_line
 
 if TYPE_CHECKING:
     from backscroll.engine.log.erasure import ForgetReport
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 SHOWN = 10  # names that are listed

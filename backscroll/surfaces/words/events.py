@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.words.conversation import excerpt, role_name
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.conversation import excerpt, role_name
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import parse_ref

@@ -5,19 +5,18 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.words.arrivals import problem_lines, problem_shape
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.words.arrivals import problem_lines, problem_shape
 
 if TYPE_CHECKING:
     from backscroll.engine.exchange.exports import ExportReport
-    from backscroll.surfaces.cli.session import CliSession
+    from backscroll.surfaces.screen.screen import Screen
 
 
-def say_export(session: CliSession, report: ExportReport, format: str) -> None:
+def say_export(screen: Screen, report: ExportReport, format: str) -> None:
     """Print what was exported, or say where it went."""
-    screen = session.screen
-    if session.as_json:
+    if screen.as_json:
         screen.json(
             {
                 "format": format,

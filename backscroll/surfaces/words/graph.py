@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.engine.knowledge.graph_shapes import predicate_words, type_words
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.i18n import count, get_language, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.table import Column, table
 from backscroll.vocab.assertion import Change
 
 if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph_shapes import Evidence, Fact, Graph, NodeView
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.assertion import Override
     from backscroll.vocab.ids import Ref
 

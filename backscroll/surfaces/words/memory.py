@@ -5,33 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
-from backscroll.surfaces.cli.command import option
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import format_time
-from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import format_time
 
 if TYPE_CHECKING:
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.part import Json
     from backscroll.vocab.task import Memory
-
-SCOPES = ("thread", "user", "project", "all")
-
-
-def memory_argument() -> click.Argument:
-    """A memory: its id, or the first digits of it."""
-    return click.Argument(["memory"], metavar="MEMORY")
-
-
-def scope_option() -> click.Option:
-    """Where to look."""
-    return option("--scope", type=click.Choice(SCOPES), default="project", metavar="SCOPE", show_default=True)
 
 
 def of_memory(memory: Memory) -> dict[str, Json]:
@@ -94,9 +78,9 @@ def page_of(screen: Screen, memory: Memory) -> Iterator[str]:
     yield screen.style(f"  {' · '.join(fact for fact in facts if fact)}", "dim")
 
 
-def report_memory(session: CliSession, memory: Memory, text: str) -> None:
+def report_memory(screen: Screen, memory: Memory, text: str) -> None:
     """Report a memory that was changed."""
-    if session.as_json:
-        session.screen.json(of_memory(memory))
+    if screen.as_json:
+        screen.json(of_memory(memory))
     else:
-        session.screen.line(text)
+        screen.line(text)

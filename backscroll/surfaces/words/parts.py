@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from backscroll.surfaces.cli.screen.cells import cut, width
-from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.cells import cut, width
+from backscroll.surfaces.screen.plain import one_line, safe
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 #: The arguments that say best what a call is about, in this order.

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces import receipts
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.screen import Screen
-from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.words.parts import fold_part
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.screen import Screen
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.words.parts import fold_part
 
 if TYPE_CHECKING:
     from backscroll.engine.inputs.inputs import CropMark

@@ -10,16 +10,16 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from backscroll.surfaces.cli.screen.cells import pad_text, width
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.cells import pad_text, width
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.table import Column, table
 
 if TYPE_CHECKING:
     from backscroll.engine.background.overview import ProviderStatus
     from backscroll.llm.providers import Provider
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
 
 
 def service_table(screen: Screen, services: Sequence[ProviderStatus]) -> Iterable[str]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.translation import say
 from backscroll.surfaces.receipts import number
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import format_time
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
     from backscroll.engine.work.context import ContextRelease
     from backscroll.engine.work.task_writer import TaskReport
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.task import Attempt, Task
 

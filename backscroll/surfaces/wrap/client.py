@@ -12,20 +12,16 @@ runners that call for themselves inside the SDK are passed on unrecorded, which 
 from __future__ import annotations
 
 import asyncio
-import warnings
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from backscroll.engine.calls import capture
 from backscroll.engine.calls.capture import CapturedRequest
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.capture_guard import CaptureGuard
 from backscroll.surfaces.wrap.closing import ConnectionShare, closing, leave
 from backscroll.surfaces.wrap.raw_responses import RAW, ResponseBody, ResponseContext
-from backscroll.surfaces.wrap.streams import RecordedStream, StreamContext, plain
-from backscroll.vocab.part import Json
+from backscroll.surfaces.wrap.recorder import Path, Recorder, plain
+from backscroll.surfaces.wrap.streams import RecordedStream, StreamContext
 from backscroll.vocab.prompt import Wire
 
 if TYPE_CHECKING:
@@ -35,7 +31,6 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 T = TypeVar("T")
-Path = tuple[str, ...]
 #: The calls that are recorded, by where they hang on the client of a vendor.
 _CALLS: Mapping[str, Mapping[Path, Wire]] = {
     "openai": {
@@ -58,33 +53,6 @@ _CALLS: Mapping[str, Mapping[Path, Wire]] = {
         ("beta", "messages", "parse"): "anthropic",
         ("beta", "messages", "stream"): "anthropic",
     },
-}
-#: Ways to a model that are passed on unrecorded, by where they begin.
-_UNHEARD: Mapping[str, frozenset[Path]] = {
-    "openai": frozenset(
-        {
-            ("batches",),
-            ("completions",),
-            ("realtime",),
-            ("live",),
-            ("responses", "connect"),
-            ("responses", "compact"),
-            ("beta", "assistants"),
-            ("beta", "threads"),
-            ("beta", "agents"),
-            ("beta", "realtime"),
-        }
-    ),
-    "anthropic": frozenset(
-        {
-            ("messages", "batches"),
-            ("beta", "messages", "batches"),
-            ("beta", "messages", "tool_runner"),
-            ("beta", "messages", "thread"),
-            ("beta", "agents"),
-            ("beta", "sessions"),
-        }
-    ),
 }
 #: What gives another client of the same kind.
 _COPIES = ("with_options", "copy", "with_middleware")
@@ -163,75 +131,6 @@ def host_of(client: object) -> str:
     """The name under which a service is on the ledger: its vendor at home, else its host."""
     address = urlsplit(str(getattr(client, "base_url", "")))
     return (address.hostname or "").removeprefix("api.").removesuffix(".com")
-
-
-@dataclass
-class Recorder(CaptureGuard):
-    """Where a wrapped client writes what it hears."""
-
-    thread: Thread
-    vendor: str
-    provider: str
-    holder: ConnectionShare
-    assemble: bool = False
-    budget: int | None = None
-    strict: bool = False
-    opened: bool = False  # the store is ours to close, when the client is closed
-    asynchronous: bool = False
-    warned: bool = field(default=False, init=False)
-    unheard: set[Path] = field(default_factory=set[Path], init=False)  # what was warned of
-
-    def close(self) -> None:
-        """Let go of the store, where it was opened for this client."""
-        if self.opened:
-            self.opened = False
-            self.thread.engine.close()
-
-    def begin(self, wire: Wire, body: Mapping[str, Json]) -> CapturedRequest | None:
-        """Take a request in; None where that failed and the call goes on without us."""
-        return self.run_guarded(lambda: capture.overhear(self.thread, wire, plain(body)))
-
-    def request(self, wire: Wire, body: dict[str, Json], heard: CapturedRequest) -> dict[str, Json]:
-        """The request as it is sent."""
-        if not self.assemble:
-            return body
-        given = {**body, **_words(wire, body)}
-        found = self.run_guarded(
-            lambda: capture.assemble_request(self.thread, wire, given, self.budget, heard)
-        )
-        return body if found is None else found
-
-    def record_answer(
-        self, heard: CapturedRequest | None, response: Mapping[str, Json], interrupted: str = ""
-    ) -> None:
-        """Record an answer."""
-        if heard is not None:
-            self.run_guarded(
-                lambda: capture.record_answer(
-                    self.thread, heard, response, provider=self.provider, interrupted=interrupted
-                )
-            )
-
-    def record_failure(self, heard: CapturedRequest | None) -> None:
-        """Record a call that gave no answer."""
-        if heard is not None:
-            self.run_guarded(lambda: capture.record_failure(self.thread, heard, self.provider))
-
-    def pass_on(self, path: Path) -> None:
-        """Say, once, that something goes to a model unrecorded."""
-        if path in _UNHEARD[self.vendor] and path not in self.unheard:
-            self.unheard.add(path)
-            warnings.warn(
-                f"backscroll does not record calls through {'.'.join(path)}: they are passed on as they are.",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-
-
-def _words(wire: Wire, body: Mapping[str, Json]) -> dict[str, Json]:
-    """What of a request has to be JSON for a prompt to be made of it."""
-    names = ("tools", "system", "instructions") if wire != "openai-chat" else ("tools",)
-    return {name: plain(body[name]) for name in names if body.get(name)}
 
 
 class Proxy:

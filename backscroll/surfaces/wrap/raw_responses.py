@@ -11,14 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from backscroll.engine.calls.capture import CapturedRequest, StreamPieces
 from backscroll.llm.clients.server_sent import events_of
+from backscroll.surfaces.wrap.recorder import Recorder
 from backscroll.vocab.prompt import Wire
-
-if TYPE_CHECKING:
-    from backscroll.surfaces.wrap.client import Recorder
 
 #: What the SDKs call the ways to a response that is not read for the program, and which of them give a context.
 RAW = ("with_raw_response", "with_streaming_response")

@@ -1,32 +1,18 @@
 """Streams of a wrapped client: handed on piece by piece, and recorded when they end.
 
 Owns listening to the streams of both SDKs, plain and asynchronous, and to the managers of their `stream()` calls. A stream that is left
-early or breaks keeps what came, marked as broken off. Before: `surfaces/wrap/client`. After: `engine/calls/capture`.
+early or breaks keeps what came, marked as broken off.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from backscroll.engine.calls.capture import CapturedRequest, StreamPieces
-from backscroll.vocab.part import Json
+from backscroll.surfaces.wrap.recorder import Recorder, plain
 from backscroll.vocab.prompt import Wire
-
-if TYPE_CHECKING:
-    from backscroll.surfaces.wrap.client import Recorder
-
-
-def plain(thing: Any) -> Json:
-    """Objects of an SDK as the JSON they stand for; programs put them into their lists of messages as they are."""
-    if hasattr(thing, "model_dump"):
-        return thing.model_dump(mode="json", exclude_unset=True)
-    if isinstance(thing, Mapping):
-        return {str(k): plain(v) for k, v in cast("Mapping[Any, Any]", thing).items()}
-    if isinstance(thing, list | tuple):
-        return [plain(v) for v in cast("list[Any]", thing)]
-    return thing
 
 
 class RecordedStream:

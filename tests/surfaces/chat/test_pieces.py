@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from backscroll.agent.loop.events import Called, Calling, RunUsage
+from backscroll.agent.events import Called, Calling, RunUsage
 from backscroll.errors import NotFound
 from backscroll.surfaces import i18n
 from backscroll.surfaces.chat.input.clipboard import clipboard_image, interpret_paste, mention
@@ -25,8 +25,8 @@ from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines,
 from backscroll.surfaces.chat.screen.status import StatusFigures, short, status_line, update_totals
 from backscroll.surfaces.chat.screen.taskbar import task_line
 from backscroll.surfaces.chat.screen.tool_lines import FoldedLines, render_unfolded
-from backscroll.surfaces.cli.screen.cells import width
-from backscroll.surfaces.cli.screen.plain import safe
+from backscroll.surfaces.screen.cells import width
+from backscroll.surfaces.screen.plain import safe
 from backscroll.vocab.change import Cause, CodeChange
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Task, TaskState

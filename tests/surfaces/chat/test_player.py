@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from backscroll.agent.loop.events import (
+from backscroll.agent.events import (
     Asked,
     Began,
     Called,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from backscroll.agent.loop.events import Called, Calling
+from backscroll.agent.events import Called, Calling
 from backscroll.surfaces import i18n
 from backscroll.surfaces.chat.screen.tool_lines import FoldedLines, call_line, render_output
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backscroll.surfaces.cli.screen.cells import width
+from backscroll.surfaces.screen.cells import width
 from tests.terminal.journeys.stage import BUSY, READY, Stage, call, command, wait_until
 from tests.terminal.terminal import CTRL_C, CTRL_D, ENTER, Terminal
 

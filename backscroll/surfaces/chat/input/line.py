@@ -16,6 +16,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.styles import Style
 
+from backscroll.surfaces.chat.completion import Completion as TextCompletion
 from backscroll.surfaces.chat.input.clipboard import interpret_paste
 from backscroll.surfaces.chat.input.history_file import FolderHistory, history_path
 from backscroll.surfaces.chat.input.keys import ScreenAction, bindings
@@ -33,6 +34,8 @@ _STYLE = Style.from_dict(
     }
 )
 PROMPT = "› "
+#: What may follow the text before the cursor.
+CompleteText = Callable[["Talk", str], Iterable[TextCompletion]]
 
 
 class LineInput:
@@ -44,6 +47,7 @@ class LineInput:
         bars: Callable[[int], list[str]],
         on_image: Callable[[Path], str],
         pastes: Pastes | None = None,
+        complete_slash: CompleteText = lambda _talk, _text: (),
     ) -> None:
         self._talk = talk
         self._pastes = pastes = pastes or Pastes()
@@ -54,7 +58,7 @@ class LineInput:
             multiline=True,
             key_bindings=bindings(self._paste, pastes),
             history=FolderHistory(history_path(talk.root), pastes),
-            completer=_Completions(talk),
+            completer=_Completions(talk, complete_slash),
             complete_while_typing=True,
             enable_history_search=False,
             enable_open_in_editor=True,
@@ -87,8 +91,9 @@ class LineInput:
 class _Completions(Completer):
     """Slash commands and their arguments, files after `@`."""
 
-    def __init__(self, talk: Talk) -> None:
+    def __init__(self, talk: Talk, complete_slash: CompleteText) -> None:
         self._talk = talk
+        self._complete_slash = complete_slash
 
     def get_completions(
         self,
@@ -98,10 +103,9 @@ class _Completions(Completer):
         """What may come next."""
         text = document.text_before_cursor
         if text.startswith(("/", "／")):
-            from backscroll.surfaces.chat.slash import registry
-
-            found = registry.complete(self._talk, text)
+            found = self._complete_slash(self._talk, text)
         elif "@" in text.rpartition("\n")[2]:
+            # start-up: with the first @ that is typed
             from backscroll.surfaces.chat.input import mention
 
             found = mention.complete(self._talk, text)

@@ -15,17 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backscroll.errors import BackscrollError, NotFound
+from backscroll.surfaces.chat.completion import Completion, recent_turn_numbers
 from backscroll.surfaces.chat.input import attachments as attaching
 from backscroll.surfaces.chat.input.mention_files import file_names, folder_listing, found_names
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.words.conversation import excerpt
 from backscroll.vocab.handle import Handle, thread_of
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Part, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.chat.slash.registry import Completion
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.message import Message
 
@@ -303,8 +304,6 @@ def _words(parts: Sequence[Part]) -> str:
 
 def complete(talk: Talk, text_before_cursor: str) -> list[Completion]:
     """Files, folders, turns and messages for the mention at the cursor; empty where there is none. Never raises."""
-    from backscroll.surfaces.chat.slash.registry import Completion
-
     found = _TYPED.search(text_before_cursor)
     if found is None:
         return []
@@ -329,9 +328,6 @@ def _kind_word(name: str) -> str:
 
 
 def _earlier(talk: Talk, typed: str) -> Iterator[tuple[str, str]]:
-    from backscroll.surfaces.chat.slash.arguments import recent_turn_numbers
-    from backscroll.surfaces.cli.words.conversation import excerpt
-
     if typed.startswith("bs:"):
         for message in reversed(talk.thread.recent(20)):
             name = f"bs:{message.id.seq}"

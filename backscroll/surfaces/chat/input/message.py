@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.plain import safe
+from backscroll.surfaces.screen.plain import safe
 from backscroll.vocab.part import Text as Words
 
 if TYPE_CHECKING:

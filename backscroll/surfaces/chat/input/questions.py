@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from backscroll.surfaces.cli.screen.cells import cut, wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.screen.cells import cut, wrap
+from backscroll.surfaces.screen.plain import one_line, safe
 
 if TYPE_CHECKING:
     from prompt_toolkit.application import Application

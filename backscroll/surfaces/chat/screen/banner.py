@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from backscroll.surfaces.cli.screen.cells import cut, width, wrap
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.words.conversation import title_of
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.cells import cut, width, wrap
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.conversation import title_of
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk

@@ -1,14 +1,14 @@
 """Characters that cannot be seen, made visible where somebody decides on what they read.
 
 Owns which those are: zero-width characters, soft hyphens, marks of writing direction. With them a command can read otherwise than
-it runs. Conversations are drawn without this (`surfaces/cli/screen/plain` is enough there: emoji are joined by such characters).
+it runs. Conversations are drawn without this (`surfaces/screen/plain` is enough there: emoji are joined by such characters).
 """
 
 from __future__ import annotations
 
 import re
 
-from backscroll.surfaces.cli.screen.plain import safe
+from backscroll.surfaces.screen.plain import safe
 
 _UNSEEN = re.compile(
     "[\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"

@@ -1,6 +1,6 @@
 """How Markdown looks in the terminal: paragraphs that wrap between Chinese characters, plain headings, code in the terminal's own colours.
 
-Owns rendering one block to lines. Text must be safe already (`surfaces/cli/screen/plain`). Addresses are written out, never hidden
+Owns rendering one block to lines. Text must be safe already (`surfaces/screen/plain`). Addresses are written out, never hidden
 behind words: what one reads is where a link goes. Refuses: cutting a stream into blocks (`markdown_stream`).
 """
 
@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.text import Text
 
-from backscroll.surfaces.cli.screen.cells import width, wrap
+from backscroll.surfaces.screen.cells import width, wrap
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.plain import safe
+from backscroll.surfaces.screen.plain import safe
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

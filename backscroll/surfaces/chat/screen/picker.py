@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces.chat.input import questions as asking
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.times import format_time
-from backscroll.surfaces.cli.words.conversation import project_name, title_of
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words.conversation import project_name, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from backscroll.agent.loop.events import (
+from backscroll.agent.events import (
     Asked,
     Began,
     Called,
@@ -44,10 +44,10 @@ from backscroll.surfaces.chat.screen.tool_lines import (
     forming_line,
     running_line,
 )
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import one_line, safe
 
 if TYPE_CHECKING:
     from backscroll.agent.person import Proposal

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.cells import cut, width
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.cells import cut, width
+from backscroll.surfaces.screen.plain import one_line
 
 if TYPE_CHECKING:
-    from backscroll.agent.loop.events import Asked, RunUsage
+    from backscroll.agent.events import Asked, RunUsage
 
 _BETWEEN = " · "
 _TEN_THOUSAND = 10_000

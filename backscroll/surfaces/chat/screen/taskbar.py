@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.cells import cut, width
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.screen.cells import cut, width
+from backscroll.surfaces.screen.plain import one_line
 from backscroll.vocab.task import TaskState
 
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from backscroll.surfaces.chat.screen.diffs import diff_lines
-from backscroll.surfaces.cli.screen.cells import cut, width
-from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.cells import cut, width
+from backscroll.surfaces.screen.plain import one_line, safe
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from backscroll.agent.loop.events import Called, Calling
+    from backscroll.agent.events import Called, Calling
     from backscroll.vocab.part import Json
 
 #: How many folds are kept: the older ones are in the record (`backscroll show`, `/expand`).

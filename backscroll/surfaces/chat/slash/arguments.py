@@ -1,7 +1,7 @@
 """What follows the name of a slash command: words, quotes, numbers, messages and turns.
 
 Owns taking a line apart the way people type it (straight, curly and Chinese quotes; a quote that is never closed is a letter)
-and finding the message or the turn that is meant. Before: `cli/addressing`. After: the commands beside it.
+and finding the message or the turn that is meant.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from typing import TYPE_CHECKING
 
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.surfaces.chat.slash.catalogue import SlashCommand, find
+from backscroll.surfaces.cli.references import message_named, messages_named
 from backscroll.surfaces.i18n import t
 from backscroll.vocab.handle import parse_handle
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.chat.slash.catalogue import SlashCommand
-    from backscroll.surfaces.chat.talk import Talk
 
 _WORD = re.compile(r"\"([^\"]*)\"(?!\S)|'([^']*)'(?!\S)|“([^”]*)”(?!\S)|「([^」]*)」(?!\S)|(\S+)")
 _HANDLE = re.compile(r"\[?bs:[^\]\s]+\]?")
@@ -43,8 +43,6 @@ def first_word(rest: str) -> tuple[str, str]:
 
 def wrong_use(slash: SlashCommand | str) -> InvalidInput:
     """The error for arguments that make no sense: it says how the command is used."""
-    from backscroll.surfaces.chat.slash.registry import find
-
     known = find(slash) if isinstance(slash, str) else slash
     assert known is not None
     return InvalidInput(t("slash.wrong_use", name=known.name), hint=t("slash.use", usage=known.call))
@@ -65,8 +63,6 @@ def whole_number(text: str, name: str) -> int:
 
 def message_meant(thread: Thread, text: str) -> Ref:
     """A message: its number as `/turns` shows it, `last`, its id, or a handle (`bs:17`)."""
-    from backscroll.surfaces.cli.references import message_named
-
     if _HANDLE.fullmatch(text):
         handle = parse_handle(text)
         event = thread.reading(lambda view: view.event(handle.first))  # a fork shares its parent's numbers
@@ -78,8 +74,6 @@ def message_meant(thread: Thread, text: str) -> Ref:
 
 def messages_meant(thread: Thread, rest: str) -> list[Ref]:
     """Several messages, ranges (`4:9`) included."""
-    from backscroll.surfaces.cli.references import messages_named
-
     out: dict[Ref, None] = {}
     for word in words(rest):
         if _HANDLE.fullmatch(word):
@@ -102,12 +96,3 @@ def turn_meant(thread: Thread, text: str, name: str) -> int:
         hint = t("slash.turns_held", n=held) if held else t("slash.no_turns")
         raise NotFound(t("slash.no_turn", n=text), hint=hint)
     return number
-
-
-def recent_turn_numbers(talk: Talk, most: int = 20) -> list[tuple[str, str]]:
-    """The last turns, newest first: number and how they begin; for completion."""
-    from backscroll.surfaces.cli.screen.cells import cut
-    from backscroll.surfaces.cli.screen.plain import one_line
-
-    turns = talk.thread.recent_turns(most)
-    return [(str(x.sequence), cut(one_line(x.user_input[:200]), 50)) for x in reversed(turns) if x.sequence]

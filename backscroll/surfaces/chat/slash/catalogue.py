@@ -1,13 +1,19 @@
-"""Which slash commands there are, what they are called, and where they live. Imports nothing, so that completion is instant.
+"""Which slash commands there are, what they are called, where they live, and which one a line calls.
 
-Owns names, aliases and usages. Their help texts are in `i18n`, sections `slash_help` and `slash_family`. Before: nothing. After:
-`slash/registry`.
+Owns names, aliases and usages. Their help texts are in `i18n`, sections `slash_help` and `slash_family`. Loads no command.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+
+from backscroll.surfaces.i18n import t
+
+#: A line that calls a command.
+LINE = re.compile(r"[/／]([^\s/／]*)(?:\s+(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +34,6 @@ class SlashCommand:
     @property
     def help(self) -> str:
         """What it does, in one line of the language in use."""
-        from backscroll.surfaces.i18n import t
-
         return t(f"slash_help.{self.name}")
 
 
@@ -111,3 +115,21 @@ SLASHES: tuple[SlashCommand, ...] = (
         ("quit", "screen", "", "q exit 退出"),
     ),
 )  # fmt: skip
+
+
+@cache
+def by_name() -> dict[str, SlashCommand]:
+    """Every command under its name and its aliases."""
+    return {name: slash for slash in SLASHES for name in (slash.name, *slash.aliases)}
+
+
+def split(line: str) -> tuple[str, str]:
+    """The name of a command and what follows it; the name is empty where the line is none."""
+    found = LINE.fullmatch(line.strip())
+    return (found[1].lower(), (found[2] or "").strip()) if found else ("", "")
+
+
+def find(text: str) -> SlashCommand | None:
+    """The command that a line calls, or that has this name or alias, with or without the slash."""
+    name = split(text)[0] if text.strip()[:1] in "/／" else text.strip().lower()
+    return by_name().get(name)

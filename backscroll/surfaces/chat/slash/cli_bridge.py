@@ -12,9 +12,9 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, cast
 
 from backscroll.surfaces.chat.slash.replies import print_lines
-from backscroll.surfaces.cli.screen.plain import safe
-from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.screen.plain import safe
+from backscroll.surfaces.screen.screen import Screen
 
 if TYPE_CHECKING:
     from click import Command

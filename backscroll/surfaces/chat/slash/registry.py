@@ -1,22 +1,23 @@
-"""The door to the slash commands: which there are, running one, and what may be typed next.
+"""Slash commands: running one, and completing what is typed.
 
 Owns recognising a line, saying what went wrong, near names for unknown ones, and completion. Refuses: doing anything; the
-modules beside it do, and each is loaded when it is called. Before: `slash/catalogue`, `chat/talk`. After: the terminal (`app`).
+modules in `commands` do, and each is loaded when it is called.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from backscroll.errors import BackscrollError, NotFound
-from backscroll.surfaces.chat.slash.catalogue import SLASHES, SlashCommand
+from backscroll.surfaces.chat.completion import Completion
+from backscroll.surfaces.chat.slash.arguments import quote_word, words
+from backscroll.surfaces.chat.slash.catalogue import LINE, SLASHES, SlashCommand, by_name, find, split
+from backscroll.surfaces.chat.slash.replies import trouble
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
@@ -26,21 +27,10 @@ Work = Callable[["Talk", str], None]
 #: What a command offers for the word at the cursor, given the words before it: (text, what it is).
 Offer = Callable[["Talk", list[str], str], Iterable[tuple[str, str]]]
 
-_LINE = re.compile(r"[/／]([^\s/／]*)(?:\s+(.*))?", re.DOTALL)
 #: When the commands were loaded: before the first message of a chat is sent, so that `/cost` can say what this run took.
 LOADED = datetime.now().astimezone()
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _MOST = 40  # completions that are offered at once
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """One way to go on: `text` replaces what stands from `start` (0 or less, counted from the cursor) on."""
-
-    text: str
-    display: str
-    meta: str = ""
-    start: int = 0
 
 
 def all() -> list[SlashCommand]:
@@ -48,31 +38,14 @@ def all() -> list[SlashCommand]:
     return list(SLASHES)
 
 
-@cache
-def _by_name() -> dict[str, SlashCommand]:
-    return {name: slash for slash in SLASHES for name in (slash.name, *slash.aliases)}
-
-
 def is_slash(text: str) -> bool:
     """True for a line that is meant as a command: `/word …`, but neither a path (`/etc/hosts`) nor a comment (`//`)."""
-    found = _LINE.fullmatch(text.strip())
-    return found is not None and (found[1].lower() in _by_name() or _WORD.fullmatch(found[1]) is not None)
-
-
-def split(line: str) -> tuple[str, str]:
-    """The name of a command and what follows it; the name is empty where the line is none."""
-    found = _LINE.fullmatch(line.strip())
-    return (found[1].lower(), (found[2] or "").strip()) if found else ("", "")
-
-
-def find(text: str) -> SlashCommand | None:
-    """The command that a line calls, or that has this name or alias, with or without the slash."""
-    name = split(text)[0] if text.strip()[:1] in "/／" else text.strip().lower()
-    return _by_name().get(name)
+    found = LINE.fullmatch(text.strip())
+    return found is not None and (found[1].lower() in by_name() or _WORD.fullmatch(found[1]) is not None)
 
 
 def near(name: str) -> list[str]:
-    """Names that somebody may have meant."""
+    """Names that the user may have meant."""
     known = {word: slash.name for slash in SLASHES for word in (slash.name, *slash.aliases) if len(word) > 1}
     begins = [n for word, n in known.items() if len(name) > 1 and word.startswith(name)]
     close = [known[word] for word in get_close_matches(name, known, n=3, cutoff=0.6)]
@@ -88,8 +61,6 @@ def run(talk: Talk, line: str) -> None:
             raise _unknown(name)
         work_of(slash)(talk, rest)
     except Exception as error:  # noqa: BLE001 - the boundary of a command: its fault is shown and does not end the conversation
-        from backscroll.surfaces.chat.slash.replies import trouble
-
         trouble(talk, error)
 
 
@@ -163,8 +134,6 @@ def _in_order(letters: str, name: str) -> bool:
 
 
 def _arguments(talk: Talk, slash: SlashCommand, rest: str) -> Iterator[Completion]:
-    from backscroll.surfaces.chat.slash.arguments import quote_word, words
-
     offer = offer_of(slash)
     if offer is None:
         return

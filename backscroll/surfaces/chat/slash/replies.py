@@ -10,7 +10,7 @@ import os
 import traceback
 from typing import TYPE_CHECKING
 
-from backscroll.surfaces.cli.screen.plain import safe
+from backscroll.surfaces.screen.plain import safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,13 +15,13 @@ from backscroll.surfaces.cli.command import command, flag, option, thread_argume
 from backscroll.surfaces.cli.families.graph_views import node_argument, predicate_argument
 from backscroll.surfaces.cli.families.world_files import change_world
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import report_result
-from backscroll.surfaces.cli.words.graph import change_words, names_in
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words.done import report_result
+from backscroll.surfaces.words.graph import change_words, names_in
 
 if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph import ThreadGraph
@@ -40,7 +40,7 @@ def _apply_change(
         gone = graph.current().find(made.node) is None
         what = change_words(made, lambda id_: typed if gone and id_ == made.node else named(id_))
     number = "" if made.id is None else made.id.seq
-    report_result(session, _of(made), t("graph.changed", what=one_line(what), id=number))
+    report_result(session.screen, _of(made), t("graph.changed", what=one_line(what), id=number))
 
 
 def _of(made: Override) -> dict[str, Json]:
@@ -188,7 +188,7 @@ def lift(session: CliSession, thread: str, number: int) -> None:
     """Take one of your changes back; the text counts again."""
     with session.engine() as engine:
         thread_named(engine, thread).graph.lift(number)
-    report_result(session, {"lifted": number}, t("graph.lifted", id=number))
+    report_result(session.screen, {"lifted": number}, t("graph.lifted", id=number))
 
 
 @command(
@@ -228,7 +228,7 @@ def flush(session: CliSession, thread: str) -> None:
     with session.engine() as engine:
         waiting = thread_named(engine, thread).graph.flush()
     text = count("graph.flushed", waiting) if waiting else t("graph.none_waited")
-    report_result(session, {"turns": waiting}, text)
+    report_result(session.screen, {"turns": waiting}, text)
 
 
 @command("graph-read", thread_argument(), flag("--dry-run"), flag("--yes"))
@@ -254,7 +254,7 @@ def read(session: CliSession, thread: str, dry_run: bool, yes: bool) -> None:
                 "output": would.output,
                 "dollars": would.dollars,
             }
-            report_result(session, document, price if would.texts else t("graph.all_read"))
+            report_result(session.screen, document, price if would.texts else t("graph.all_read"))
             return
         if not yes:
             if not screen.can_ask:
@@ -263,4 +263,4 @@ def read(session: CliSession, thread: str, dry_run: bool, yes: bool) -> None:
             if not screen.asks(t("models.sure")):
                 return
         done = read_pending(engine, found.id, imported=True)
-    report_result(session, {"turns": done}, count("graph.read", done))
+    report_result(session.screen, {"turns": done}, count("graph.read", done))

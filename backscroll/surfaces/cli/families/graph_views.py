@@ -12,12 +12,13 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, limit_option, option, session_of, thread_argument
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import report_result
-from backscroll.surfaces.cli.words.graph import (
+from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words.done import report_result
+from backscroll.surfaces.words.graph import (
     Number,
     facts_table,
     listing,
@@ -28,7 +29,6 @@ from backscroll.surfaces.cli.words.graph import (
     value_of,
     word_of,
 )
-from backscroll.surfaces.i18n import count, t
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -396,7 +396,9 @@ def export(session: CliSession, thread: str, shape: str, node: str | None, outpu
     except OSError as error:
         raise InvalidInput(t("graph.cannot_write", path=output, what=error.strerror)) from error
     report_result(
-        session, {"file": str(target), "format": shape}, t("graph.exported", path=one_line(str(target)))
+        session.screen,
+        {"file": str(target), "format": shape},
+        t("graph.exported", path=one_line(str(target))),
     )
 
 

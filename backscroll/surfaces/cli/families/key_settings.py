@@ -6,8 +6,8 @@ import sys
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.words.done import report_result
 
 _ACTIONS = ("list", "set", "remove")
 _LONGEST = 20_000
@@ -21,15 +21,15 @@ def key_action(session: CliSession, action: str, name: str | None) -> None:
 
     if action == "list":
         found = names()
-        report_result(session, {"keys": found}, "\n".join(found) or t("configuring.no_keys"))
+        report_result(session.screen, {"keys": found}, "\n".join(found) or t("configuring.no_keys"))
     elif action == "set":
         check_safe()
         store_key(name or "", _read_key(session, name or ""))
-        report_result(session, {"name": name, "stored": True}, t("configuring.key_stored", name=name))
+        report_result(session.screen, {"name": name, "stored": True}, t("configuring.key_stored", name=name))
     else:
         gone = remove_key(name or "")
         key = "configuring.key_removed" if gone else "configuring.key_not_there"
-        report_result(session, {"name": name, "removed": gone}, t(key, name=name))
+        report_result(session.screen, {"name": name, "removed": gone}, t(key, name=name))
 
 
 def _read_key(session: CliSession, name: str) -> str:

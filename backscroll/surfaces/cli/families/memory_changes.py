@@ -8,13 +8,14 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
+from backscroll.surfaces.cli.families.memory_views import memory_argument
 from backscroll.surfaces.cli.given_words import read_words
 from backscroll.surfaces.cli.references import message_named, thread_named
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import report_result
-from backscroll.surfaces.cli.words.memory import memory_argument, of_memory, report_memory
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.done import report_result
+from backscroll.surfaces.words.memory import of_memory, report_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ def add(session: CliSession, thread: str, text: str | None, kind: str, sources: 
         home = thread_named(engine, thread)
         refs = [message_named(engine, home, name) for name in sources]
         made = write_down(home, words, kind=kind, sources=refs)
-    report_memory(session, made, t("memory.added", memory=made.id))
+    report_memory(session.screen, made, t("memory.added", memory=made.id))
 
 
 @command("memory-edit", thread_argument(), memory_argument(), _text())
@@ -85,7 +86,7 @@ def restore(session: CliSession, thread: str, memory: str) -> None:
 def _change_memory(session: CliSession, thread: str, text: str, work: Callable[[Thread], Memory]) -> None:
     with session.engine() as engine:
         made = work(thread_named(engine, thread))
-    report_memory(session, made, t(text, memory=made.id))
+    report_memory(session.screen, made, t(text, memory=made.id))
 
 
 @command("memory-forget", thread_argument(), memory_argument(), flag("--erase"), flag("--yes", "-y"))
@@ -107,7 +108,7 @@ def forget(session: CliSession, thread: str, memory: str, erase: bool, yes: bool
         gone = let_go(home, now.id, erase=erase)
     document = {"memory": now.id, "hidden": True, "erased": gone}
     text = count("memory.erased", gone) if erase else t("memory.hidden", memory=now.id)
-    report_result(session, document, text)
+    report_result(session.screen, document, text)
     if erase and now.by != "person" and not session.as_json:
         screen.remark(t("memory.rests_on_messages"), "dim")
 
@@ -127,4 +128,4 @@ def write(session: CliSession, thread: str, task: str | None) -> None:
         "by_rules": done.by_rules,
         "memories": [of_memory(m) for m in found],
     }
-    report_result(session, document, t("memory.written", model=done.by_model, rules=done.by_rules))
+    report_result(session.screen, document, t("memory.written", model=done.by_model, rules=done.by_rules))

@@ -9,20 +9,32 @@ import click
 
 from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.conversation import role_name
-from backscroll.surfaces.cli.words.memory import listing, memory_argument, of_memory, page_of, scope_option
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words.conversation import role_name
+from backscroll.surfaces.words.memory import listing, of_memory, page_of
 from backscroll.vocab.task import MemoryKind
 
 if TYPE_CHECKING:
     from backscroll.engine.work.memory.memories import MemoryExplanation, MemorySource
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
 
 _KINDS = [kind.value for kind in MemoryKind]
+
+SCOPES = ("thread", "user", "project", "all")
+
+
+def memory_argument() -> click.Argument:
+    """A memory: its id, or the first digits of it."""
+    return click.Argument(["memory"], metavar="MEMORY")
+
+
+def scope_option() -> click.Option:
+    """Where to look."""
+    return option("--scope", type=click.Choice(SCOPES), default="project", metavar="SCOPE", show_default=True)
 
 
 @command(

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.surfaces.cli.screen.plain import one_line
+from backscroll.surfaces.cli.families.settings_file import change_setting
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import report_result
-from backscroll.surfaces.cli.words.services import service_document, service_facts, service_table, show_facts
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.done import report_result
+from backscroll.surfaces.words.services import service_document, service_facts, service_table, show_facts
 
 _ACTIONS = ("list", "add", "show", "remove", "use", "test")
 #: Flags, and the settings of a provider that they mean, in the order in which they are written.
@@ -96,7 +97,9 @@ def _add(session: CliSession, name: str, given: Mapping[str, str]) -> None:
         entry = _entry(name, given)
     path = add_provider(name, entry)
     document = {"name": name, "file": str(path), **entry}
-    report_result(session, document, t("configuring.provider_added", name=name, path=one_line(str(path))))
+    report_result(
+        session.screen, document, t("configuring.provider_added", name=name, path=one_line(str(path)))
+    )
     if session.as_json:
         return
     others = [s.provider.name for s in services(session.settings()) if s.chosen]
@@ -201,7 +204,7 @@ def _remove(session: CliSession, name: str) -> None:
 
     path = remove_provider(name)
     report_result(
-        session,
+        session.screen,
         {"name": name, "file": str(path)},
         t("configuring.provider_removed", name=name, path=one_line(str(path))),
     )
@@ -213,7 +216,6 @@ def _remove(session: CliSession, name: str) -> None:
 
 def _use(session: CliSession, name: str) -> None:
     from backscroll.llm.providers import choose_provider
-    from backscroll.surfaces.cli.commands.store.config import change_setting
 
     choose_provider(name)  # says which there are
     change_setting(session, "provider", name)
@@ -248,7 +250,7 @@ def _test(session: CliSession, name: str) -> None:
         "output": usage.output if usage.known else None,
     }
     report_result(
-        session,
+        session.screen,
         document,
         t("configuring.provider_answers", name=name, model=one_line(reply.model), words=words or "–"),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from backscroll.agent.loop.events import (
+from backscroll.agent.events import (
     Called,
     Calling,
     Finished,
@@ -22,10 +22,10 @@ from backscroll.agent.loop.events import (
     Thought,
     to_json,
 )
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.i18n import find, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.screen import Screen
 from backscroll.vocab.part import Json
 
 #: How a run ended, as a code: 0 is an answer, a failure has the code of its error.

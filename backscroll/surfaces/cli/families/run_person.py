@@ -13,10 +13,10 @@ from backscroll.agent.approval.offers import suggest_rule, wider
 from backscroll.agent.approval.rules import rules_for
 from backscroll.agent.person import Decision, Judgement, Nobody, Proposal, Span
 from backscroll.errors import InvalidInput
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.screen import Screen
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.screen import Screen
 
 _LINES = 60  # of a diff that are shown at once
 _SPANS: Mapping[str, Span] = {"s": "session", "p": "project", "a": "always"}

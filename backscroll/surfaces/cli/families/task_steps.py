@@ -12,10 +12,10 @@ from backscroll.regular_files import read_bytes
 from backscroll.surfaces.cli.command import command, flag, message_argument, option, thread_argument
 from backscroll.surfaces.cli.given_words import read_words
 from backscroll.surfaces.cli.references import message_named, thread_named
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.tasks import attempt_lines, of_step, step_lines
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.tasks import attempt_lines, of_step, step_lines
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread

@@ -9,18 +9,18 @@ import click
 
 from backscroll.surfaces.cli.command import command, option, thread_argument
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import number_of
-from backscroll.surfaces.cli.words.tasks import listing, name_task, of_task, page_of, reason_words, state_of
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.words.done import number_of
+from backscroll.surfaces.words.tasks import listing, name_task, of_task, page_of, reason_words, state_of
 from backscroll.vocab.task import TaskState
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
     from backscroll.engine.work.comparison import Comparison, ComparisonSide
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.part import Json
     from backscroll.vocab.task import Task

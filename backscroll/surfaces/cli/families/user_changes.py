@@ -8,12 +8,12 @@ from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.families.user_views import user_argument
 from backscroll.surfaces.cli.given_words import read_words
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.erasure import account_of_erasure, erasure_shape
-from backscroll.surfaces.cli.words.exports import say_export
-from backscroll.surfaces.cli.words.graph import predicate_words
 from backscroll.surfaces.i18n import count, get_language, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.erasure import account_of_erasure, erasure_shape
+from backscroll.surfaces.words.exports import say_export
+from backscroll.surfaces.words.graph import predicate_words
 
 
 def _fact() -> click.Argument:
@@ -69,7 +69,7 @@ def export(session: CliSession, user: str, format: str, output: str | None) -> N
     """Take everything of a user out."""
     with session.engine() as engine:
         report = engine.user(user).export(None if output in (None, "-") else output, format)
-    say_export(session, report, format)
+    say_export(session.screen, report, format)
 
 
 @command("user-forget", user_argument(), flag("--yes", "-y"), flag("--keep-shared"))

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.surfaces.cli.command import command
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.graph import predicate_words
 from backscroll.surfaces.i18n import count, get_language, t
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.words.graph import predicate_words
 from backscroll.vocab.handle import Handle
 
 if TYPE_CHECKING:
     from backscroll.engine.user import FactSource, Preference, UserFact
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 

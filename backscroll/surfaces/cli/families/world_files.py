@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from backscroll.errors import InvalidInput
 from backscroll.regular_files import open_regular
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.done import report_result
 
 if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph import ThreadGraph
@@ -36,12 +36,12 @@ def change_world(
     """Drop a description of the world, or add the one in a file; False where neither was asked for."""
     if drop is not None:
         graph.drop_world(drop)
-        report_result(session, {"dropped": drop}, t("graph.world_dropped", name=one_line(drop)))
+        report_result(session.screen, {"dropped": drop}, t("graph.world_dropped", name=one_line(drop)))
         return True
     if file is not None:
         called = name or Path(file).stem
         entries = graph.tell_world(called, read_world_file(file))
         document = {"name": called, "entries": len(entries)}
-        report_result(session, document, count("graph.world_told", len(entries)))
+        report_result(session.screen, document, count("graph.world_told", len(entries)))
         return True
     return False

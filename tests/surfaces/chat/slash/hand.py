@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from backscroll.agent.agent import Agent
-from backscroll.agent.loop.events import Finished, Happening
+from backscroll.agent.events import Finished, Happening
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
 from backscroll.llm.clients.client import Done, Reply, Request, StreamEvent, TextDelta, Usage

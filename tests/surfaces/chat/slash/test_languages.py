@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from rich.console import Console
 
-from backscroll.agent.loop.events import (
+from backscroll.agent.events import (
     Asked,
     Began,
     Called,

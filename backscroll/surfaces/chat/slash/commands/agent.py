@@ -120,7 +120,7 @@ def cost_slash(talk: Talk, rest: str) -> None:
     from backscroll.engine.budget.costs import limits_of, spending, sum_costs
     from backscroll.surfaces.chat.slash.registry import LOADED
     from backscroll.surfaces.cli.commands.store.cost import unanswered_words
-    from backscroll.surfaces.cli.screen.table import Column, table
+    from backscroll.surfaces.screen.table import Column, table
 
     no_words(rest, "cost")
     engine, thread = talk.engine, talk.thread
@@ -167,8 +167,8 @@ def _money(nano: int) -> str:
 
 def tools_slash(talk: Talk, rest: str) -> None:
     """What the model may call, and what each does to the world."""
-    from backscroll.surfaces.cli.screen.plain import one_line
-    from backscroll.surfaces.cli.screen.table import Column, table
+    from backscroll.surfaces.screen.plain import one_line
+    from backscroll.surfaces.screen.table import Column, table
 
     no_words(rest, "tools")
     rows = [

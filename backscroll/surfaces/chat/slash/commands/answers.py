@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from backscroll.errors import NotFound
+from backscroll.surfaces.chat.completion import recent_turn_numbers
 from backscroll.surfaces.chat.slash.arguments import (
     no_words,
-    recent_turn_numbers,
     turn_meant,
     whole_number,
 )
@@ -76,7 +76,7 @@ def swipe_slash(talk: Talk, rest: str) -> None:
 
 def _pick_alternative(talk: Talk, answer: Message) -> int | None:
     """One of the alternatives, by how it begins."""
-    from backscroll.surfaces.cli.words.conversation import excerpt
+    from backscroll.surfaces.words.conversation import excerpt
 
     if answer.alternatives < 2:
         return None
@@ -90,7 +90,7 @@ def _pick_alternative(talk: Talk, answer: Message) -> int | None:
 
 
 def _show(talk: Talk, message: Message) -> None:
-    from backscroll.surfaces.cli.words.conversation import body_lines
+    from backscroll.surfaces.words.conversation import body_lines
 
     print_lines(talk, body_lines(screen_of(talk), message.content))
 

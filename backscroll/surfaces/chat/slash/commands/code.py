@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.errors import NotFound
-from backscroll.surfaces.chat.slash.arguments import recent_turn_numbers, turn_meant, words, wrong_use
+from backscroll.surfaces.chat.completion import recent_turn_numbers
+from backscroll.surfaces.chat.slash.arguments import turn_meant, words, wrong_use
 from backscroll.surfaces.chat.slash.cli_bridge import screen_of
 from backscroll.surfaces.chat.slash.commands.rewind import file_line
 from backscroll.surfaces.chat.slash.replies import line, print_lines, remark, report_done
-from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line, safe
 
 if TYPE_CHECKING:
     from backscroll.engine.folder.blame import BlameLine
@@ -55,8 +56,8 @@ def changes_slash(talk: Talk, rest: str) -> None:
 
 
 def _table(talk: Talk, changes: Sequence[CodeChange]) -> None:
-    from backscroll.surfaces.cli.screen.table import Column, table
-    from backscroll.surfaces.cli.screen.times import format_time
+    from backscroll.surfaces.screen.table import Column, table
+    from backscroll.surfaces.screen.times import format_time
 
     columns = [
         Column(t("columns.turn"), right=True, style="strong"),
@@ -157,7 +158,7 @@ def _who(blamed: BlameLine) -> str:
 
 
 def _one(talk: Talk, blamed: BlameLine) -> None:
-    from backscroll.surfaces.cli.screen.times import format_time
+    from backscroll.surfaces.screen.times import format_time
 
     line(talk, f"{blamed.line} | {safe(blamed.text)}")
     facts = [_who(blamed), blamed.tool, format_time(blamed.at) if blamed.at else ""]
@@ -170,7 +171,7 @@ def _one(talk: Talk, blamed: BlameLine) -> None:
 
 def _lines(talk: Talk, found: Sequence[BlameLine]) -> None:
     """A margin with the turn, then the line; a margin that says the same as the one above stays empty."""
-    from backscroll.surfaces.cli.screen.cells import cut, pad_text, width
+    from backscroll.surfaces.screen.cells import cut, pad_text, width
 
     margins = [_who(blamed) for blamed in found]
     room = max((width(margin) for margin in margins), default=0)

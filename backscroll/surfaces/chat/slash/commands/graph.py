@@ -63,8 +63,8 @@ def graph_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[
 def node_names(talk: Talk) -> Iterable[tuple[str, str]]:
     """Nodes and their types; none where the graph is large and typing would have to wait for it."""
     from backscroll.engine.knowledge.graph_shapes import type_words
-    from backscroll.surfaces.cli.screen.plain import one_line
     from backscroll.surfaces.i18n import get_language
+    from backscroll.surfaces.screen.plain import one_line
 
     if talk.thread.info.turns > _QUICK:
         return []

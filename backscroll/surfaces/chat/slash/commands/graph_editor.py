@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from backscroll.errors import BackscrollError
 from backscroll.surfaces.chat.slash.cli_bridge import screen_of
 from backscroll.surfaces.chat.slash.replies import print_lines, remark, report_done, trouble
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
 
 if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph_shapes import Fact, NodeView
@@ -60,7 +60,7 @@ def _pick_node(talk: Talk) -> str | None:
 
 
 def _tell(talk: Talk, made: Override, typed: str) -> None:
-    from backscroll.surfaces.cli.words.graph import change_words, names_in
+    from backscroll.surfaces.words.graph import change_words, names_in
 
     view = talk.thread.graph.current()
     named = names_in(view)
@@ -79,7 +79,7 @@ class _Editor:
 
     def step(self) -> None:
         """Show the node, ask what to do, do it."""
-        from backscroll.surfaces.cli.words.graph import names_in, page_of
+        from backscroll.surfaces.words.graph import names_in, page_of
 
         if self.graph.current().find(self.node) is None:
             self.going = False
@@ -105,7 +105,7 @@ class _Editor:
             ways[chosen - len(facts)][1](one)
 
     def _line(self, fact: Fact) -> str:
-        from backscroll.surfaces.cli.words.graph import names_in, rank_words, value_of, word_of
+        from backscroll.surfaces.words.graph import names_in, rank_words, value_of, word_of
 
         value = value_of(fact, names_in(self.graph.current()))
         return f"{word_of(fact.predicate)}: {value}  ({rank_words(fact)})"
@@ -135,7 +135,7 @@ class _Editor:
             ways[chosen][1]()
 
     def _change(self, one: NodeView, fact: Fact) -> None:
-        from backscroll.surfaces.cli.words.graph import names_in, value_of, word_of
+        from backscroll.surfaces.words.graph import names_in, value_of, word_of
 
         before = value_of(fact, names_in(self.graph.current()))
         after = self._ask_text(t("slash.graph_value", what=word_of(fact.predicate)), before)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from backscroll.surfaces.chat.completion import recent_turn_numbers
 from backscroll.surfaces.chat.slash.arguments import (
     first_word,
-    recent_turn_numbers,
     turn_meant,
     whole_number,
     wrong_use,
@@ -54,8 +54,8 @@ def expand_slash(talk: Talk, rest: str) -> None:
     """The originals behind a handle, in full."""
     if not rest:
         raise wrong_use("expand")
-    from backscroll.surfaces.cli.words.conversation import ConversationPrinter
-    from backscroll.surfaces.cli.words.done import number_of
+    from backscroll.surfaces.words.conversation import ConversationPrinter
+    from backscroll.surfaces.words.done import number_of
 
     screen = screen_of(talk)
     narrator = ConversationPrinter(screen, full=True)
@@ -71,9 +71,9 @@ def expand_slash(talk: Talk, rest: str) -> None:
 
 def expand_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
     """The handles of the last messages and tool results."""
-    from backscroll.surfaces.cli.screen.cells import cut
-    from backscroll.surfaces.cli.screen.plain import one_line
-    from backscroll.surfaces.cli.words.conversation import role_name
+    from backscroll.surfaces.screen.cells import cut
+    from backscroll.surfaces.screen.plain import one_line
+    from backscroll.surfaces.words.conversation import role_name
 
     if before:
         return
@@ -84,8 +84,8 @@ def expand_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 def operations_slash(talk: Talk, rest: str) -> None:
     """What tools did lately, newest last."""
     from backscroll.engine.folder.tool_uses import render_operations
-    from backscroll.surfaces.cli.screen.plain import safe
     from backscroll.surfaces.i18n import get_language
+    from backscroll.surfaces.screen.plain import safe
 
     last = whole_number(rest, "operations") if rest else _LATELY
     digests = talk.thread.operations(last=max(1, last))
@@ -95,7 +95,7 @@ def operations_slash(talk: Talk, rest: str) -> None:
 
 def turns_slash(talk: Talk, rest: str) -> None:
     """The last turns with their numbers, or the messages of one."""
-    from backscroll.surfaces.cli.words.conversation import ConversationPrinter
+    from backscroll.surfaces.words.conversation import ConversationPrinter
 
     if not rest:
         _list_turns(talk)
@@ -115,8 +115,8 @@ def turns_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[
 
 
 def _list_turns(talk: Talk) -> None:
-    from backscroll.surfaces.cli.screen.table import Column, table
-    from backscroll.surfaces.cli.screen.times import format_time
+    from backscroll.surfaces.screen.table import Column, table
+    from backscroll.surfaces.screen.times import format_time
 
     turns = [turn for turn in talk.thread.recent_turns(_TURNS) if turn.sequence]
     if not turns:
@@ -143,6 +143,6 @@ def _list_turns(talk: Talk) -> None:
 
 
 def _render_turn(turn: Turn) -> tuple[str, str]:
-    from backscroll.surfaces.cli.screen.plain import one_line
+    from backscroll.surfaces.screen.plain import one_line
 
     return one_line(turn.user_input[:300]), one_line(turn.response[-300:])

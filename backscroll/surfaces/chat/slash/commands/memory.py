@@ -27,7 +27,7 @@ def memory_slash(talk: Talk, rest: str) -> None:
 
 
 def _list(talk: Talk, words: str) -> None:
-    from backscroll.surfaces.cli.words.memory import listing
+    from backscroll.surfaces.words.memory import listing
 
     found = talk.thread.memory.list(text=words)
     if not found:
@@ -49,7 +49,7 @@ def _add(talk: Talk, words: str) -> None:
 
 def _one(talk: Talk, name: str, *, hidden: bool = False) -> Memory | None:
     """The memory that is named, or picked."""
-    from backscroll.surfaces.cli.screen.plain import one_line
+    from backscroll.surfaces.screen.plain import one_line
 
     if name:
         return talk.thread.memory.get(name)

@@ -64,8 +64,8 @@ def _pick_message(talk: Talk) -> Message | None:
 
 def labels(talk: Talk, messages: Sequence[Message]) -> list[str]:
     """Messages as lines of a picker: number, who, how they begin."""
-    from backscroll.surfaces.cli.screen.cells import cut
-    from backscroll.surfaces.cli.words.conversation import excerpt, role_name
+    from backscroll.surfaces.screen.cells import cut
+    from backscroll.surfaces.words.conversation import excerpt, role_name
 
     room = max(20, talk.console.width - 24)
     return [
@@ -163,7 +163,7 @@ def _show(talk: Talk, messages: Sequence[Message], otherwise: str) -> None:
 
 def _numbers(talk: Talk) -> Iterable[tuple[str, str]]:
     """The last messages: number, and how they begin."""
-    from backscroll.surfaces.cli.words.conversation import excerpt, role_name
+    from backscroll.surfaces.words.conversation import excerpt, role_name
 
     held = len(talk.thread)
     found = talk.thread.recent(_LATELY)
@@ -195,7 +195,7 @@ def unhide_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tupl
 
 
 def _list_flagged(talk: Talk, flag: str) -> Iterable[tuple[str, str]]:
-    from backscroll.surfaces.cli.words.conversation import excerpt
+    from backscroll.surfaces.words.conversation import excerpt
 
     held = len(talk.thread)
     for back, message in enumerate(reversed(talk.thread.recent(_LATELY))):

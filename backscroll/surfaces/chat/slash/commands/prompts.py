@@ -51,7 +51,7 @@ def context_slash(talk: Talk, rest: str) -> None:
     """The next prompt as a picture; with `all` every message of it."""
     from backscroll.engine.crops.crops import crops
     from backscroll.surfaces.chat.slash.cli_bridge import screen_of
-    from backscroll.surfaces.cli.screen import picture
+    from backscroll.surfaces.words import picture
 
     if rest not in ("", "all", t("slash.all")):
         raise wrong_use("context")
@@ -126,8 +126,8 @@ def _show_price(talk: Talk, told: CompactionReport | Crop) -> None:
 
 
 def _show_crop(talk: Talk, told: Crop) -> None:
-    from backscroll.surfaces.cli.screen.cells import wrap
-    from backscroll.surfaces.cli.screen.plain import safe
+    from backscroll.surfaces.screen.cells import wrap
+    from backscroll.surfaces.screen.plain import safe
 
     line(
         talk,
@@ -143,7 +143,7 @@ def _show_crop(talk: Talk, told: Crop) -> None:
 def _show_relevance(talk: Talk, way: str, amount: int) -> None:
     """The messages that go, each with how much it has to do with what is being done; of many the most relevant."""
     from backscroll.engine.crops.crops import each_relevance
-    from backscroll.surfaces.cli.words.conversation import excerpt, role_name
+    from backscroll.surfaces.words.conversation import excerpt, role_name
 
     each = each_relevance(talk.thread, way, amount)
     shown = {id(one) for one in sorted(each, key=lambda one: -one[1])[:_CROPPED]}

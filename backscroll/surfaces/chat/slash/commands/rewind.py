@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from backscroll.errors import NotFound
-from backscroll.surfaces.chat.slash.arguments import recent_turn_numbers, turn_meant
+from backscroll.surfaces.chat.completion import recent_turn_numbers
+from backscroll.surfaces.chat.slash.arguments import turn_meant
 from backscroll.surfaces.chat.slash.replies import line, remark, report_done, warning
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
 
 if TYPE_CHECKING:
     from backscroll.engine.folder.rewind import RewindReport
@@ -136,7 +137,7 @@ def file_line(file: FileChange) -> str:
 
 def _pick_turn(talk: Talk, room: Workroom | None) -> int | None:
     """One of the last turns, newest first, each with what it changed."""
-    from backscroll.surfaces.cli.screen.cells import cut
+    from backscroll.surfaces.screen.cells import cut
 
     turns = [turn for turn in reversed(talk.thread.recent_turns(_TURNS)) if turn.sequence]
     if not turns:

@@ -39,7 +39,7 @@ def task_slash(talk: Talk, rest: str) -> None:
 
 
 def _tell(talk: Talk, step: TaskReport) -> None:
-    from backscroll.surfaces.cli.words.tasks import step_lines
+    from backscroll.surfaces.words.tasks import step_lines
 
     first, *more = step_lines(step)
     report_done(talk, first)
@@ -112,7 +112,7 @@ def _resume(talk: Talk, name: str) -> None:
 
 def _resting(talk: Talk) -> Task | None:
     """One of the tasks that could go on."""
-    from backscroll.surfaces.cli.words.tasks import name_task, state_of
+    from backscroll.surfaces.words.tasks import name_task, state_of
     from backscroll.vocab.task import TaskState
 
     going = (TaskState.IN_PROGRESS, TaskState.INCOMPLETE)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.chat.slash.arguments import words, wrong_use
 from backscroll.surfaces.chat.slash.replies import remark, report_done
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -48,7 +48,7 @@ def threads_slash(talk: Talk, rest: str) -> None:
 
 
 def _go(talk: Talk, thread: Thread) -> None:
-    from backscroll.surfaces.cli.words.conversation import title_of
+    from backscroll.surfaces.words.conversation import title_of
 
     talk.switch(thread)
     report_done(talk, t("slash.switched", title=one_line(title_of(thread.info)), id=thread.id[:8]))
@@ -67,9 +67,9 @@ def _fitting(talk: Talk, text: str) -> list[ThreadInfo]:
 
 
 def _line(info: ThreadInfo, talk: Talk) -> str:
-    from backscroll.surfaces.cli.screen.cells import cut
-    from backscroll.surfaces.cli.screen.times import format_time
-    from backscroll.surfaces.cli.words.conversation import project_name, title_of
+    from backscroll.surfaces.screen.cells import cut
+    from backscroll.surfaces.screen.times import format_time
+    from backscroll.surfaces.words.conversation import project_name, title_of
 
     facts = [
         ("⑂ " if info.parent else "") + one_line(title_of(info)),

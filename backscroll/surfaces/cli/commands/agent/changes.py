@@ -11,11 +11,13 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.times import parse_time
+from backscroll.surfaces.cli.commands.agent.folder_threads import named_inside, room_of, thread_here
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.times import parse_time
+from backscroll.surfaces.words import workroom as words
 
 if TYPE_CHECKING:
     from backscroll.engine.folder.commits import CommitReport
@@ -53,24 +55,21 @@ def changes_command(
 ) -> None:
     """What became of the files of a thread's folder, the newest first."""
     from backscroll.engine.folder.change_query import changes, wish
-    from backscroll.surfaces.cli.words import workroom as words
 
     screen = session.screen
     with session.engine() as engine:
-        found = words.thread_here(engine, thread)
+        found = thread_here(engine, thread)
         if forget_snapshots:
-            words.room_of(screen, found).forget_snapshots()
+            room_of(screen, found).forget_snapshots()
             if session.as_json:
                 screen.json({"forgotten": "snapshots"})
             else:
                 screen.remark(t("workroom.snapshots_forgotten"))
             return
         if forget_file is not None:
-            _forget_file(
-                session, words.room_of(screen, found), words.named_inside(found, forget_file), yes=yes
-            )
+            _forget_file(session, room_of(screen, found), named_inside(found, forget_file), yes=yes)
             return
-        path = None if file is None else words.named_inside(found, file)
+        path = None if file is None else named_inside(found, file)
         asked = wish(turn, path, parse_time(since), parse_time(until, end=True), limit or None)
         listed = changes(found, asked)
     if session.as_json:
@@ -124,15 +123,13 @@ def _forgotten_lines(done: FileForgetReport) -> Iterator[str]:
 @command("blame", click.Argument(["place"], metavar="FILE[:LINE]"), option("--thread", metavar="THREAD"))
 def blame_command(session: CliSession, place: str, thread: str | None) -> None:
     """Which turn wrote each line of a file."""
-    from backscroll.surfaces.cli.words import workroom as words
-
     screen = session.screen
     split = None if Path(place).exists() else _LINE.fullmatch(place)
     path, line = (split[1], int(split[2])) if split else (place, None)
     with session.engine() as engine:
-        found = words.thread_here(engine, thread)
-        room = words.room_of(screen, found)
-        lines = room.blame(words.named_inside(found, path), line)
+        found = thread_here(engine, thread)
+        room = room_of(screen, found)
+        lines = room.blame(named_inside(found, path), line)
     if session.as_json:
         screen.json_list(words.blame_json(one) for one in lines)
     else:
@@ -160,11 +157,9 @@ def commit_command(
     dry_run: bool,
 ) -> None:
     """Commit what the agent changed to your git repository."""
-    from backscroll.surfaces.cli.words import workroom as words
-
     with session.engine() as engine:
-        found = words.thread_here(engine, thread)
-        room = words.room_of(session.screen, found)
+        found = thread_here(engine, thread)
+        room = room_of(session.screen, found)
         done = room.commit(message, turn=turn, all=everybody, hooks=hooks, trust=trust, dry_run=dry_run)
     _report_commit(session, done)
 

@@ -9,11 +9,11 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.words.done import report_result
 
 _ACTIONS = ("list", "allow", "deny", "ask", "remove")
 
@@ -100,7 +100,7 @@ def _add(session: CliSession, verdict: str, pattern: str, root: Path | None) -> 
     document = {"rule": rule.text, "verdict": verdict, "where": table_for(root), "added": fresh}
     word = "permissions.added" if fresh else "permissions.known"
     report_result(
-        session,
+        session.screen,
         document,
         t(word, rule=one_line(rule.text), verdict=t(f"permissions.then_{verdict}"), where=_where(root)),
     )
@@ -111,7 +111,9 @@ def _remove(session: CliSession, pattern: str, root: Path | None) -> None:
 
     remove(pattern, root)
     document = {"rule": pattern, "where": table_for(root), "removed": True}
-    report_result(session, document, t("permissions.removed", rule=one_line(pattern), where=_where(root)))
+    report_result(
+        session.screen, document, t("permissions.removed", rule=one_line(pattern), where=_where(root))
+    )
 
 
 def _where(root: Path | None) -> str:

@@ -8,8 +8,10 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag
+from backscroll.surfaces.cli.commands.agent.folder_threads import room_of, thread_here
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.words import workroom as told
 
 if TYPE_CHECKING:
     from backscroll.engine.folder.rewind import RewindReport
@@ -40,8 +42,6 @@ def rewind_command(
     yes: bool,
 ) -> None:
     """Go back to before a turn."""
-    from backscroll.surfaces.cli.words import workroom as told
-
     thread, turn = _read(words, redo=redo)
     if redo and (files or conversation):
         raise InvalidInput(t("workroom.redo_whole"), hint=t("workroom.redo_whole_hint"))
@@ -50,7 +50,7 @@ def rewind_command(
     )
     screen = session.screen
     with session.engine() as engine:
-        room = told.room_of(screen, told.thread_here(engine, thread))
+        room = room_of(screen, thread_here(engine, thread))
         if turn == _LAST:
             turn = room.thread.info.turns
 

@@ -19,7 +19,6 @@ from backscroll.config import CHOICES
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.regular_files import read_text
 from backscroll.surfaces.cli.command import command, flag, option
-from backscroll.surfaces.cli.commands.agent.chat import checked_sandbox
 from backscroll.surfaces.cli.given_words import read_words
 from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.session import CliSession
@@ -27,7 +26,7 @@ from backscroll.surfaces.i18n import get_language, t
 
 if TYPE_CHECKING:
     from backscroll.agent.agent import Agent
-    from backscroll.agent.loop.events import Finished, Happening
+    from backscroll.agent.events import Finished, Happening
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.surfaces.cli.families.run_person import UnattendedPerson
@@ -65,7 +64,7 @@ def run_command(session: CliSession, **given_options: Any) -> None:
     root = _root(asked.root)
     words = None if asked.resume else _words(asked)
     with session.engine(make=True) as engine:
-        checked_sandbox(engine)
+        session.check_sandbox(engine)
         _check(session, engine, asked)
         thread = _thread(engine, asked, root, words)
         with _agent(session, thread, root, asked) as agent:
@@ -204,7 +203,7 @@ def _agent(session: CliSession, thread: Thread, root: Path, asked: _RunOptions) 
 
 
 def _play(session: CliSession, agent: Agent, words: str | None, *, quiet: bool) -> int:
-    from backscroll.agent.loop.events import Finished, Noted
+    from backscroll.agent.events import Finished, Noted
     from backscroll.engine.calls.run_end import mark_ended
     from backscroll.surfaces.cli.families.run_output import (
         CollectedOutput,

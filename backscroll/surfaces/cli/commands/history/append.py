@@ -8,10 +8,10 @@ from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.given_words import read_words
 from backscroll.surfaces.cli.references import message_named, thread_named
-from backscroll.surfaces.cli.screen.times import parse_time
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import message_done, number_of, thread_done
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.screen.times import parse_time
+from backscroll.surfaces.words.done import message_done, number_of, thread_done
 from backscroll.vocab.message import ROLES, checked_role
 
 
@@ -51,7 +51,7 @@ def new_command(
             made = engine.thread_for(
                 key, title, project=project, user=user, kind=kind, language=language, tags=tag
             )
-        thread_done(session, made, made.id)
+        thread_done(session.screen, made, made.id)
 
 
 @command(
@@ -79,7 +79,7 @@ def append_command(
     with session.engine() as engine:
         found = thread_named(engine, thread)
         made = found.append(checked_role(role), words, author=author, at=time, hidden=hidden, pinned=pinned)
-        message_done(session, found, made, made.id.short)
+        message_done(session.screen, found, made, made.id.short)
 
 
 @command(
@@ -117,4 +117,4 @@ def insert_command(
             at=time,
         )
         text = t("writing.inserted", number=number_of(found, made.id), id=made.id.short)
-        message_done(session, found, made, text)
+        message_done(session.screen, found, made, text)

@@ -11,8 +11,8 @@ from backscroll.surfaces.cli.command import command, flag, message_argument, opt
 from backscroll.surfaces.cli.given_words import edit_in_editor, read_words, save_aside, with_words, words_of
 from backscroll.surfaces.cli.references import message_named, ref_named, thread_named
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import message_done, number_of
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.words.done import message_done, number_of
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
@@ -43,10 +43,10 @@ def edit_command(
         saw = before.revision if seen is None else _revision_named(engine, found, before, seen)
         words = edit_in_editor(words_of(before.content)) if text is None else read_words(text)
         if words is None or (words == words_of(before.content) and not regenerate):
-            message_done(session, found, before, t("editing.unchanged"))
+            message_done(session.screen, found, before, t("editing.unchanged"))
             return
         after = _write_edit(found, before, words, None if text and seen is None else saw, as_new=regenerate)
-        message_done(session, found, after, _account(found, after, as_new=regenerate))
+        message_done(session.screen, found, after, _account(found, after, as_new=regenerate))
 
 
 def _write_edit(found: Thread, before: Message, words: str, seen: Ref | None, *, as_new: bool) -> Message:
@@ -77,7 +77,7 @@ def regenerate_command(session: CliSession, thread: str, message: str, text: str
         before = found.message(message_named(engine, found, message))
         after = found.regenerate(before.id, with_words(before.content, words), live=not aside)
         key = "editing.added_aside" if aside else "editing.added"
-        message_done(session, found, after, t(key, number=after.alternatives, id=after.id.short))
+        message_done(session.screen, found, after, t(key, number=after.alternatives, id=after.id.short))
 
 
 @command(
@@ -90,7 +90,7 @@ def choose_command(session: CliSession, thread: str, message: str, which: str) -
         before = found.message(message_named(engine, found, message))
         after = found.choose(before.id, _choice(engine, found, before, which))
         text = t("editing.chosen", id=after.id.short, this=after.alternative + 1, all=after.alternatives)
-        message_done(session, found, after, text)
+        message_done(session.screen, found, after, text)
 
 
 def _choice(engine: Engine, found: Thread, message: Message, which: str) -> int | Ref:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, messages_argument, thread_argument
 from backscroll.surfaces.cli.references import messages_named, thread_named
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.conversation import excerpt, role_name, title_of
-from backscroll.surfaces.cli.words.erasure import SHOWN, account_of_erasure, erasure_shape
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.conversation import excerpt, role_name, title_of
+from backscroll.surfaces.words.erasure import SHOWN, account_of_erasure, erasure_shape
 
 if TYPE_CHECKING:
     from backscroll.engine.log.erasure import ForgetReport
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.ids import Ref
 
 

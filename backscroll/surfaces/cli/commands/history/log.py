@@ -6,12 +6,12 @@ from itertools import islice
 
 from backscroll.surfaces.cli.command import command, flag, limit_option, thread_argument
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words import shapes
-from backscroll.surfaces.cli.words.events import kind_words, what_happened
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words import shapes
+from backscroll.surfaces.words.events import kind_words, what_happened
 
 
 @command("log", thread_argument(), limit_option(30), flag("--oldest-first"))

@@ -16,8 +16,8 @@ from backscroll.surfaces.cli.command import (
 )
 from backscroll.surfaces.cli.references import deleted_named, message_named, messages_named, thread_named
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import message_done, number_of, report_result
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.words.done import message_done, number_of, report_result
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -35,7 +35,7 @@ def _mark(session: CliSession, thread: str, messages: tuple[str, ...], what: str
         act: Callable[..., int] = getattr(found, what)
         changed = act(*refs)
     text = count(f"marking.{what}", changed) if changed else t("marking.nothing")
-    report_result(session, _document(found, refs, changed), text)
+    report_result(session.screen, _document(found, refs, changed), text)
 
 
 def _document(thread: Thread, refs: list[Ref], changed: int) -> dict[str, object]:
@@ -90,4 +90,4 @@ def move_command(session: CliSession, thread: str, message: str, after: str | No
             after=None if after is None else message_named(engine, found, after),
         )
         text = t("marking.moved", id=moved.id.short, number=number_of(found, moved.id))
-        message_done(session, found, moved, text)
+        message_done(session.screen, found, moved, text)

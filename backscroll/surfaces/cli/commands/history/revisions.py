@@ -10,19 +10,19 @@ import click
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.cli.command import command, flag, message_argument, option, thread_argument
 from backscroll.surfaces.cli.references import event_number, message_named, ref_named, thread_named
-from backscroll.surfaces.cli.screen.cells import cut
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words import shapes
-from backscroll.surfaces.cli.words.conversation import body_lines, role_name
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.screen.cells import cut
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words import shapes
+from backscroll.surfaces.words.conversation import body_lines, role_name
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.log.differences import Difference
     from backscroll.engine.thread import Thread
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.message import Message, Revision
 

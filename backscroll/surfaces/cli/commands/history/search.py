@@ -10,12 +10,12 @@ from backscroll.engine.search.words import MARKS
 from backscroll.errors import NotFound
 from backscroll.surfaces.cli.command import command, limit_option, option
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.cells import cut, width, wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.times import format_time, parse_time
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.conversation import role_name
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.cells import cut, width, wrap
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.times import format_time, parse_time
+from backscroll.surfaces.words.conversation import role_name
 from backscroll.vocab.message import ROLES
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from backscroll.engine.engine import Engine
     from backscroll.engine.search.words import SearchHit, SearchResult
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 _ALL = 100_000

@@ -10,11 +10,11 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.references import event_number, span, thread_named
-from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words import shapes
-from backscroll.surfaces.cli.words.conversation import ConversationPrinter, heading
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words import shapes
+from backscroll.surfaces.words.conversation import ConversationPrinter, heading
 
 if TYPE_CHECKING:
     from backscroll.engine.core.history import History

@@ -8,12 +8,12 @@ import click
 
 from backscroll.surfaces.cli.command import command, option, thread_argument
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import safe
 from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import safe
 
 if TYPE_CHECKING:
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
 
 
 @command(

@@ -6,11 +6,11 @@ import click
 
 from backscroll.surfaces.cli.command import command, message_argument, option, thread_argument
 from backscroll.surfaces.cli.references import message_named, thread_named
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.conversation import title_of
-from backscroll.surfaces.cli.words.done import thread_done
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.conversation import title_of
+from backscroll.surfaces.words.done import thread_done
 
 
 @command("rename", thread_argument(), click.Argument(["title"], metavar="TITLE", required=True))
@@ -19,7 +19,7 @@ def rename_command(session: CliSession, thread: str, title: str) -> None:
     with session.engine() as engine:
         found = thread_named(engine, thread)
         found.rename(title)
-        thread_done(session, found, t("describing.renamed", id=found.id[:8], title=one_line(title)))
+        thread_done(session.screen, found, t("describing.renamed", id=found.id[:8], title=one_line(title)))
 
 
 def _tags() -> click.Argument:
@@ -44,7 +44,7 @@ def _set_tags(session: CliSession, thread: str, tags: tuple[str, ...], *, on: bo
         found = thread_named(engine, thread)
         (found.tag if on else found.untag)(*names)
         now = " ".join(f"#{one_line(tag)}" for tag in found.info.tags) or t("describing.no_tags")
-        thread_done(session, found, t("describing.tags", id=found.id[:8], tags=now))
+        thread_done(session.screen, found, t("describing.tags", id=found.id[:8], tags=now))
 
 
 @command("fork", thread_argument(), message_argument(required=False), option("--title", metavar="TITLE"))
@@ -62,4 +62,4 @@ def fork_command(session: CliSession, thread: str, message: str | None, title: s
             title=one_line(title_of(info)),
             n=info.messages,
         )
-        thread_done(session, made, text)
+        thread_done(session.screen, made, text)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.core.damage import unreadable
 from backscroll.surfaces.cli.command import command, limit_option, option
-from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import format_time
+from backscroll.surfaces.cli.families.overview import first_steps
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words import shapes
-from backscroll.surfaces.cli.words.conversation import kind_name, project_name, title_of
-from backscroll.surfaces.cli.words.overview import first_steps
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words import shapes
+from backscroll.surfaces.words.conversation import kind_name, project_name, title_of
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from backscroll.surfaces.cli.command import command, thread_argument
 from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words import shapes
-from backscroll.surfaces.cli.words.done import report_result
-from backscroll.surfaces.cli.words.events import kind_words, what_happened
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.words import shapes
+from backscroll.surfaces.words.done import report_result
+from backscroll.surfaces.words.events import kind_words, what_happened
 from backscroll.vocab.event import Event, Kind
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def undo_command(session: CliSession, thread: str) -> None:
         found = thread_named(engine, thread)
         event = found.undo()
         report_result(
-            session,
+            session.screen,
             shapes.of_event(event, what_happened(event)),
             t("undoing.undone", what=stroke_words(found, event)),
         )
@@ -37,7 +37,7 @@ def redo_command(session: CliSession, thread: str) -> None:
         found = thread_named(engine, thread)
         event = found.redo()
         report_result(
-            session,
+            session.screen,
             shapes.of_event(event, what_happened(event)),
             t("undoing.redone", what=stroke_words(found, event)),
         )

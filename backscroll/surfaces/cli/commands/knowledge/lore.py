@@ -11,11 +11,11 @@ from backscroll.errors import NotFound
 from backscroll.surfaces.cli.command import command, option, thread_argument
 from backscroll.surfaces.cli.families.world_files import change_world
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.receipts import number, reason_words
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.table import Column, table
 
 if TYPE_CHECKING:
     from backscroll.engine.prompts.thread_lore import LoreState

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from backscroll.surfaces.cli.command import command, option
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import one_line, safe
 
 if TYPE_CHECKING:
     from backscroll.engine.exchange.validation import PromptFile, PromptFlaw, RepairAction, ValidityRule
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
 
 _SHOWN = 5  # places of one rule; --json has them all
 

@@ -14,12 +14,12 @@ from backscroll.errors import InvalidInput, NotFound
 from backscroll.regular_files import read_text
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.references import event_number, thread_named
-from backscroll.surfaces.cli.screen import picture
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.conversation import title_of
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words import picture
+from backscroll.surfaces.words.conversation import title_of
 
 if TYPE_CHECKING:
     from backscroll.engine.prompts.builder import Prompt, Receipt

@@ -11,14 +11,14 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.references import message_named, thread_named
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import safe
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words import shapes
-from backscroll.surfaces.cli.words.conversation import ConversationPrinter
-from backscroll.surfaces.cli.words.done import number_of, report_result
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.receipts import number
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import safe
+from backscroll.surfaces.words import shapes
+from backscroll.surfaces.words.conversation import ConversationPrinter
+from backscroll.surfaces.words.done import number_of, report_result
 
 if TYPE_CHECKING:
     from backscroll.engine.crops.crops import Crop
@@ -102,7 +102,7 @@ def uncrop_command(session: CliSession, thread: str, handle: str) -> None:
     with session.engine() as engine:
         found = thread_named(engine, thread)
         back = found.uncrop(handle)
-    report_result(session, {"thread": found.id, "messages": back}, count("cropping.back", back))
+    report_result(session.screen, {"thread": found.id, "messages": back}, count("cropping.back", back))
 
 
 @command(
@@ -129,7 +129,9 @@ def compact_command(
             budget = 128_000
         report = found.compact(budget, model=model, dry_run=dry_run)
     if not report.saved:
-        report_result(session, asdict(report), t("cropping.nothing_to_gain", tokens=number(report.before)))
+        report_result(
+            session.screen, asdict(report), t("cropping.nothing_to_gain", tokens=number(report.before))
+        )
         return
     lines = [
         t(
@@ -141,16 +143,16 @@ def compact_command(
     ]
     if report.pays_back_after is not None:
         lines.append(_pays(report))
-    report_result(session, {**asdict(report), "saved": report.saved}, "\n".join(lines))
+    report_result(session.screen, {**asdict(report), "saved": report.saved}, "\n".join(lines))
 
 
 def _undo_compaction(session: CliSession, thread: str) -> None:
     """Take back the compaction in force, whoever made it."""
-    from backscroll.surfaces.cli.words.events import what_happened
+    from backscroll.surfaces.words.events import what_happened
 
     with session.engine() as engine:
         event = thread_named(engine, thread).undo_compaction()
-        report_result(session, shapes.of_event(event, what_happened(event)), t("cropping.uncompacted"))
+        report_result(session.screen, shapes.of_event(event, what_happened(event)), t("cropping.uncompacted"))
 
 
 def _pays(told: CompactionReport | Crop) -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, thread_argument
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import format_time
 
 if TYPE_CHECKING:
     from backscroll.engine.inputs.lessons import FeatureWorth

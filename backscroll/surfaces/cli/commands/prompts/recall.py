@@ -9,19 +9,19 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, limit_option, option
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.conversation import role_name
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words.conversation import role_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from backscroll.engine.search.recall import RecallItem, RecallResult
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 

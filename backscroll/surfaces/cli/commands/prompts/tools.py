@@ -8,15 +8,15 @@ import click
 
 from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import format_time
 
 if TYPE_CHECKING:
     from backscroll.engine.folder.tool_uses import Digest, ToolUse
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 _ALL = 1_000_000

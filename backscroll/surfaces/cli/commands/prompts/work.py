@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces.cli.command import command, flag
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.translation import say
 from backscroll.surfaces.receipts import number
+from backscroll.surfaces.screen.plain import one_line
 
 if TYPE_CHECKING:
     from backscroll.engine.background.worker import Worker

@@ -8,11 +8,11 @@ import click
 
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.sizes import size
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import report_result
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.sizes import size
+from backscroll.surfaces.words.done import report_result
 
 
 def _file() -> click.Argument:
@@ -27,7 +27,7 @@ def backup_command(session: CliSession, file: str) -> None:
         engine.backup(target)
     wrote = target.stat().st_size
     report_result(
-        session,
+        session.screen,
         {"file": str(target), "bytes": wrote},
         t("keeping.backed_up", path=one_line(file), size=size(wrote)),
     )
@@ -52,4 +52,4 @@ def restore_backup_command(session: CliSession, file: str, yes: bool) -> None:
     text = t("keeping.restored", path=one_line(file), store=one_line(where))
     if aside is not None:
         text += "\n" + t("keeping.aside", path=one_line(str(aside)))
-    report_result(session, {"store": where, "kept": None if aside is None else str(aside)}, text)
+    report_result(session.screen, {"store": where, "kept": None if aside is None else str(aside)}, text)

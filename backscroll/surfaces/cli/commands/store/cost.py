@@ -11,12 +11,12 @@ import click
 
 from backscroll.surfaces.cli.command import command, option, thread_argument
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.cells import cut, wrap
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import parse_time
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, find, t
+from backscroll.surfaces.screen.cells import cut, wrap
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import parse_time
 
 if TYPE_CHECKING:
     from backscroll.engine.budget.costs import SpendingTotal
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
     from backscroll.llm.prices.limits import Limit
     from backscroll.llm.tokens.calibration import Calibration
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
 
 _GROUPS = ("model", "thread", "day", "purpose", "turn", "task")
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -83,7 +83,7 @@ def _nothing(session: CliSession, group: str, *, asked: bool, limits: Sequence[L
 def _names(engine: Engine, sums: Sequence[SpendingTotal]) -> Mapping[str, str]:
     """The titles of the threads, where they still have one."""
     from backscroll.errors import NotFound
-    from backscroll.surfaces.cli.words.conversation import title_of
+    from backscroll.surfaces.words.conversation import title_of
 
     out: dict[str, str] = {}
     for spent in sums:

@@ -12,11 +12,11 @@ import click
 
 import backscroll
 from backscroll.surfaces.cli.command import command, flag
-from backscroll.surfaces.cli.screen.cells import wrap
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.temporary_store import session_apart
-from backscroll.surfaces.cli.words import shapes
 from backscroll.surfaces.i18n import get_language, t
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.words import shapes
 
 SAMPLES = Path(backscroll.__file__).with_name("samples")
 _AGENT, _ROLEPLAY = "coding-agent.jsonl", "roleplay-zh.jsonl"

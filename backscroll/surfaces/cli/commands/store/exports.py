@@ -7,10 +7,10 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.exports import say_export
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.words.exports import say_export
 
 
 @command(
@@ -38,7 +38,7 @@ def export_command(
     with session.engine() as engine:
         names = None if everything else [thread_named(engine, name).id for name in threads]
         report = engine.export(names, format, None if output in (None, "-") else output)
-    say_export(session, report, format)
+    say_export(session.screen, report, format)
 
 
 def _list(session: CliSession) -> None:

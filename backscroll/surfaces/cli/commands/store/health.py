@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from backscroll.errors import InvalidInput, StoreCorrupt
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.cells import wrap
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.progress import ProgressBar
-from backscroll.surfaces.cli.screen.sizes import size
-from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.temporary_store import engine_apart
 from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.progress import ProgressBar
+from backscroll.surfaces.screen.sizes import size
+from backscroll.surfaces.screen.table import Column, table
 
 if TYPE_CHECKING:
     from backscroll.engine.doctor import DoctorCheck
     from backscroll.engine.exchange.repair import RepairReport
     from backscroll.engine.log.verification import StoreFlaw, VerificationReport
-    from backscroll.surfaces.cli.screen.screen import Screen
+    from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.part import Json
 
 _BYTES = {"bytes", "blob_bytes"}
@@ -190,6 +190,6 @@ def _check(screen: Screen, check: DoctorCheck) -> None:
 
 
 def _pad_text(text: str, room: int) -> str:
-    from backscroll.surfaces.cli.screen.cells import pad_text
+    from backscroll.surfaces.screen.cells import pad_text
 
     return pad_text(text, room)

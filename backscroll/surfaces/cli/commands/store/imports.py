@@ -17,15 +17,15 @@ from backscroll.errors import BackscrollError, InvalidInput, NotFound
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.error_report import describe_error
 from backscroll.surfaces.cli.input_files import taken_in
-from backscroll.surfaces.cli.screen.plain import one_line, safe
-from backscroll.surfaces.cli.screen.progress import ProgressBar
-from backscroll.surfaces.cli.screen.sizes import size
-from backscroll.surfaces.cli.screen.table import Column, table
-from backscroll.surfaces.cli.screen.times import format_time
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.temporary_store import engine_apart
-from backscroll.surfaces.cli.words import arrivals
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.progress import ProgressBar
+from backscroll.surfaces.screen.sizes import size
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words import arrivals
 
 if TYPE_CHECKING:
     from backscroll.engine.engine import Engine

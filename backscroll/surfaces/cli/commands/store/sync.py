@@ -13,11 +13,11 @@ from backscroll.regular_files import read_text
 from backscroll.surfaces.cli.command import command, flag, option, thread_argument
 from backscroll.surfaces.cli.given_words import STDIN, from_stdin
 from backscroll.surfaces.cli.references import thread_named
-from backscroll.surfaces.cli.screen.plain import one_line
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.cli.words import arrivals
 from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words import arrivals
 
 if TYPE_CHECKING:
     from backscroll.engine.exchange.sync import SyncReport
