@@ -18,6 +18,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any, Literal, cast, get_args, get_origin, is_typeddict
 
+from backscroll.agent.arguments import fits
 from backscroll.agent.docstrings import parse_docstring
 from backscroll.agent.tool import ToolContext
 from backscroll.errors import InvalidInput
@@ -279,8 +280,6 @@ def _made_record(hint: Any, kind: Any, inside: tuple[Any, ...], value: dict[str,
 
 def _fitting(inside: tuple[Any, ...], value: Json) -> Any:
     """Return which of several hints a value was meant for: the first whose schema it fits."""
-    from backscroll.agent.arguments import fits
-
     rest = [each for each in inside if each is not type(None)]
     return next((each for each in rest if fits(schema_of(each, ""), value)), rest[0] if rest else Any)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from backscroll.llm.clients.preload import preload
@@ -57,7 +58,7 @@ class AgentWarmup:
     def _steps(self) -> Iterator[Callable[[], object]]:
         """In the order in which a first answer needs them."""
         provider = self._agent.provider
-        yield self._load_loop
+        yield lambda: import_module("backscroll.agent.loop.loop")
         yield self._look
         if provider is not None:
             yield lambda: preload(provider)
@@ -65,10 +66,6 @@ class AgentWarmup:
             yield self._also
         yield self._agent.rehearse
         yield self._recall
-
-    def _load_loop(self) -> None:
-        # start-up: a chat stands before it
-        import backscroll.agent.loop.loop  # noqa: F401
 
     def _look(self) -> None:
         """Read the folder once: the first snapshot reads every file, the next ones only what changed.

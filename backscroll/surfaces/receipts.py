@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces.i18n import count, find, t
+from backscroll.surfaces.i18n.translation import say
 from backscroll.surfaces.screen.plain import one_line
 
 if TYPE_CHECKING:
@@ -144,8 +145,8 @@ def _money(receipt: Receipt) -> str:
 
 
 def _rules(ids: Sequence[str]) -> Iterator[str]:
+    # start-up: few receipts name rules
     from backscroll.engine.exchange.validation import rules
-    from backscroll.surfaces.i18n.translation import say
 
     known = rules()
     for name in ids:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.agent.commands.environment import clean_environment
 from backscroll.agent.commands.output import decode_output, readable
+from backscroll.agent.commands.sandbox import ENTERING, sandboxed_environment
 from backscroll.agent.stop_switch import Stop
 from backscroll.errors import InvalidInput, NotFound
 
@@ -160,8 +161,6 @@ def _enter_sandbox(
     if sandbox is None:
         yield [], (), env
         return
-    from backscroll.agent.commands.sandbox import ENTERING, sandboxed_environment
-
     with tempfile.TemporaryFile() as file:  # without a name: no other process can read or change it
         file.write(json.dumps(sandbox.plan(os.environ)).encode())
         file.seek(0)

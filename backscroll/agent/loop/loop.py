@@ -18,6 +18,7 @@ from backscroll.agent.loop.repeats import Repeats
 from backscroll.agent.loop.step import ModelCaller
 from backscroll.agent.stop_switch import RunStopped
 from backscroll.engine.calls.replies import at_work, find_unanswered, record_result
+from backscroll.engine.folder.commits import NothingToCommit
 from backscroll.errors import BackscrollError, BudgetExceeded
 from backscroll.vocab.change import Cause
 from backscroll.vocab.ids import Ref
@@ -212,8 +213,6 @@ class Loop:
 
     def _commit_changes(self, workroom: Workroom) -> Iterator[Happening]:
         """Commit what the agent changed; where that cannot be done the work stands anyway, and why is said."""
-        from backscroll.engine.folder.commits import NothingToCommit
-
         try:
             done = workroom.commit()
         except NothingToCommit:

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from backscroll.agent.commands.output import readable
-from backscroll.agent.mcp.pipe import ServerOutput
+from backscroll.agent.mcp.address import open_address
+from backscroll.agent.mcp.pipe import ServerOutput, open_pipe
 from backscroll.agent.mcp.questions import DECLINED, Ask, ServerAnswer, ServerQuestion
 from backscroll.agent.mcp.servers import McpServer, check_installed
 from backscroll.agent.stop_switch import RunStopped, Stop
@@ -124,14 +125,7 @@ class McpConnection:
         from mcp import Client
 
         server = self.server
-        if server.url:
-            from backscroll.agent.mcp.address import open_address
-
-            way = open_address(server, self.output)
-        else:
-            from backscroll.agent.mcp.pipe import open_pipe
-
-            way = open_pipe(server, self.root, self.output)
+        way = open_address(server, self.output) if server.url else open_pipe(server, self.root, self.output)
         return Client(way, elicitation_callback=self._handle_elicitation)
 
     async def _handle_elicitation(self, context: Any, params: Any) -> ElicitResult | ErrorData:  # noqa: ARG002 - theirs

@@ -86,6 +86,7 @@ def _render_quotes(head: str, quotes: Iterable[Quote]) -> str:
 
 
 def _recall_quotes(thread: Thread, text: str, language: str, own: set[Ref], scope: str) -> list[Quote]:
+    # start-up: only a question that is looked up needs it
     from backscroll.engine.search.recall import recall
 
     try:

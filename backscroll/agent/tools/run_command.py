@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.agent.commands.commands import CommandResult, run
 from backscroll.agent.commands.environment import key_variables
+from backscroll.agent.commands.sandbox import sandbox_for
 from backscroll.agent.person import Preview
 from backscroll.agent.tool import ToolContext, ToolOutput
 from backscroll.agent.toolbox import tool
@@ -38,8 +39,6 @@ def _sandbox(context: ToolContext) -> Sandbox | None:
     settings = context.thread.engine.settings
     if settings.agent_sandbox == "off":
         return None
-    from backscroll.agent.commands.sandbox import sandbox_for
-
     return sandbox_for(settings, files_of(context).root)
 
 

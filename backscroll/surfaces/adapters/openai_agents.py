@@ -20,6 +20,7 @@ from backscroll.engine.calls import conversation as conversing
 from backscroll.engine.calls.replies import ANSWER
 from backscroll.errors import BudgetTooSmall, MissingExtra
 from backscroll.llm.prices.ledger import Tokens, heard_tokens, tokens_of
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.surfaces.capture_guard import CaptureGuard
 from backscroll.surfaces.wrap.client import host_of
 from backscroll.vocab.part import Json
@@ -257,6 +258,4 @@ def _model_of(agent: Any) -> str:
 
 
 def _instructions_size(text: str | None, model: str) -> int:
-    from backscroll.llm.tokens.tokens import tokenizer_for
-
     return tokenizer_for(model).count(text) + 4 if text else 0

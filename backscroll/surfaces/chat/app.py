@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -436,8 +437,7 @@ def _complete_slash(talk: Talk, text: str) -> list[Completion]:
 
 
 def _load_player() -> None:
-    # start-up: after the prompt stands, in a thread of its own
-    import backscroll.surfaces.chat.screen.player  # noqa: F401
+    import_module("backscroll.surfaces.chat.screen.player")
 
 
 def make_console() -> Console:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from rich.text import Text
 
+from backscroll.agent.approval import offers as approval_offers
 from backscroll.agent.person import Decision, Judgement, Proposal, Span, WiderRule
 from backscroll.surfaces.chat.input import questions as asking
 from backscroll.surfaces.chat.screen.diffs import BRIEF, diff_lines
 from backscroll.surfaces.chat.screen.invisible_characters import reveal_invisible
+from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.translation import say
 from backscroll.surfaces.screen.cells import cut, wrap
@@ -286,22 +288,16 @@ def whole_preview(proposal: Proposal) -> list[Text]:
 
 def suggest_rule(proposal: Proposal) -> str:
     """What a lasting decision covers, as the rules would write it; empty: exactly this call."""
-    from backscroll.agent.approval import offers as approval_offers
-
     return approval_offers.suggest_rule(proposal) if proposal.narrow is None else proposal.narrow
 
 
 def wider_rules(proposal: Proposal) -> tuple[WiderRule, ...]:
     """What it may cover beyond that, if the person wants it."""
-    from backscroll.agent.approval import offers as approval_offers
-
     return approval_offers.wider(proposal) if proposal.narrow is None else proposal.wider
 
 
 def own_rule(proposal: Proposal, pattern: str) -> WiderRule:
     """A pattern that the person wrote, with what it would let through."""
-    from backscroll.agent.approval import offers as approval_offers
-
     examples = approval_offers.examples_of(pattern) if proposal.effect == "command" else ()
     return WiderRule(pattern, "own", examples)
 
@@ -379,8 +375,6 @@ def _outcome(proposal: Proposal, decision: Decision) -> Text:
 def _markdown(place: QuestionScreen, source: str) -> list[Text]:
     # start-up: the chat is ready before Markdown can be drawn
     from rich.console import Console
-
-    from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines
 
     room = max(20, place.width - 3)
     lines = as_texts(block_lines(Console(width=room, force_terminal=True), safe(source), room))

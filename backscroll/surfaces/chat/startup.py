@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces.chat.screen.picker import of_folder, pick_thread
+from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.i18n import get_language, t
+from backscroll.surfaces.screen.cells import cut
+from backscroll.surfaces.screen.plain import one_line
 from backscroll.vocab.part import Json, ToolResult
 
 if TYPE_CHECKING:
@@ -62,8 +65,6 @@ def thread_for(
     """The thread that is asked for, of `user` where one is given; None where the person turned away from choosing one."""
     if [name is not None, last, pick, new].count(True) > 1:
         raise InvalidInput(t("chat.one_way"), hint=t("chat.one_way_hint"))
-    from backscroll.surfaces.cli.references import thread_named
-
     if name is not None:
         return thread_named(engine, name, user)
     if pick:
@@ -91,7 +92,4 @@ def verdict_given(thread: Thread) -> bool:
 
 def title_from(text: str) -> str:
     """A title from the first words that were said."""
-    from backscroll.surfaces.screen.cells import cut
-    from backscroll.surfaces.screen.plain import one_line
-
     return cut(one_line(text), _TITLE)

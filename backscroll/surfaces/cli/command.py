@@ -198,6 +198,7 @@ def limit_option(default: int) -> click.Option:
 
 
 def _threads(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Sequence[Any]:
+    # start-up: loaded when the command runs
     from backscroll.surfaces.cli.completion import threads
 
     return threads(session_of(ctx), incomplete)

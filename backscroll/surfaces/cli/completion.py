@@ -31,6 +31,7 @@ def threads(session: CliSession, incomplete: str) -> Sequence[CompletionItem]:
 
 def nodes(session: CliSession, thread: str, incomplete: str) -> Sequence[CompletionItem]:
     """Nodes of a thread's graph whose name begins so, with their types."""
+    # start-up: loaded when the command runs
     from backscroll.engine.knowledge.graph_shapes import type_words
 
     wanted = incomplete.casefold()
@@ -49,6 +50,7 @@ def nodes(session: CliSession, thread: str, incomplete: str) -> Sequence[Complet
 
 def predicates(session: CliSession, thread: str, node: str, incomplete: str) -> Sequence[CompletionItem]:
     """What is known about a node: attributes and relations, as they are written."""
+    # start-up: loaded when the command runs
     from backscroll.engine.knowledge.graph_shapes import predicate_words
 
     try:

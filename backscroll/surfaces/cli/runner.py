@@ -14,6 +14,7 @@ from itertools import takewhile
 import click
 
 from backscroll.errors import BackscrollError
+from backscroll.surfaces.cli.error_report import report
 from backscroll.surfaces.cli.group import program
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
@@ -50,8 +51,6 @@ def _run(arguments: list[str], session: CliSession) -> int:
 
 
 def _report(error: Exception, session: CliSession, arguments: Sequence[str]) -> int:
-    from backscroll.surfaces.cli.error_report import report
-
     if os.environ.get("BACKSCROLL_DEBUG") and not isinstance(error, click.ClickException):
         import traceback
 

@@ -10,7 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import backscroll
+from backscroll.config import default_store, load
 from backscroll.errors import NotFound
+from backscroll.surfaces.cli.language import check_language
 from backscroll.surfaces.garbage import resume_collection
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.screen.screen import Screen
@@ -48,9 +51,6 @@ class CliSession:
 
     def settings(self) -> Settings:
         """The settings in force."""
-        from backscroll.config import load
-        from backscroll.surfaces.cli.language import check_language
-
         settings = load(self.arguments)
         check_language(settings.language)
         return settings
@@ -58,8 +58,6 @@ class CliSession:
     @property
     def place(self) -> str:
         """Where the store is, or would be: a path, or an address."""
-        from backscroll.config import default_store
-
         where = self.settings().store or str(default_store())
         return where if "://" in where else str(Path(where).expanduser())
 
@@ -70,8 +68,6 @@ class CliSession:
 
     def engine(self, *, make: bool = False) -> Engine:
         """The store, opened; use it in a `with`. Only commands that bring something in make a new one."""
-        import backscroll
-
         if not make and not self.has_store:
             raise NotFound(t("cli.no_store", path=self.place), hint=t("cli.no_store_hint"))
         engine = backscroll.open(**cast("Any", self.arguments))

@@ -19,6 +19,12 @@ VERSIONS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
 _ENVELOPE = frozenset({"jsonrpc", "id", "method", "params"})
 _CLIENT = frozenset({"name", "version", "title", "description", "websiteUrl"})
 _HANDSHAKE = frozenset({"protocolVersion", "capabilities", "clientInfo"})
+#: What clients say that they can do, and what they may say about it.
+_CAPABILITIES: Mapping[str, frozenset[str]] = {
+    "roots": frozenset({"listChanged"}),
+    "sampling": frozenset({"context", "tools"}),
+    "elicitation": frozenset({"form", "url"}),
+}
 
 
 class Handshake:
@@ -68,9 +74,9 @@ def _read(line: bytes) -> Mapping[str, Json] | None:
         request: object = json.loads(line.decode())
     except ValueError:
         return None
-    if not isinstance(request, dict):
+    known = _object(request)
+    if known is None:
         return None
-    known = cast("Mapping[str, Json]", request)
     plain = (
         known.keys() <= _ENVELOPE
         and known.get("jsonrpc") == "2.0"
@@ -80,36 +86,34 @@ def _read(line: bytes) -> Mapping[str, Json] | None:
     return known if plain else None
 
 
+def _object(value: Json) -> Mapping[str, Json] | None:
+    return cast("Mapping[str, Json]", value) if isinstance(value, dict) else None
+
+
 def _is_plain_handshake(params: Json) -> bool:
-    if not isinstance(params, dict) or params.keys() != _HANDSHAKE:
+    given = _object(params)
+    if given is None or given.keys() != _HANDSHAKE:
         return False
-    client = params["clientInfo"]
+    version, client = given["protocolVersion"], _object(given["clientInfo"])
     return (
-        isinstance(params["protocolVersion"], str)
-        and params["protocolVersion"] in VERSIONS
-        and isinstance(client, dict)
+        isinstance(version, str)
+        and version in VERSIONS
+        and client is not None
         and {"name", "version"} <= client.keys() <= _CLIENT
         and all(isinstance(value, str) for value in client.values())
-        and _are_plain_capabilities(params["capabilities"])
+        and _are_plain_capabilities(_object(given["capabilities"]))
     )
 
 
-def _are_plain_capabilities(given: Json) -> bool:
+def _are_plain_capabilities(given: Mapping[str, Json] | None) -> bool:
     """True for objects of empty objects and truth values in known places: what the SDK accepts in every version."""
-    if not isinstance(given, dict):
+    if given is None:
         return False
-    for name, about in given.items():
-        if not isinstance(about, dict):
-            return False
-        match name:
-            case "roots":
-                fits = about.keys() <= {"listChanged"} and all(isinstance(v, bool) for v in about.values())
-            case "sampling":
-                fits = about.keys() <= {"context", "tools"} and all(v == {} for v in about.values())
-            case "elicitation":
-                fits = about.keys() <= {"form", "url"} and all(v == {} for v in about.values())
-            case _:
-                fits = False
-        if not fits:
-            return False
-    return True
+    return all(_is_plain_capability(name, _object(about)) for name, about in given.items())
+
+
+def _is_plain_capability(name: str, about: Mapping[str, Json] | None) -> bool:
+    if about is None or name not in _CAPABILITIES or not about.keys() <= _CAPABILITIES[name]:
+        return False
+    values = about.values()
+    return all(isinstance(v, bool) for v in values) if name == "roots" else all(v == {} for v in values)

@@ -42,6 +42,7 @@ class MemoryTools:
             project: search only the conversations of this project
             budget: maximum tokens of the answer
         """
+        # start-up: a client lists the tools first
         from backscroll.engine.search.recall import recall_across  # heavy; a client lists the tools first
 
         place = thread or ("" if project else self.thread)
@@ -116,6 +117,7 @@ class MemoryTools:
             thread: the conversation; empty: the default one, or the newest
             rounds: number of turns to cover
         """
+        # start-up: a client lists the tools first
         from backscroll.engine.folder.tool_uses import render_operations
 
         found = self._thread(thread)

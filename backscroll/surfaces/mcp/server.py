@@ -147,7 +147,7 @@ def serve(memory: MemoryTools) -> None:
 
 
 def serve_rest(
-    known: Mapping[str, ToolEndpoint], settled: list[bytes], source: BinaryIO, drain: BinaryIO
+    known: Mapping[str, ToolEndpoint], settled: list[bytes], source: io.BufferedReader, drain: BinaryIO
 ) -> None:
     """Let the SDK answer what is still to come.
 
@@ -173,7 +173,7 @@ def serve_rest(
 class _Replayed(io.RawIOBase):
     """Bytes that were read already, then those that are still to come."""
 
-    def __init__(self, first: bytes, rest: BinaryIO) -> None:
+    def __init__(self, first: bytes, rest: io.BufferedReader) -> None:
         self._first = io.BytesIO(first)
         self._rest = rest
 
@@ -181,7 +181,7 @@ class _Replayed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        found = self._first.read(len(buffer)) or self._rest.read1(len(buffer))  # type: ignore[attr-defined]
+        found = self._first.read(len(buffer)) or self._rest.read1(len(buffer))
         buffer[: len(found)] = found
         return len(found)
 
@@ -203,7 +203,7 @@ class _Unrepeated(io.TextIOWrapper):
 
 
 @contextmanager
-def wire() -> Generator[tuple[BinaryIO, BinaryIO]]:
+def wire() -> Generator[tuple[io.BufferedReader, BinaryIO]]:
     """The two ends of the client, kept to ourselves: stray output goes to standard error, and a program that we start reads nothing."""
     sys.stdout.flush()
     ends = os.dup(0), os.dup(1)

@@ -41,6 +41,7 @@ def page(
     history: Mapping[str, Sequence[Fact]] | None = None,
 ) -> str:
     """The page of a graph; `history` has, by the id of a node, what was once true of it."""
+    # start-up: loaded when a page is written
     from backscroll.engine.knowledge.graph_shapes import page_data
 
     chosen = language if language in LANGUAGES else get_language()

@@ -14,7 +14,9 @@ import sys
 from collections.abc import Generator, Iterable
 from typing import Any, TextIO, cast
 
+from backscroll.surfaces.i18n import t
 from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.pager import pager
 from backscroll.surfaces.screen.plain import safe_json
 
 _STYLES = {
@@ -135,8 +137,6 @@ class Screen:
 
     def asks(self, question: str) -> bool:
         """Ask yes or no; no is what a bare return means."""
-        from backscroll.surfaces.i18n import t
-
         sys.stdout.flush()
         while True:
             sys.stderr.write(f"{question} {t('cli.yes_no')} ")
@@ -160,8 +160,6 @@ class Screen:
         if not self.terminal or not _is_terminal(sys.stdin) or os.environ.get("PAGER") in {"", "cat"}:
             yield
             return
-        from backscroll.surfaces.screen.pager import pager
-
         with pager() as stream:
             kept, sys.stdout = sys.stdout, stream or sys.stdout
             try:

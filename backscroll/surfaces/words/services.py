@@ -59,6 +59,7 @@ def service_facts(service: ProviderStatus) -> dict[str, str]:
 
 def _key_from(provider: Provider) -> str:
     """Where the key comes from; never the key."""
+    # start-up: loaded when the command runs
     from backscroll.llm.keys import names
 
     if provider.variable and os.environ.get(provider.variable, "").strip():

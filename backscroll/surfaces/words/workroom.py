@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.cells import cut
 from backscroll.surfaces.screen.plain import one_line, safe
 from backscroll.surfaces.screen.screen import Screen
 from backscroll.surfaces.screen.times import format_time
@@ -142,8 +143,6 @@ def _origin(screen: Screen, one: BlameLine) -> Iterator[str]:
 
 
 def _short(screen: Screen, text: str) -> str:
-    from backscroll.surfaces.screen.cells import cut
-
     return cut(one_line(text), screen.room(14))
 
 

@@ -94,6 +94,7 @@ def _open_thread(
     thread: Thread | str, store: Engine | str | os.PathLike[str] | None, user: str | None
 ) -> tuple[Thread, bool]:
     """The thread to record in, and whether a store was opened for it."""
+    # start-up: importing `wrap` loads no engine
     from backscroll.engine.engine import Engine
     from backscroll.engine.opening import open as open_store
 

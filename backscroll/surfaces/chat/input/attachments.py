@@ -22,6 +22,8 @@ from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.translation import say
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Part, Text
+from backscroll.workspace.files.encoding import decode_text
+from backscroll.workspace.files.guard import Guard
 
 #: Bytes of a picture or a document, and characters of a text that go along; more would fill the window, not help.
 LARGEST, LONGEST = 5_000_000, 60_000
@@ -56,8 +58,6 @@ def own_path(typed: str | Path) -> Path:
 
 def attachment(path: Path, *, shown: str = "", most: int = LONGEST) -> tuple[Media, int]:
     """A file as a part, and how many characters of text it takes."""
-    from backscroll.workspace.files.guard import Guard
-
     Guard(path.parent).check(str(path))
     data, size = read_file(path, LARGEST + 1)
     return part_of(data, shown or path.name, size=size, most=most)
@@ -89,8 +89,6 @@ def picture_type(data: bytes) -> str:
 
 def part_of(data: bytes, name: str, *, size: int = 0, most: int = LONGEST) -> tuple[Media, int]:
     """Bytes as a part: a picture by its own type, a text marked as data and bounded; what is neither is refused."""
-    from backscroll.workspace.files.encoding import decode_text
-
     if kind := picture_type(data):
         if max(size, len(data)) > LARGEST:
             raise InvalidInput(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backscroll.engine.prompts.expansion import expand
 from backscroll.errors import BackscrollError, NotFound
 from backscroll.surfaces.chat.completion import Completion, recent_turn_numbers
 from backscroll.surfaces.chat.input import attachments as attaching
@@ -24,6 +25,7 @@ from backscroll.surfaces.words.conversation import excerpt
 from backscroll.vocab.handle import Handle, thread_of
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Media, Part, Text, ToolCall, ToolResult
+from backscroll.workspace.files.files import Files
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -138,8 +140,6 @@ class _Gatherer:
     """Takes up mention after mention, each thing once, until there is no room."""
 
     def __init__(self, root: Path, thread: Thread | None) -> None:
-        from backscroll.workspace.files.files import Files
-
         store = "" if thread is None else thread.engine.settings.store
         self.files = Files(root, protected=[store] if store and "://" not in store else [])
         self.thread = thread
@@ -190,8 +190,6 @@ class _Gatherer:
             messages = self._turn(int(found[1]))
             name, other = f"turn:{int(found[1])}", None
         elif handle := _HANDLE.match(mention.name):
-            from backscroll.engine.prompts.expansion import expand
-
             name = handle[0]
             messages = expand(self.thread, name)
             other = thread_of(name, self.thread.id)

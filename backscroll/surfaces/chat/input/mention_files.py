@@ -12,12 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from backscroll.errors import BackscrollError
-
-if TYPE_CHECKING:
-    from backscroll.workspace.files.files import Files
+from backscroll.workspace.files.files import Files
+from backscroll.workspace.files.listing import FolderWalk, list_files
 
 MOST = 40  # names that are offered
 _FILES = 20_000  # of a folder that are known by name
@@ -89,9 +87,6 @@ def forget_names() -> None:
 
 def _names(root: Path) -> Iterator[str]:
     """The nearest first, as far as the list goes; what is protected cannot be mentioned."""
-    from backscroll.workspace.files.files import Files
-    from backscroll.workspace.files.listing import FolderWalk
-
     for entry in islice(FolderWalk(Files(root)), _FILES):
         if not entry.protected and entry.kind in ("file", "folder", "link"):
             yield f"{entry.path}/" if entry.kind == "folder" else entry.path
@@ -158,7 +153,5 @@ def _in_order(letters: str, name: str) -> bool:
 
 def folder_listing(files: Files, folder: str) -> tuple[str, bool]:
     """What is in a folder, a line each, and whether there is more."""
-    from backscroll.workspace.files.listing import list_files
-
     found = list_files(files, folder, limit=_LISTED)
     return found.text, found.cut

@@ -54,6 +54,7 @@ def message(talk: Talk, text: str, attachments: Attachments, pastes: Pastes) -> 
     """
     from rich.text import Text
 
+    # start-up: most messages mention nothing
     from backscroll.surfaces.chat.input.mention import with_mentions
 
     made = with_mentions(text, root=talk.root, thread=talk.thread, paths=attachments.find_pictures(text))

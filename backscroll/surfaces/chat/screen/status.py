@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from backscroll.llm.prices.limits import dollars
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.screen.cells import cut, width
 from backscroll.surfaces.screen.plain import one_line
@@ -164,6 +165,4 @@ def money(nano: int | None) -> str:
     """Dollars; a question mark where nobody knows the price."""
     if nano is None:
         return "$?"
-    from backscroll.llm.prices.limits import dollars
-
     return dollars(nano)

@@ -10,6 +10,8 @@ import os
 import traceback
 from typing import TYPE_CHECKING
 
+from backscroll.surfaces.cli.error_report import describe_error
+from backscroll.surfaces.i18n import t
 from backscroll.surfaces.screen.plain import safe
 
 if TYPE_CHECKING:
@@ -51,9 +53,6 @@ def print_lines(talk: Talk, lines: Iterable[str]) -> None:
 
 def trouble(talk: Talk, error: Exception) -> None:
     """What went wrong, and what to do about it."""
-    from backscroll.surfaces.cli.error_report import describe_error
-    from backscroll.surfaces.i18n import t
-
     said = describe_error(error)
     if said.kind == "fault" and os.environ.get("BACKSCROLL_DEBUG"):
         remark(talk, "".join(traceback.format_exception(error)))

@@ -234,6 +234,7 @@ def flush(session: CliSession, thread: str) -> None:
 @command("graph-read", thread_argument(), flag("--dry-run"), flag("--yes"))
 def read(session: CliSession, thread: str, dry_run: bool, yes: bool) -> None:
     """Have the configured model read turns that it has not read, imported ones too."""
+    # start-up: loaded when the command runs
     from backscroll.engine.knowledge.model_turns import estimate, read_pending
 
     screen = session.screen

@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING
 
 import click
 
+from backscroll.engine.knowledge.graph_shapes import (
+    fact_json,
+    inverse_of,
+    known_type,
+    node_json,
+    predicate_meant,
+    render_graph,
+    to_json,
+    type_names,
+)
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, limit_option, option, session_of, thread_argument
 from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.pages.graph import page
 from backscroll.surfaces.screen.plain import one_line
 from backscroll.surfaces.screen.table import Column, table
 from backscroll.surfaces.screen.times import format_time
@@ -56,12 +67,14 @@ def predicate_argument(*, required: bool = True) -> click.Argument:
 
 
 def _nodes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Sequence[CompletionItem]:
+    # start-up: loaded when the command runs
     from backscroll.surfaces.cli.completion import nodes
 
     return nodes(session_of(ctx), str(ctx.params.get("thread") or ""), incomplete)
 
 
 def _predicates(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Sequence[CompletionItem]:
+    # start-up: loaded when the command runs
     from backscroll.surfaces.cli.completion import predicates
 
     thread, node = str(ctx.params.get("thread") or ""), str(ctx.params.get("node") or "")
@@ -91,8 +104,6 @@ def show(
     limit: int,
 ) -> None:
     """Show the nodes of the graph, or all about one."""
-    from backscroll.engine.knowledge.graph_shapes import known_type, node_json
-
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = _graph(found, turn), found.graph.numbers()
@@ -132,8 +143,6 @@ def _why_empty(thread: Thread, graph: Graph) -> str:
 
 def _show_one(session: CliSession, graph: Graph, one: NodeView, number: Number) -> None:
     """All about one node, with what is said of others and leads to it."""
-    from backscroll.engine.knowledge.graph_shapes import fact_json, inverse_of, node_json
-
     named = names_in(graph)
     own = {(f.predicate, f.object) for f in one.relations}
     near = graph.around([one.id], depth=1, limit=_NEAR).relations
@@ -151,8 +160,6 @@ def _show_one(session: CliSession, graph: Graph, one: NodeView, number: Number) 
 
 def _types_in(graph: Graph) -> str:
     """Types that can be asked for."""
-    from backscroll.engine.knowledge.graph_shapes import type_names
-
     return ", ".join(dict.fromkeys((*type_names(), *(n.type for n in graph.nodes() if n.type))))
 
 
@@ -165,8 +172,6 @@ def _types_in(graph: Graph) -> str:
 )
 def around(session: CliSession, thread: str, nodes: Sequence[str], depth: int, limit: int) -> None:
     """Show what stands around some nodes."""
-    from backscroll.engine.knowledge.graph_shapes import to_json
-
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = found.graph.current(), found.graph.numbers()
@@ -186,8 +191,6 @@ def around(session: CliSession, thread: str, nodes: Sequence[str], depth: int, l
 @command("graph-why", thread_argument(), node_argument(), predicate_argument(required=False))
 def why(session: CliSession, thread: str, node: str, predicate: str | None) -> None:
     """Tell why something is believed."""
-    from backscroll.engine.knowledge.graph_shapes import fact_json, predicate_meant
-
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = found.graph.current(), found.graph.numbers()
@@ -203,8 +206,6 @@ def why(session: CliSession, thread: str, node: str, predicate: str | None) -> N
 @command("graph-history", thread_argument(), node_argument(), predicate_argument(required=False))
 def history(session: CliSession, thread: str, node: str, predicate: str | None) -> None:
     """Show what was once true of a node, and until when."""
-    from backscroll.engine.knowledge.graph_shapes import fact_json, predicate_meant
-
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = found.graph.current(), found.graph.numbers()
@@ -227,8 +228,6 @@ def _nothing_but(known: Sequence[Fact]) -> str:
 @command("graph-conflicts", thread_argument(), limit_option(50))
 def conflicts(session: CliSession, thread: str, limit: int) -> None:
     """Show what contradicts what, and which of them is held."""
-    from backscroll.engine.knowledge.graph_shapes import fact_json
-
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = found.graph.current(), found.graph.numbers()
@@ -403,9 +402,6 @@ def export(session: CliSession, thread: str, shape: str, node: str | None, outpu
 
 
 def _render_export(graph: ThreadGraph, shape: str, node: str | None) -> str:
-    from backscroll.engine.knowledge.graph_shapes import render_graph
-    from backscroll.surfaces.pages.graph import page
-
     view, number = graph.current(), graph.numbers()
     if node is not None:
         near = view.around([node], depth=2, limit=200)

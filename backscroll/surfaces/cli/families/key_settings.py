@@ -17,6 +17,7 @@ def key_action(session: CliSession, action: str, name: str | None) -> None:
     """One of the actions on keys."""
     if action not in _ACTIONS or (name is None) != (action == "list"):
         raise InvalidInput(t("configuring.key_use"), hint=t("configuring.key_use_hint"))
+    # start-up: loaded when the command runs
     from backscroll.llm.keys import check_safe, names, remove_key, store_key
 
     if action == "list":

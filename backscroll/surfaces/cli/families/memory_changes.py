@@ -40,6 +40,7 @@ def _text() -> click.Argument:
 )
 def add(session: CliSession, thread: str, text: str | None, kind: str, sources: tuple[str, ...]) -> None:
     """Write something down."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.memory.acts import add as write_down
 
     words = read_words(text)
@@ -53,6 +54,7 @@ def add(session: CliSession, thread: str, text: str | None, kind: str, sources: 
 @command("memory-edit", thread_argument(), memory_argument(), _text())
 def edit(session: CliSession, thread: str, memory: str, text: str | None) -> None:
     """Put a memory into other words."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.memory.acts import edit as reword
 
     words = read_words(text)
@@ -62,6 +64,7 @@ def edit(session: CliSession, thread: str, memory: str, text: str | None) -> Non
 @command("memory-pin", thread_argument(), memory_argument())
 def pin(session: CliSession, thread: str, memory: str) -> None:
     """Pin a memory."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.memory.acts import pin as fasten
 
     _change_memory(session, thread, "memory.now_pinned", lambda home: fasten(home, memory))
@@ -70,6 +73,7 @@ def pin(session: CliSession, thread: str, memory: str) -> None:
 @command("memory-unpin", thread_argument(), memory_argument())
 def unpin(session: CliSession, thread: str, memory: str) -> None:
     """Take the pin off again."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.memory.acts import unpin as unfasten
 
     _change_memory(session, thread, "memory.now_unpinned", lambda home: unfasten(home, memory))
@@ -78,6 +82,7 @@ def unpin(session: CliSession, thread: str, memory: str) -> None:
 @command("memory-restore", thread_argument(), memory_argument())
 def restore(session: CliSession, thread: str, memory: str) -> None:
     """Take back what people did to a memory."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.memory.acts import bring_back
 
     _change_memory(session, thread, "memory.restored", lambda home: bring_back(home, memory))
@@ -92,6 +97,7 @@ def _change_memory(session: CliSession, thread: str, text: str, work: Callable[[
 @command("memory-forget", thread_argument(), memory_argument(), flag("--erase"), flag("--yes", "-y"))
 def forget(session: CliSession, thread: str, memory: str, erase: bool, yes: bool) -> None:
     """Take a memory out of lists and prompts."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.memory.acts import forget as let_go
     from backscroll.engine.work.memory.memories import memory_of
 
@@ -116,6 +122,7 @@ def forget(session: CliSession, thread: str, memory: str, erase: bool, yes: bool
 @command("memory-write", thread_argument(), click.Argument(["task"], metavar="[TASK]", required=False))
 def write(session: CliSession, thread: str, task: str | None) -> None:
     """Have a model write down what is to be remembered."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.memory.memories import memories
     from backscroll.engine.work.memory.plans import write_all
 

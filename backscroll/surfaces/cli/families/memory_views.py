@@ -56,6 +56,7 @@ def list_(
     limit: int,
 ) -> None:
     """List what is remembered."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.memory.memories import memories
 
     with session.engine() as engine:
@@ -77,6 +78,7 @@ def list_(
 @command("memory-show", thread_argument(), memory_argument(), scope_option())
 def show(session: CliSession, thread: str, memory: str, scope: str) -> None:
     """Show one memory in full."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.memory.memories import memory_of
 
     with session.engine() as engine:
@@ -90,6 +92,7 @@ def show(session: CliSession, thread: str, memory: str, scope: str) -> None:
 @command("memory-why", thread_argument(), memory_argument(), scope_option())
 def why(session: CliSession, thread: str, memory: str, scope: str) -> None:
     """Say why something is remembered."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.memory.memories import why as reasons
 
     with session.engine() as engine:
@@ -146,6 +149,7 @@ def relevant(
     session: CliSession, thread: str, words: tuple[str, ...], budget: int, scope: str, as_text: bool
 ) -> None:
     """Show what matters for a task."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.memory.memories import load_relevant_history
 
     with session.engine() as engine:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.llm.keys import names
 from backscroll.surfaces.cli.families.settings_file import change_setting
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
@@ -49,6 +50,7 @@ def provider_action(session: CliSession, action: str, name: str | None, given: M
 
 
 def _asked_now(session: CliSession) -> str | None:
+    # start-up: loaded when the command runs
     from backscroll.engine.background.overview import services
 
     return next((s.provider.name for s in services(session.settings()) if s.chosen), None)
@@ -58,6 +60,7 @@ def _asked_now(session: CliSession) -> str | None:
 
 
 def _list(session: CliSession) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.background.overview import services
     from backscroll.llm.provider_file import presets
 
@@ -74,6 +77,7 @@ def _list(session: CliSession) -> None:
 
 
 def _show(session: CliSession, name: str) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.background.overview import service_named
 
     service = service_named(name, session.settings())
@@ -87,6 +91,7 @@ def _show(session: CliSession, name: str) -> None:
 
 
 def _add(session: CliSession, name: str, given: Mapping[str, str]) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.background.overview import services
     from backscroll.llm.provider_file import add_provider
 
@@ -111,6 +116,7 @@ def _add(session: CliSession, name: str, given: Mapping[str, str]) -> None:
 
 def _about_key(session: CliSession, name: str) -> None:
     """What is still missing: a key, or the model of this process."""
+    # start-up: loaded when the command runs
     from backscroll.engine.background.overview import service_named
     from backscroll.llm.encoders.model_files import is_installed, known_models
 
@@ -125,6 +131,7 @@ def _about_key(session: CliSession, name: str) -> None:
 
 def _entry(name: str, given: Mapping[str, str]) -> dict[str, Any]:
     """What is written: the preset by this name, with what was said over it."""
+    # start-up: loaded when the command runs
     from backscroll.llm.provider_file import presets
 
     preset = given.get("preset") or (name if name in presets() else "")
@@ -141,6 +148,7 @@ def _entry(name: str, given: Mapping[str, str]) -> dict[str, Any]:
 
 def _questions(session: CliSession, name: str) -> tuple[str, dict[str, Any]]:
     """What is not said by flags is asked; a bare return takes what stands in brackets."""
+    # start-up: loaded when the command runs
     from backscroll.llm.provider_file import presets
     from backscroll.llm.providers import ALL_KINDS
 
@@ -199,7 +207,7 @@ def _is_address(text: str) -> bool:
 
 
 def _remove(session: CliSession, name: str) -> None:
-    from backscroll.llm.keys import names
+    # start-up: loaded when the command runs
     from backscroll.llm.provider_file import remove_provider
 
     path = remove_provider(name)
@@ -215,6 +223,7 @@ def _remove(session: CliSession, name: str) -> None:
 
 
 def _use(session: CliSession, name: str) -> None:
+    # start-up: loaded when the command runs
     from backscroll.llm.providers import choose_provider
 
     choose_provider(name)  # says which there are
@@ -226,6 +235,7 @@ def _use(session: CliSession, name: str) -> None:
 
 def _test(session: CliSession, name: str) -> None:
     """Ask for one word; whatever is wrong with key, model or address is told as it would be in earnest."""
+    # start-up: loaded when the command runs
     from backscroll.llm.clients.client import Request
     from backscroll.llm.providers import choose_provider, client_for
 

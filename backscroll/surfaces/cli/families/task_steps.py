@@ -62,6 +62,7 @@ def start(
     no_memory: bool,
 ) -> None:
     """Start a task, or note one for later."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.task_steps import plan_task, start_task
 
     with session.engine() as engine:
@@ -85,6 +86,7 @@ def start(
 )
 def attempt(session: CliSession, thread: str, result: str | None, task: str | None, ask: bool) -> None:
     """Put a result before the person."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.verdict import attempt_task, complete_task, refuse_task
 
     if ask and not session.screen.can_ask:
@@ -114,6 +116,7 @@ def complete(
     session: CliSession, thread: str, task: str | None, note: str | None, keep: bool, program: bool
 ) -> None:
     """Accept the result."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.verdict import complete_task
 
     with session.engine() as engine:
@@ -139,6 +142,7 @@ def incomplete(
     say: bool,
 ) -> None:
     """Send the result back with feedback."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.verdict import refuse_task
 
     pictures = [_bytes_of(name) for name in images]
@@ -159,6 +163,7 @@ def incomplete(
 
 def _plan(thread: Thread, step: TaskReport) -> tuple[list[str], list[str]]:
     """The new plan, and the questions worth asking."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.task_memory import plan_shown
 
     found = plan_shown(thread, step.task)
@@ -183,6 +188,7 @@ def _bytes_of(name: str) -> bytes:
 )
 def cancel(session: CliSession, thread: str, reason: str | None, task: str | None, keep: bool) -> None:
     """Give a task up."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.verdict import cancel_task
 
     with session.engine() as engine:
@@ -193,6 +199,7 @@ def cancel(session: CliSession, thread: str, reason: str | None, task: str | Non
 @command("task-resume", thread_argument(), _task(), flag("--keep"))
 def resume(session: CliSession, thread: str, task: str, keep: bool) -> None:
     """Go on with a task."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.task_steps import resume_task
 
     with session.engine() as engine:
@@ -203,6 +210,7 @@ def resume(session: CliSession, thread: str, task: str, keep: bool) -> None:
 @command("task-rename", thread_argument(), click.Argument(["title"], metavar="TITLE"), _task_option())
 def rename(session: CliSession, thread: str, title: str, task: str | None) -> None:
     """Give a task another title."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.task_shape import title_task
 
     with session.engine() as engine:
@@ -219,6 +227,7 @@ def rename(session: CliSession, thread: str, title: str, task: str | None) -> No
 )
 def link(session: CliSession, thread: str, task: str, other: str, how: str) -> None:
     """Note that two tasks belong together."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.task_shape import link_tasks
 
     with session.engine() as engine:
@@ -234,6 +243,7 @@ def link(session: CliSession, thread: str, task: str, other: str, how: str) -> N
 )
 def split(session: CliSession, thread: str, message: str, title: str | None) -> None:
     """From a message on, it was another task."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.task_shape import split_task
 
     with session.engine() as engine:
@@ -245,6 +255,7 @@ def split(session: CliSession, thread: str, message: str, title: str | None) -> 
 @command("task-merge", thread_argument(), _task(), click.Argument(["other"], metavar="TASK"))
 def merge(session: CliSession, thread: str, task: str, other: str) -> None:
     """Two tasks were one."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.task_shape import merge_tasks
 
     with session.engine() as engine:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @command("task-status", thread_argument())
 def status(session: CliSession, thread: str) -> None:
     """Tell what is being worked on."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.boundaries import suggestion
     from backscroll.engine.work.task_memory import PlanText, plan_shown
 
@@ -94,6 +95,7 @@ def list_(session: CliSession, thread: str, state: str | None) -> None:
 @command("task-show", thread_argument(), click.Argument(["task"], metavar="[TASK]", required=False))
 def show(session: CliSession, thread: str, task: str | None) -> None:
     """Tell all about one task."""
+    # start-up: loaded when the command runs
     from backscroll.engine.work.task_writer import task_named
 
     with session.engine() as engine:
@@ -157,6 +159,7 @@ def _comparison(found: Comparison) -> dict[str, Json]:
 
 
 def _render_comparison(screen: Screen, found: Comparison) -> Iterator[str]:
+    # start-up: loaded when the command runs
     from backscroll.engine.work.comparison import only
 
     yield t("task.likeness", share=f"{found.likeness:.0%}")

@@ -6,12 +6,24 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from backscroll.agent.approval import permissions
+from backscroll.agent.approval.offers import is_broad
+from backscroll.agent.approval.rules import rule_of
 from backscroll.config import CHOICES
+from backscroll.engine.background.overview import services
+from backscroll.engine.budget.costs import limits_of, spending, sum_costs
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.llm.providers import providers
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, wrong_use
 from backscroll.surfaces.chat.slash.cli_bridge import screen_of
+from backscroll.surfaces.chat.slash.registry import LOADED
 from backscroll.surfaces.chat.slash.replies import line, print_lines, remark, report_done, warning
+from backscroll.surfaces.cli.commands.store.cost import unanswered_words
 from backscroll.surfaces.i18n import count, find, t
+from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.receipts import dollars, number
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.table import Column, table
 
 if TYPE_CHECKING:
     from backscroll.agent.agent import Agent
@@ -26,8 +38,6 @@ _SPANS = ("session", "project", "always")
 
 def wire_of(agent: Agent) -> Wire:
     """The wire that the agent's prompts are made for, without opening a connection."""
-    from backscroll.llm.providers import providers
-
     known = providers().get(agent.provider_name)
     return "openai-chat" if known is None else known.wire
 
@@ -37,8 +47,6 @@ def wire_of(agent: Agent) -> Wire:
 
 def model_slash(talk: Talk, rest: str) -> None:
     """Show who answers and offer the others, or take one by name."""
-    from backscroll.engine.background.overview import services
-
     found = services(talk.engine.settings)
     if not rest:
         _pick_model(talk, found)
@@ -60,8 +68,6 @@ def model_slash(talk: Talk, rest: str) -> None:
 
 
 def _say_model(talk: Talk, known: list[ProviderStatus]) -> None:
-    from backscroll.surfaces.i18n.translation import say
-
     report_done(talk, t("slash.model_now", who=_who(talk.agent)))
     missing = next((s.key_missing for s in known if s.provider.name == talk.agent.provider_name), "")
     if missing:
@@ -95,8 +101,6 @@ def _pick_model(talk: Talk, found: list[ProviderStatus]) -> None:
 
 
 def _service_line(service: ProviderStatus) -> str:
-    from backscroll.surfaces.i18n.translation import say
-
     facts = [f"{service.provider.name}/{service.provider.model}".rstrip("/")]
     if service.key_missing:
         facts.append(say(service.key_missing))
@@ -105,8 +109,6 @@ def _service_line(service: ProviderStatus) -> str:
 
 def model_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
     """The configured providers with their models."""
-    from backscroll.llm.providers import providers
-
     if before:
         return []
     return [(f"{p.name}/{p.model}".rstrip("/"), p.kind) for p in providers().values()]
@@ -117,11 +119,6 @@ def model_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 
 def cost_slash(talk: Talk, rest: str) -> None:
     """Tokens and money: since the chat began, of this conversation by model, and of this day."""
-    from backscroll.engine.budget.costs import limits_of, spending, sum_costs
-    from backscroll.surfaces.chat.slash.registry import LOADED
-    from backscroll.surfaces.cli.commands.store.cost import unanswered_words
-    from backscroll.surfaces.screen.table import Column, table
-
     no_words(rest, "cost")
     engine, thread = talk.engine, talk.thread
     today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -147,8 +144,6 @@ def cost_slash(talk: Talk, rest: str) -> None:
 
 
 def _row(name: str, sums: SpendingTotal) -> tuple[str, ...]:
-    from backscroll.surfaces.receipts import number
-
     share = f"{sums.cached / sums.input:.0%}" if sums.input else "–"
     known = sums.calls == 0 or sums.unpriced < sums.calls
     # Where nobody knows the price of some calls, the sum is only what is known of it.
@@ -157,8 +152,6 @@ def _row(name: str, sums: SpendingTotal) -> tuple[str, ...]:
 
 
 def _money(nano: int) -> str:
-    from backscroll.surfaces.receipts import dollars
-
     return dollars(nano)
 
 
@@ -167,9 +160,6 @@ def _money(nano: int) -> str:
 
 def tools_slash(talk: Talk, rest: str) -> None:
     """What the model may call, and what each does to the world."""
-    from backscroll.surfaces.screen.plain import one_line
-    from backscroll.surfaces.screen.table import Column, table
-
     no_words(rest, "tools")
     rows = [
         (
@@ -213,8 +203,6 @@ def _list_rules(talk: Talk) -> None:
     rules = talk.agent.rules
     line(talk, t("slash.rules_mode", mode=t(f"slash_mode.{rules.mode}")))
     if rules.trouble:
-        from backscroll.surfaces.i18n.translation import say
-
         warning(talk, say(rules.trouble))
     found = rules.list_rules()
     for rule in found:
@@ -224,17 +212,12 @@ def _list_rules(talk: Talk) -> None:
 
 
 def _rule_line(rule: Rule) -> str:
-    from backscroll.agent.approval.offers import is_broad
-
     broad = f" · {t('slash.rule_broad')}" if is_broad(rule) else ""
     return f"{t(f'slash_verdict.{rule.verdict}')} {rule.text}  ({t(f'slash_span.{rule.source}')}){broad}"
 
 
 def _add_rule(talk: Talk, verdict: Verdict, text: str) -> None:
     """A rule, for as long as the person says."""
-    from backscroll.agent.approval import permissions
-    from backscroll.agent.approval.rules import rule_of
-
     rules = talk.agent.rules
     written = _as_rule(text)
     rule = rule_of(written, verdict)
@@ -256,8 +239,6 @@ def _as_rule(text: str) -> str:
 
 
 def _remove_rule(talk: Talk, text: str) -> None:
-    from backscroll.agent.approval import permissions
-
     rules, written = talk.agent.rules, _as_rule(text)
     found = next((r for r in rules.list_rules() if r.text == written), None)
     if found is None:

@@ -15,6 +15,7 @@ from backscroll.surfaces.chat.slash.arguments import (
 from backscroll.surfaces.chat.slash.cli_bridge import screen_of
 from backscroll.surfaces.chat.slash.replies import print_lines, remark, report_done
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.words.conversation import body_lines, excerpt
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
@@ -76,8 +77,6 @@ def swipe_slash(talk: Talk, rest: str) -> None:
 
 def _pick_alternative(talk: Talk, answer: Message) -> int | None:
     """One of the alternatives, by how it begins."""
-    from backscroll.surfaces.words.conversation import excerpt
-
     if answer.alternatives < 2:
         return None
     latest: dict[int, str] = {}
@@ -90,8 +89,6 @@ def _pick_alternative(talk: Talk, answer: Message) -> int | None:
 
 
 def _show(talk: Talk, message: Message) -> None:
-    from backscroll.surfaces.words.conversation import body_lines
-
     print_lines(talk, body_lines(screen_of(talk), message.content))
 
 

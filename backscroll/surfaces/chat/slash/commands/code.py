@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 
 from backscroll.errors import NotFound
 from backscroll.surfaces.chat.completion import recent_turn_numbers
+from backscroll.surfaces.chat.input.mention import file_names
+from backscroll.surfaces.chat.screen.diffs import diff_lines
 from backscroll.surfaces.chat.slash.arguments import turn_meant, words, wrong_use
 from backscroll.surfaces.chat.slash.cli_bridge import screen_of
 from backscroll.surfaces.chat.slash.commands.rewind import file_line
 from backscroll.surfaces.chat.slash.replies import line, print_lines, remark, report_done
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.cells import cut, pad_text, width
 from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import format_time
 
 if TYPE_CHECKING:
     from backscroll.engine.folder.blame import BlameLine
@@ -56,9 +61,6 @@ def changes_slash(talk: Talk, rest: str) -> None:
 
 
 def _table(talk: Talk, changes: Sequence[CodeChange]) -> None:
-    from backscroll.surfaces.screen.table import Column, table
-    from backscroll.surfaces.screen.times import format_time
-
     columns = [
         Column(t("columns.turn"), right=True, style="strong"),
         Column(t("columns.when"), style="dim"),
@@ -97,8 +99,6 @@ def changes_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple
 
 def diff_slash(talk: Talk, rest: str) -> None:
     """The changes of a turn as a diff; without a number, of the last turn that changed something."""
-    from backscroll.surfaces.chat.screen.diffs import diff_lines
-
     room = _room(talk)
     if rest:
         turn = turn_meant(talk.thread, rest, "diff")
@@ -158,8 +158,6 @@ def _who(blamed: BlameLine) -> str:
 
 
 def _one(talk: Talk, blamed: BlameLine) -> None:
-    from backscroll.surfaces.screen.times import format_time
-
     line(talk, f"{blamed.line} | {safe(blamed.text)}")
     facts = [_who(blamed), blamed.tool, format_time(blamed.at) if blamed.at else ""]
     line(talk, "  " + " · ".join(fact for fact in facts if fact), "bold")
@@ -171,8 +169,6 @@ def _one(talk: Talk, blamed: BlameLine) -> None:
 
 def _lines(talk: Talk, found: Sequence[BlameLine]) -> None:
     """A margin with the turn, then the line; a margin that says the same as the one above stays empty."""
-    from backscroll.surfaces.screen.cells import cut, pad_text, width
-
     margins = [_who(blamed) for blamed in found]
     room = max((width(margin) for margin in margins), default=0)
     digits = len(str(found[-1].line)) if found else 1
@@ -186,8 +182,6 @@ def _lines(talk: Talk, found: Sequence[BlameLine]) -> None:
 
 def blame_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple[str, str]]:
     """Files of the folder."""
-    from backscroll.surfaces.chat.input.mention import file_names
-
     return [] if before else [(name, "") for name in file_names(talk.root, current)]
 
 

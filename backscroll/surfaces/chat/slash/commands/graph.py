@@ -7,11 +7,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backscroll.engine.knowledge.graph_shapes import type_words
+from backscroll.engine.knowledge.lore.imports import LARGEST_CARD, is_card
 from backscroll.errors import InvalidInput
+from backscroll.surfaces.chat.input.attachments import own_path, read_file
+from backscroll.surfaces.chat.input.mention import file_names
 from backscroll.surfaces.chat.slash.arguments import first_word, words, wrong_use
 from backscroll.surfaces.chat.slash.cli_bridge import borrow
+from backscroll.surfaces.chat.slash.commands.graph_editor import edit
 from backscroll.surfaces.chat.slash.replies import report_done
-from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.cli.families import graph_changes as graph_changing
+from backscroll.surfaces.cli.families import graph_views
+from backscroll.surfaces.cli.families.graph_changes import world
+from backscroll.surfaces.i18n import count, get_language, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.workspace.files.encoding import decode_text
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
@@ -28,14 +38,9 @@ _BIGGEST = 4_000_000  # bytes of a description of the world
 
 def graph_slash(talk: Talk, rest: str) -> None:
     """All nodes, one of them, why something is believed, your own changes, or the editor."""
-    from backscroll.surfaces.cli.families import graph_changes as graph_changing
-    from backscroll.surfaces.cli.families import graph_views
-
     verb, more = first_word(rest)
     thread = talk.thread.id
     if verb in _EDIT:
-        from backscroll.surfaces.chat.slash.commands.graph_editor import edit
-
         edit(talk, " ".join(words(more)))
     elif verb in _WHY:
         if not more:
@@ -62,10 +67,6 @@ def graph_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[
 
 def node_names(talk: Talk) -> Iterable[tuple[str, str]]:
     """Nodes and their types; none where the graph is large and typing would have to wait for it."""
-    from backscroll.engine.knowledge.graph_shapes import type_words
-    from backscroll.surfaces.i18n import get_language
-    from backscroll.surfaces.screen.plain import one_line
-
     if talk.thread.info.turns > _QUICK:
         return []
     return [
@@ -75,8 +76,6 @@ def node_names(talk: Talk) -> Iterable[tuple[str, str]]:
 
 def world_slash(talk: Talk, rest: str) -> None:
     """Describe the world from a file, take a description back, or show what was told."""
-    from backscroll.surfaces.cli.families.graph_changes import world
-
     verb, more = first_word(rest)
     if not rest:
         borrow(talk, world, talk.thread.id)
@@ -90,18 +89,12 @@ def world_slash(talk: Talk, rest: str) -> None:
 
 
 def _path(talk: Talk, typed: str) -> Path:
-    from backscroll.surfaces.chat.input.attachments import own_path
-
     path = own_path(typed)
     return path if path.is_absolute() else talk.root / path
 
 
 def _words(path: Path) -> str | bytes:
     """A file of text, of a size that somebody can have written; the bytes of a character card."""
-    from backscroll.engine.knowledge.lore.imports import LARGEST_CARD, is_card
-    from backscroll.surfaces.chat.input.attachments import read_file
-    from backscroll.workspace.files.encoding import decode_text
-
     if is_card(read_file(path, 8)[0]):
         return read_file(path, LARGEST_CARD)[0]
     found = decode_text(read_file(path, _BIGGEST)[0])
@@ -118,6 +111,4 @@ def world_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple[s
         return [(name, "") for name in dict.fromkeys(e.source for e in talk.thread.graph.world())]
     if before:
         return []
-    from backscroll.surfaces.chat.input.mention import file_names
-
     return [("drop", t("slash.offer_drop")), *((name, "") for name in file_names(talk.root, current))]

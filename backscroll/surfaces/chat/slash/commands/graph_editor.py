@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from backscroll.engine.knowledge.graph_shapes import type_words
 from backscroll.errors import BackscrollError
 from backscroll.surfaces.chat.slash.cli_bridge import screen_of
 from backscroll.surfaces.chat.slash.replies import print_lines, remark, report_done, trouble
-from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.i18n import count, get_language, t
 from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.graph import change_words, names_in, page_of, rank_words, value_of, word_of
 
 if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph_shapes import Fact, NodeView
@@ -41,9 +43,6 @@ def edit(talk: Talk, name: str) -> None:
 
 def _pick_node(talk: Talk) -> str | None:
     """One of the nodes; or a new one, by its name."""
-    from backscroll.engine.knowledge.graph_shapes import type_words
-    from backscroll.surfaces.i18n import get_language
-
     nodes = talk.thread.graph.nodes(limit=_NODES)
     options = [f"{one_line(n.name)} · {type_words(n.type, get_language())}" for n in nodes]
     chosen = talk.choose(t("slash.graph_which"), [*options, t("slash.graph_new")])
@@ -60,8 +59,6 @@ def _pick_node(talk: Talk) -> str | None:
 
 
 def _tell(talk: Talk, made: Override, typed: str) -> None:
-    from backscroll.surfaces.words.graph import change_words, names_in
-
     view = talk.thread.graph.current()
     named = names_in(view)
     gone = view.find(made.node) is None
@@ -79,8 +76,6 @@ class _Editor:
 
     def step(self) -> None:
         """Show the node, ask what to do, do it."""
-        from backscroll.surfaces.words.graph import names_in, page_of
-
         if self.graph.current().find(self.node) is None:
             self.going = False
             return
@@ -105,8 +100,6 @@ class _Editor:
             ways[chosen - len(facts)][1](one)
 
     def _line(self, fact: Fact) -> str:
-        from backscroll.surfaces.words.graph import names_in, rank_words, value_of, word_of
-
         value = value_of(fact, names_in(self.graph.current()))
         return f"{word_of(fact.predicate)}: {value}  ({rank_words(fact)})"
 
@@ -135,8 +128,6 @@ class _Editor:
             ways[chosen][1]()
 
     def _change(self, one: NodeView, fact: Fact) -> None:
-        from backscroll.surfaces.words.graph import names_in, value_of, word_of
-
         before = value_of(fact, names_in(self.graph.current()))
         after = self._ask_text(t("slash.graph_value", what=word_of(fact.predicate)), before)
         if not after or after == before:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from backscroll.engine.folder.tool_uses import render_operations
 from backscroll.surfaces.chat.completion import recent_turn_numbers
 from backscroll.surfaces.chat.slash.arguments import (
     first_word,
@@ -17,7 +18,15 @@ from backscroll.surfaces.chat.slash.arguments import (
 )
 from backscroll.surfaces.chat.slash.cli_bridge import borrow, screen_of
 from backscroll.surfaces.chat.slash.replies import print_lines, remark
-from backscroll.surfaces.i18n import t
+from backscroll.surfaces.cli.commands.history.search import search_command
+from backscroll.surfaces.cli.commands.prompts.recall import recall_command
+from backscroll.surfaces.i18n import get_language, t
+from backscroll.surfaces.screen.cells import cut
+from backscroll.surfaces.screen.plain import one_line, safe
+from backscroll.surfaces.screen.table import Column, table
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words.conversation import ConversationPrinter, role_name
+from backscroll.surfaces.words.done import number_of
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
@@ -32,8 +41,6 @@ def recall_slash(talk: Talk, rest: str) -> None:
     """What of the past answers a question."""
     if not rest:
         raise wrong_use("recall")
-    from backscroll.surfaces.cli.commands.prompts.recall import recall_command
-
     borrow(talk, recall_command, "--", talk.thread.id, *rest.split())
 
 
@@ -44,8 +51,6 @@ def search_slash(talk: Talk, rest: str) -> None:
     words = more if everywhere else rest
     if not words:
         raise wrong_use("search")
-    from backscroll.surfaces.cli.commands.history.search import search_command
-
     where = () if everywhere else ("--thread", talk.thread.id)
     borrow(talk, search_command, *where, "--", *words.split())
 
@@ -54,9 +59,6 @@ def expand_slash(talk: Talk, rest: str) -> None:
     """The originals behind a handle, in full."""
     if not rest:
         raise wrong_use("expand")
-    from backscroll.surfaces.words.conversation import ConversationPrinter
-    from backscroll.surfaces.words.done import number_of
-
     screen = screen_of(talk)
     narrator = ConversationPrinter(screen, full=True)
     lines = [
@@ -71,10 +73,6 @@ def expand_slash(talk: Talk, rest: str) -> None:
 
 def expand_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
     """The handles of the last messages and tool results."""
-    from backscroll.surfaces.screen.cells import cut
-    from backscroll.surfaces.screen.plain import one_line
-    from backscroll.surfaces.words.conversation import role_name
-
     if before:
         return
     for message in reversed(talk.thread.recent(20)):
@@ -83,10 +81,6 @@ def expand_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 
 def operations_slash(talk: Talk, rest: str) -> None:
     """What tools did lately, newest last."""
-    from backscroll.engine.folder.tool_uses import render_operations
-    from backscroll.surfaces.i18n import get_language
-    from backscroll.surfaces.screen.plain import safe
-
     last = whole_number(rest, "operations") if rest else _LATELY
     digests = talk.thread.operations(last=max(1, last))
     text = safe(render_operations(digests, get_language()))
@@ -95,8 +89,6 @@ def operations_slash(talk: Talk, rest: str) -> None:
 
 def turns_slash(talk: Talk, rest: str) -> None:
     """The last turns with their numbers, or the messages of one."""
-    from backscroll.surfaces.words.conversation import ConversationPrinter
-
     if not rest:
         _list_turns(talk)
         return
@@ -115,9 +107,6 @@ def turns_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[
 
 
 def _list_turns(talk: Talk) -> None:
-    from backscroll.surfaces.screen.table import Column, table
-    from backscroll.surfaces.screen.times import format_time
-
     turns = [turn for turn in talk.thread.recent_turns(_TURNS) if turn.sequence]
     if not turns:
         remark(talk, t("slash.no_turns"))
@@ -143,6 +132,4 @@ def _list_turns(talk: Talk) -> None:
 
 
 def _render_turn(turn: Turn) -> tuple[str, str]:
-    from backscroll.surfaces.screen.plain import one_line
-
     return one_line(turn.user_input[:300]), one_line(turn.response[-300:])

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from backscroll.surfaces.chat.slash.arguments import first_word, wrong_use
 from backscroll.surfaces.chat.slash.cli_bridge import borrow, screen_of
 from backscroll.surfaces.chat.slash.replies import print_lines, remark, report_done
+from backscroll.surfaces.cli.families.memory_views import why
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.words.memory import listing
 
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
@@ -27,8 +30,6 @@ def memory_slash(talk: Talk, rest: str) -> None:
 
 
 def _list(talk: Talk, words: str) -> None:
-    from backscroll.surfaces.words.memory import listing
-
     found = talk.thread.memory.list(text=words)
     if not found:
         remark(talk, t("memory.nothing"))
@@ -49,8 +50,6 @@ def _add(talk: Talk, words: str) -> None:
 
 def _one(talk: Talk, name: str, *, hidden: bool = False) -> Memory | None:
     """The memory that is named, or picked."""
-    from backscroll.surfaces.screen.plain import one_line
-
     if name:
         return talk.thread.memory.get(name)
     found = list(talk.thread.memory.list(hidden=hidden))[:_MOST]
@@ -102,8 +101,6 @@ def _restore(talk: Talk, name: str) -> None:
 
 
 def _why(talk: Talk, name: str) -> None:
-    from backscroll.surfaces.cli.families.memory_views import why
-
     if (memory := _one(talk, name)) is not None:
         borrow(talk, why, "--", talk.thread.id, memory.id)
 

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 from backscroll.errors import Conflict, Forgotten, InvalidInput
 from backscroll.surfaces.chat.slash.arguments import message_meant, messages_meant, wrong_use
 from backscroll.surfaces.chat.slash.replies import line, remark, report_done
+from backscroll.surfaces.cli.given_words import save_aside, with_words, words_of
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.cells import cut
+from backscroll.surfaces.words.conversation import excerpt, role_name
 from backscroll.vocab.event import Kind
 
 if TYPE_CHECKING:
@@ -27,8 +30,6 @@ _LOOKED = 500  # messages that are looked through for marks
 
 def edit_slash(talk: Talk, rest: str) -> None:
     """New words for a message, in a field of several lines; then, where answers follow, offer to answer anew."""
-    from backscroll.surfaces.cli.given_words import save_aside, with_words, words_of
-
     thread = talk.thread
     message = thread.message(message_meant(thread, rest)) if rest else _pick_message(talk)
     if message is None:
@@ -64,9 +65,6 @@ def _pick_message(talk: Talk) -> Message | None:
 
 def labels(talk: Talk, messages: Sequence[Message]) -> list[str]:
     """Messages as lines of a picker: number, who, how they begin."""
-    from backscroll.surfaces.screen.cells import cut
-    from backscroll.surfaces.words.conversation import excerpt, role_name
-
     room = max(20, talk.console.width - 24)
     return [
         cut(f"#{talk.thread.place(m.id) + 1} {role_name(m.role)}: {excerpt(m.content, room)}", room + 16)
@@ -163,8 +161,6 @@ def _show(talk: Talk, messages: Sequence[Message], otherwise: str) -> None:
 
 def _numbers(talk: Talk) -> Iterable[tuple[str, str]]:
     """The last messages: number, and how they begin."""
-    from backscroll.surfaces.words.conversation import excerpt, role_name
-
     held = len(talk.thread)
     found = talk.thread.recent(_LATELY)
     for back, message in enumerate(reversed(found)):
@@ -195,8 +191,6 @@ def unhide_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tupl
 
 
 def _list_flagged(talk: Talk, flag: str) -> Iterable[tuple[str, str]]:
-    from backscroll.surfaces.words.conversation import excerpt
-
     held = len(talk.thread)
     for back, message in enumerate(reversed(talk.thread.recent(_LATELY))):
         if getattr(message, flag):

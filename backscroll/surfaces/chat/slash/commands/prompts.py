@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from backscroll.engine.crops.crop_amounts import possible_amounts
+from backscroll.engine.crops.crops import crops, each_relevance
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, whole_number, wrong_use
+from backscroll.surfaces.chat.slash.cli_bridge import screen_of
 from backscroll.surfaces.chat.slash.commands.agent import wire_of
 from backscroll.surfaces.chat.slash.replies import line, print_lines, remark, report_done, warning
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.receipts import number
+from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.plain import safe
+from backscroll.surfaces.words import picture
+from backscroll.surfaces.words.conversation import excerpt, role_name
 
 if TYPE_CHECKING:
     from backscroll.engine.crops.crops import Crop
@@ -49,10 +57,6 @@ def rehearse_prompt(talk: Talk) -> Prompt:
 
 def context_slash(talk: Talk, rest: str) -> None:
     """The next prompt as a picture; with `all` every message of it."""
-    from backscroll.engine.crops.crops import crops
-    from backscroll.surfaces.chat.slash.cli_bridge import screen_of
-    from backscroll.surfaces.words import picture
-
     if rest not in ("", "all", t("slash.all")):
         raise wrong_use("context")
     made = rehearse_prompt(talk)
@@ -97,8 +101,6 @@ def crop_slash(talk: Talk, rest: str) -> None:
 
 def _rehearsed_crop(talk: Talk, way: str, wanted: int, summary: str | None) -> tuple[int, Crop]:
     """What would go: as many as typed, or the nearest number that parts no call from its result, which is said."""
-    from backscroll.engine.crops.crop_amounts import possible_amounts
-
     try:
         return wanted, talk.thread.crop(way, wanted, summary, dry_run=True)
     except InvalidInput:
@@ -111,24 +113,17 @@ def _rehearsed_crop(talk: Talk, way: str, wanted: int, summary: str | None) -> t
 
 
 def _less(told: Crop) -> str:
-    from backscroll.surfaces.receipts import number
-
     return number(max(0, told.tokens - told.summary_tokens))
 
 
 def _show_price(talk: Talk, told: CompactionReport | Crop) -> None:
     """What it costs, what it saves, and after how many calls that is even."""
-    from backscroll.surfaces.receipts import number
-
     if told.pays_back_after is not None:
         costs = {"cost": number(round(told.cost_now)), "saves": number(round(told.saves_per_call))}
         remark(talk, count("cropping.pays", told.pays_back_after, **costs))
 
 
 def _show_crop(talk: Talk, told: Crop) -> None:
-    from backscroll.surfaces.screen.cells import wrap
-    from backscroll.surfaces.screen.plain import safe
-
     line(
         talk,
         count("slash.crop_would", told.messages, tokens=_less(told), share=f"{told.relevance:.0%}"),
@@ -142,9 +137,6 @@ def _show_crop(talk: Talk, told: Crop) -> None:
 
 def _show_relevance(talk: Talk, way: str, amount: int) -> None:
     """The messages that go, each with how much it has to do with what is being done; of many the most relevant."""
-    from backscroll.engine.crops.crops import each_relevance
-    from backscroll.surfaces.words.conversation import excerpt, role_name
-
     each = each_relevance(talk.thread, way, amount)
     shown = {id(one) for one in sorted(each, key=lambda one: -one[1])[:_CROPPED]}
     room = max(20, talk.console.width - 30)
@@ -173,8 +165,6 @@ def uncrop_slash(talk: Talk, rest: str) -> None:
 
 
 def _crops(thread: Thread) -> list[CropMark]:
-    from backscroll.engine.crops.crops import crops
-
     return list(crops(thread))
 
 
@@ -202,8 +192,6 @@ def uncrop_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 
 def compact_slash(talk: Talk, rest: str) -> None:
     """Rehearse a compaction, show what it saves, ask, do it; or take back the one in force."""
-    from backscroll.surfaces.receipts import number
-
     if rest.strip() in ("undo", "--undo", "撤销"):
         talk.thread.undo_compaction()
         report_done(talk, t("slash.uncompacted"))

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from backscroll.engine.folder.rewind import rewind_words
 from backscroll.errors import NotFound
 from backscroll.surfaces.chat.completion import recent_turn_numbers
+from backscroll.surfaces.chat.screen.diffs import diff_lines
 from backscroll.surfaces.chat.slash.arguments import turn_meant
 from backscroll.surfaces.chat.slash.replies import line, remark, report_done, warning
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.cells import cut
 from backscroll.surfaces.screen.plain import one_line
 
 if TYPE_CHECKING:
@@ -102,8 +105,6 @@ def _words_alone(talk: Talk, turn: int) -> None:
     if not talk.confirm(count("slash.rewind_words", going), usual=True):
         remark(talk, t("slash.nothing_done"))
         return
-    from backscroll.engine.folder.rewind import rewind_words
-
     gone = rewind_words(thread, turn)
     report_done(talk, t("slash.rewound_words", n=turn, messages=count("words.messages", gone)))
 
@@ -113,8 +114,6 @@ def _words_alone(talk: Talk, turn: int) -> None:
 
 def preview(talk: Talk, plan: RewindReport) -> None:
     """What would happen to files and words."""
-    from backscroll.surfaces.chat.screen.diffs import diff_lines
-
     for file in plan.files[:_FILES]:
         line(talk, f"  {file_line(file)}")
     if len(plan.files) > _FILES:
@@ -137,8 +136,6 @@ def file_line(file: FileChange) -> str:
 
 def _pick_turn(talk: Talk, room: Workroom | None) -> int | None:
     """One of the last turns, newest first, each with what it changed."""
-    from backscroll.surfaces.screen.cells import cut
-
     turns = [turn for turn in reversed(talk.thread.recent_turns(_TURNS)) if turn.sequence]
     if not turns:
         remark(talk, t("slash.no_turns"))

@@ -10,6 +10,7 @@ from backscroll.errors import InvalidInput, NotFound
 from backscroll.surfaces import i18n
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, whole_number, wrong_use
 from backscroll.surfaces.chat.slash.catalogue import SLASHES, SlashCommand
+from backscroll.surfaces.chat.slash.registry import find, near
 from backscroll.surfaces.chat.slash.replies import line, remark, report_done
 from backscroll.surfaces.i18n import t
 
@@ -23,8 +24,6 @@ def help_slash(talk: Talk, rest: str) -> None:
     if not name:
         _all(talk)
         return
-    from backscroll.surfaces.chat.slash.registry import find, near
-
     slash = find(name)
     if slash is None:
         meant = ", ".join(f"/{n}" for n in near(name.lstrip("/")))

@@ -6,11 +6,19 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+from backscroll.engine.work.task_memory import open_todos
+from backscroll.engine.work.task_shape import title_task
+from backscroll.engine.work.task_steps import plan_task, resume_task, start_task
+from backscroll.engine.work.verdict import cancel_task, complete_task, refuse_task
 from backscroll.errors import Conflict
 from backscroll.surfaces.chat.slash.arguments import first_word, no_words, wrong_use
 from backscroll.surfaces.chat.slash.cli_bridge import borrow
 from backscroll.surfaces.chat.slash.replies import line, remark, report_done
+from backscroll.surfaces.cli.families.task_views import list_, show, status
 from backscroll.surfaces.i18n import t
+from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.words.tasks import name_task, state_of, step_lines
+from backscroll.vocab.task import TaskState
 
 if TYPE_CHECKING:
     from backscroll.engine.work.task_writer import TaskReport
@@ -27,8 +35,6 @@ def task_slash(talk: Talk, rest: str) -> None:
     verb, words = first_word(rest)
     work = _VERBS.get(_MEANT.get(verb, verb))
     if not rest:
-        from backscroll.surfaces.cli.families.task_views import status
-
         borrow(talk, status, talk.thread.id)
         current = talk.thread.tasks.current()
         remark(talk, t("slash.task_begin") if current is None else t("slash.task_end"))
@@ -39,8 +45,6 @@ def task_slash(talk: Talk, rest: str) -> None:
 
 
 def _tell(talk: Talk, step: TaskReport) -> None:
-    from backscroll.surfaces.words.tasks import step_lines
-
     first, *more = step_lines(step)
     report_done(talk, first)
     for text in more:
@@ -48,14 +52,10 @@ def _tell(talk: Talk, step: TaskReport) -> None:
 
 
 def _start(talk: Talk, title: str) -> None:
-    from backscroll.engine.work.task_steps import start_task
-
     try:
         step = start_task(talk.thread, title)
     except Conflict as conflict:
         # Something of this name was given up before: whoever is asked may want it all the same.
-        from backscroll.surfaces.i18n.translation import say
-
         if not _cancelled_before(talk, title):
             raise
         if not talk.confirm(f"{say(conflict.message)} {t('slash.task_again')}"):
@@ -70,23 +70,17 @@ def _cancelled_before(talk: Talk, title: str) -> bool:
 
 
 def _later(talk: Talk, title: str) -> None:
-    from backscroll.engine.work.task_steps import plan_task
-
     if not title:
         raise wrong_use("task")
     _tell(talk, plan_task(talk.thread, title))
 
 
 def _complete(talk: Talk, note: str) -> None:
-    from backscroll.engine.work.verdict import complete_task
-
     _tell(talk, complete_task(talk.thread, note=note))
 
 
 def _not_yet(talk: Talk, feedback: str) -> None:
     """Send the result back with words, and let the work go on."""
-    from backscroll.engine.work.verdict import refuse_task
-
     words = feedback or talk.ask(t("slash.task_why"), lines=True)
     if not words or not words.strip():
         remark(talk, t("slash.nothing_done"))
@@ -97,14 +91,10 @@ def _not_yet(talk: Talk, feedback: str) -> None:
 
 
 def _cancel(talk: Talk, reason: str) -> None:
-    from backscroll.engine.work.verdict import cancel_task
-
     _tell(talk, cancel_task(talk.thread, reason=reason))
 
 
 def _resume(talk: Talk, name: str) -> None:
-    from backscroll.engine.work.task_steps import resume_task
-
     task: str | Task | None = name or _resting(talk)
     if task is not None:
         _tell(talk, resume_task(talk.thread, task))
@@ -112,9 +102,6 @@ def _resume(talk: Talk, name: str) -> None:
 
 def _resting(talk: Talk) -> Task | None:
     """One of the tasks that could go on."""
-    from backscroll.surfaces.words.tasks import name_task, state_of
-    from backscroll.vocab.task import TaskState
-
     going = (TaskState.IN_PROGRESS, TaskState.INCOMPLETE)
     found = [x for x in reversed(talk.thread.tasks.list()) if not x.current and x.state in going]
     if not found:
@@ -125,21 +112,15 @@ def _resting(talk: Talk) -> Task | None:
 
 
 def _list(talk: Talk, rest: str) -> None:
-    from backscroll.surfaces.cli.families.task_views import list_
-
     no_words(rest, "task")
     borrow(talk, list_, talk.thread.id)
 
 
 def _show(talk: Talk, name: str) -> None:
-    from backscroll.surfaces.cli.families.task_views import show
-
     borrow(talk, show, "--", talk.thread.id, *([name] if name else []))
 
 
 def _title(talk: Talk, title: str) -> None:
-    from backscroll.engine.work.task_shape import title_task
-
     if not title:
         raise wrong_use("task")
     _tell(talk, title_task(talk.thread, title))
@@ -192,8 +173,6 @@ def task_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[s
 
 def todos_slash(talk: Talk, rest: str) -> None:
     """The model's list as it was last written, and what else was left open in the words lately."""
-    from backscroll.engine.work.task_memory import open_todos
-
     no_words(rest, "todos")
     listed = _list_todos(talk)
     for state, text in listed:

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backscroll.errors import InvalidInput
+from backscroll.surfaces.chat.input.attachments import own_path
 from backscroll.surfaces.chat.slash.arguments import words, wrong_use
 from backscroll.surfaces.chat.slash.replies import remark, report_done
 from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.screen.cells import cut
 from backscroll.surfaces.screen.plain import one_line
+from backscroll.surfaces.screen.times import format_time
+from backscroll.surfaces.words.conversation import project_name, title_of
 
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
@@ -48,8 +52,6 @@ def threads_slash(talk: Talk, rest: str) -> None:
 
 
 def _go(talk: Talk, thread: Thread) -> None:
-    from backscroll.surfaces.words.conversation import title_of
-
     talk.switch(thread)
     report_done(talk, t("slash.switched", title=one_line(title_of(thread.info)), id=thread.id[:8]))
 
@@ -67,10 +69,6 @@ def _fitting(talk: Talk, text: str) -> list[ThreadInfo]:
 
 
 def _line(info: ThreadInfo, talk: Talk) -> str:
-    from backscroll.surfaces.screen.cells import cut
-    from backscroll.surfaces.screen.times import format_time
-    from backscroll.surfaces.words.conversation import project_name, title_of
-
     facts = [
         ("⑂ " if info.parent else "") + one_line(title_of(info)),
         count("words.turns", info.turns),
@@ -176,8 +174,6 @@ def _format_for(file: str) -> str:
 
 def _target(talk: Talk, typed: str, format_: str) -> Path:
     if typed:
-        from backscroll.surfaces.chat.input.attachments import own_path
-
         path = own_path(typed)
         return path if path.is_absolute() else talk.root / path
     title = "".join(

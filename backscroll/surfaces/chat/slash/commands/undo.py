@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.surfaces.chat.slash.arguments import no_words
 from backscroll.surfaces.chat.slash.replies import report_done
+from backscroll.surfaces.cli.commands.history.undo import stroke_words
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def undo_slash(talk: Talk, rest: str) -> None:
     """Take back your last change."""
-    from backscroll.surfaces.cli.commands.history.undo import stroke_words
-
     no_words(rest, "undo")
     event = talk.thread.undo()
     report_done(talk, t("undoing.undone", what=stroke_words(talk.thread, event)))
@@ -23,8 +22,6 @@ def undo_slash(talk: Talk, rest: str) -> None:
 
 def redo_slash(talk: Talk, rest: str) -> None:
     """Do again what undo took back."""
-    from backscroll.surfaces.cli.commands.history.undo import stroke_words
-
     no_words(rest, "redo")
     event = talk.thread.redo()
     report_done(talk, t("undoing.redone", what=stroke_words(talk.thread, event)))

@@ -54,6 +54,7 @@ def changes_command(
     limit: int,
 ) -> None:
     """What became of the files of a thread's folder, the newest first."""
+    # start-up: loaded when the command runs
     from backscroll.engine.folder.change_query import changes, wish
 
     screen = session.screen

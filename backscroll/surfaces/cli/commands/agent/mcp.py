@@ -15,6 +15,7 @@ from backscroll.surfaces.cli.session import CliSession
 )
 def mcp_command(session: CliSession, thread: str | None, project: str | None, user: str | None) -> None:
     """Serve the memory to another agent."""
+    # start-up: loaded when the command runs
     from backscroll.surfaces.mcp.memory_tools import MemoryTools
     from backscroll.surfaces.mcp.server import serve
 

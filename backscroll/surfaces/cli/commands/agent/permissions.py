@@ -7,6 +7,7 @@ from typing import cast
 
 import click
 
+from backscroll.config import permissions_file
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.session import CliSession
@@ -43,10 +44,10 @@ def permissions_command(
 
 
 def _list(session: CliSession, root: Path, *, everything: bool) -> None:
+    # start-up: loaded when the command runs
     from backscroll.agent.approval.offers import is_broad
     from backscroll.agent.approval.permissions import ALWAYS, read_tables
     from backscroll.agent.approval.rules import Verdict, rule_of
-    from backscroll.config import permissions_file
 
     rows: list[tuple[str, str, str]] = []
     for where, entries in read_tables().items():
@@ -92,6 +93,7 @@ def _list(session: CliSession, root: Path, *, everything: bool) -> None:
 
 
 def _add(session: CliSession, verdict: str, pattern: str, root: Path | None) -> None:
+    # start-up: loaded when the command runs
     from backscroll.agent.approval.permissions import add, table_for
     from backscroll.agent.approval.rules import Verdict, rule_of
 
@@ -107,6 +109,7 @@ def _add(session: CliSession, verdict: str, pattern: str, root: Path | None) -> 
 
 
 def _remove(session: CliSession, pattern: str, root: Path | None) -> None:
+    # start-up: loaded when the command runs
     from backscroll.agent.approval.permissions import remove, table_for
 
     remove(pattern, root)

@@ -145,6 +145,7 @@ def _thread(engine: Engine, asked: _RunOptions, root: Path, words: str | None) -
 
 
 def _language(words: str) -> str:
+    # start-up: loaded when the command runs
     from backscroll.engine.core.language import language_of
 
     return language_of(words) or get_language()
@@ -160,6 +161,7 @@ def _last_in(engine: Engine, root: Path) -> Thread:
 
 def _check(session: CliSession, engine: Engine, asked: _RunOptions) -> None:
     """Whether somebody can be asked and answer, before a conversation is made for it."""
+    # start-up: loaded when the command runs
     from backscroll.llm.providers import choose_provider
 
     if asked.ask and not session.screen.can_ask:
@@ -168,6 +170,7 @@ def _check(session: CliSession, engine: Engine, asked: _RunOptions) -> None:
 
 
 def _agent(session: CliSession, thread: Thread, root: Path, asked: _RunOptions) -> Agent:
+    # start-up: loaded when the command runs
     from backscroll.agent.agent import Agent
     from backscroll.agent.approval.approval import Rules
     from backscroll.surfaces.cli.families.run_person import AttendedPerson, UnattendedPerson
@@ -203,6 +206,7 @@ def _agent(session: CliSession, thread: Thread, root: Path, asked: _RunOptions) 
 
 
 def _play(session: CliSession, agent: Agent, words: str | None, *, quiet: bool) -> int:
+    # start-up: loaded when the command runs
     from backscroll.agent.events import Finished, Noted
     from backscroll.engine.calls.run_end import mark_ended
     from backscroll.surfaces.cli.families.run_output import (

@@ -91,6 +91,7 @@ def diff_command(
 def _diff_revisions(
     session: CliSession, engine: Engine, found: Thread, message: str, old: str | None, new: str | None
 ) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.log.differences import diff_revisions
 
     ref = message_named(engine, found, message)
@@ -130,6 +131,7 @@ def _find_revision(engine: Engine, found: Thread, revisions: list[Revision], nam
 
 
 def _diff_moments(session: CliSession, found: Thread, from_: str | None, to: str | None) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.log.differences import diff_moments
 
     head = found.head
@@ -168,6 +170,7 @@ def _diff_moments(session: CliSession, found: Thread, from_: str | None, to: str
 
 
 def _difference_lines(screen: Screen, difference: Difference) -> Iterator[str]:
+    # start-up: loaded when the command runs
     from backscroll.engine.log.differences import diff_texts
 
     kind = difference.kind

@@ -54,6 +54,7 @@ def check_command(
 
 
 def _read(file: str, wire: str | None, model: str | None) -> PromptFile:
+    # start-up: loaded when the command runs
     from backscroll.engine.exchange.validation import prompts_of, read_prompts
 
     if file != "-":
@@ -64,6 +65,7 @@ def _read(file: str, wire: str | None, model: str | None) -> PromptFile:
 
 def _write_repaired(session: CliSession, prompts: PromptFile, target: str) -> list[RepairAction]:
     """Write the mended prompts where they are wanted; with --json they are part of the answer instead of `-`."""
+    # start-up: loaded when the command runs
     from backscroll.engine.exchange.validation import write_prompts
 
     if target != "-":

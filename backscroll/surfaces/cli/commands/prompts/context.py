@@ -17,6 +17,7 @@ from backscroll.surfaces.cli.references import event_number, thread_named
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.i18n.translation import say
+from backscroll.surfaces.pages.context import page
 from backscroll.surfaces.screen.plain import one_line
 from backscroll.surfaces.words import picture
 from backscroll.surfaces.words.conversation import title_of
@@ -78,6 +79,7 @@ def context_command(
     **asked: Any,
 ) -> None:
     """Show what a prompt would consist of; writes nothing."""
+    # start-up: loaded when the command runs
     from backscroll.engine.prompts.builder import prompt, receipts
 
     screen = session.screen
@@ -108,8 +110,8 @@ def _moment(found: Thread, text: str) -> int:
 
 
 def _write_page(session: CliSession, found: Thread, made: Prompt, path: str) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.exchange.exports import write_file
-    from backscroll.surfaces.pages.context import page
 
     write_file(Path(path), [page(made, one_line(title_of(found.info)))])
     text = t("context.wrote", path=path)
@@ -125,6 +127,7 @@ def _shape(receipt: Receipt, before: Sequence[Receipt] | None) -> dict[str, Any]
         return receipt.to_json()
     from dataclasses import asdict
 
+    # start-up: loaded when the command runs
     from backscroll.engine.prompts.builder import compare
 
     changed = asdict(compare(before[0], receipt)) if before else None
@@ -140,6 +143,7 @@ def _set_default_budget(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]
 
 
 def _draw(session: CliSession, found: Thread, made: Prompt, *, brief: bool, now: bool) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.crops.crops import crops
 
     screen = session.screen
@@ -154,6 +158,7 @@ def _draw(session: CliSession, found: Thread, made: Prompt, *, brief: bool, now:
 
 
 def _compare(session: CliSession, receipt: Receipt, before: Sequence[Receipt]) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.prompts.builder import compare
 
     screen = session.screen

@@ -148,6 +148,7 @@ def compact_command(
 
 def _undo_compaction(session: CliSession, thread: str) -> None:
     """Take back the compaction in force, whoever made it."""
+    # start-up: loaded when the command runs
     from backscroll.surfaces.words.events import what_happened
 
     with session.engine() as engine:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @command("learned", thread_argument(required=False), flag("--reset"), flag("--all", "everything"))
 def learned_command(session: CliSession, thread: str | None, reset: bool, everything: bool) -> None:
     """Show what was learned, or drop it."""
+    # start-up: loaded when the command runs
     from backscroll.engine.inputs import lessons as learning
 
     if reset and everything == (thread is not None):

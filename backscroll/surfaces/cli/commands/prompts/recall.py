@@ -46,6 +46,7 @@ def recall_command(
     limit: int,
 ) -> None:
     """Recall what answers a question."""
+    # start-up: loaded when the command runs
     from backscroll.engine.search.recall import recall_across
 
     if [everywhere, project is not None, user is not None].count(True) > 1:

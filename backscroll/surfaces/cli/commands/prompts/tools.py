@@ -9,7 +9,7 @@ import click
 from backscroll.surfaces.cli.command import command, flag, limit_option, option, thread_argument
 from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.session import CliSession
-from backscroll.surfaces.i18n import count, t
+from backscroll.surfaces.i18n import count, get_language, t
 from backscroll.surfaces.screen.plain import one_line, safe
 from backscroll.surfaces.screen.table import Column, table
 from backscroll.surfaces.screen.times import format_time
@@ -65,8 +65,8 @@ def operations_command(
 
 def _recent(session: CliSession, thread: str) -> None:
     """The list of recent operations as prompts have it."""
+    # start-up: loaded when the command runs
     from backscroll.engine.folder.tool_uses import render_operations
-    from backscroll.surfaces.i18n import get_language
 
     with session.engine() as engine:
         digests = thread_named(engine, thread).operations()

@@ -23,6 +23,7 @@ _REST = 2.0  # seconds between two looks
 @command("work", flag("--follow"))
 def work_command(session: CliSession, follow: bool) -> None:
     """Bring summaries and vectors up to date."""
+    # start-up: loaded when the command runs
     from backscroll.engine.background.worker import Worker
 
     with session.engine() as engine:

@@ -36,6 +36,7 @@ def backup_command(session: CliSession, file: str) -> None:
 @command("restore-backup", _file(), flag("--yes", "-y"))
 def restore_backup_command(session: CliSession, file: str, yes: bool) -> None:
     """Put a backup in the place of the store."""
+    # start-up: loaded when the command runs
     from backscroll.engine.log.backups import restore_backup
 
     where = session.place

@@ -9,6 +9,7 @@ import click
 from backscroll.config import config_file, explain_settings, format_setting_name
 from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, option
+from backscroll.surfaces.cli.families.key_settings import key_action
 from backscroll.surfaces.cli.families.settings_file import change_setting
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.i18n import t
@@ -40,13 +41,12 @@ def config_command(
     if about and (action, name) != ("provider", "add"):
         raise InvalidInput(t("configuring.wrong_use"), hint=t("configuring.wrong_use_hint"))
     if action == "provider":
+        # start-up: loaded when the command runs
         from backscroll.surfaces.cli.families.provider_settings import provider_action
 
         provider_action(session, name or "list", value, about)
         return
     if action == "key":
-        from backscroll.surfaces.cli.families.key_settings import key_action
-
         key_action(session, name or "list", value)
         return
     wants = {"show": 0, "path": 0, "unset": 1, "set": 2}[action]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from backscroll.errors import NotFound
 from backscroll.surfaces.cli.command import command, option, thread_argument
 from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.session import CliSession
@@ -50,6 +51,7 @@ def cost_command(
     if not session.has_store and thread is None:
         _nothing(session, group, asked=False)
         return
+    # start-up: loaded when the command runs
     from backscroll.engine.budget.costs import limits_of, prices_of, spending
     from backscroll.engine.budget.counts import corrections_of
 
@@ -82,7 +84,7 @@ def _nothing(session: CliSession, group: str, *, asked: bool, limits: Sequence[L
 
 def _names(engine: Engine, sums: Sequence[SpendingTotal]) -> Mapping[str, str]:
     """The titles of the threads, where they still have one."""
-    from backscroll.errors import NotFound
+    # start-up: loaded when the command runs
     from backscroll.surfaces.words.conversation import title_of
 
     out: dict[str, str] = {}
@@ -171,6 +173,7 @@ def _warn_unanswered(screen: Screen, total: SpendingTotal) -> None:
 
 def unanswered_words(spent: SpendingTotal) -> dict[str, str]:
     """The figures of calls without an answer, for a sentence about them."""
+    # start-up: loaded when the command runs
     from backscroll.llm.prices.limits import dollars
 
     # Where nobody knows the price of such a call, nobody knows either what it is at most.
@@ -187,6 +190,7 @@ def _corrections(screen: Screen, corrected: Mapping[str, Calibration]) -> None:
 
 
 def _limits(screen: Screen, limits: Sequence[Limit]) -> None:
+    # start-up: loaded when the command runs
     from backscroll.llm.prices.limits import dollars
 
     for limit in limits:
@@ -251,6 +255,7 @@ def _day(text: str) -> date | None:
 
 
 def _total(sums: Sequence[SpendingTotal], name: str = "") -> SpendingTotal:
+    # start-up: loaded when the command runs
     from backscroll.engine.budget.costs import sum_costs
 
     return sum_costs(sums, name)
@@ -262,6 +267,7 @@ def _weight(spent: SpendingTotal, by_money: bool) -> int:
 
 def _money(spent: SpendingTotal) -> str:
     """What it cost; with a plus where some calls have no price, a question mark where none has one."""
+    # start-up: loaded when the command runs
     from backscroll.llm.prices.limits import dollars
 
     if not spent.calls:

@@ -12,6 +12,7 @@ import click
 
 import backscroll
 from backscroll.surfaces.cli.command import command, flag
+from backscroll.surfaces.cli.runner import run
 from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.temporary_store import session_apart
 from backscroll.surfaces.i18n import get_language, t
@@ -91,8 +92,6 @@ def _ids(store: Path, kind: str = "") -> dict[str, str]:
 
 
 def _go(session: CliSession, store: Path, step: _TourStop) -> None:
-    from backscroll.surfaces.cli.runner import run
-
     screen = session.screen
     screen.line()
     _say(session, step.text)

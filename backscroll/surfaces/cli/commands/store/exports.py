@@ -8,6 +8,7 @@ from backscroll.errors import InvalidInput
 from backscroll.surfaces.cli.command import command, flag, option
 from backscroll.surfaces.cli.references import thread_named
 from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.cli.temporary_store import engine_apart
 from backscroll.surfaces.i18n import t
 from backscroll.surfaces.screen.table import Column, table
 from backscroll.surfaces.words.exports import say_export
@@ -42,8 +43,6 @@ def export_command(
 
 
 def _list(session: CliSession) -> None:
-    from backscroll.surfaces.cli.temporary_store import engine_apart
-
     screen = session.screen
     with engine_apart() as engine:
         formats = engine.formats()

@@ -11,7 +11,7 @@ from backscroll.surfaces.cli.session import CliSession
 from backscroll.surfaces.cli.temporary_store import engine_apart
 from backscroll.surfaces.i18n import count, find, t
 from backscroll.surfaces.i18n.translation import say
-from backscroll.surfaces.screen.cells import wrap
+from backscroll.surfaces.screen.cells import pad_text, wrap
 from backscroll.surfaces.screen.plain import one_line
 from backscroll.surfaces.screen.progress import ProgressBar
 from backscroll.surfaces.screen.sizes import size
@@ -154,6 +154,7 @@ def doctor_command(session: CliSession) -> None:
 
 def _checks(session: CliSession) -> list[DoctorCheck]:
     """What the engine finds; where there is no store yet, none is made for it."""
+    # start-up: loaded when the command runs
     from backscroll.engine.doctor import DoctorCheck
 
     if session.has_store:
@@ -167,6 +168,7 @@ def _checks(session: CliSession) -> list[DoctorCheck]:
 
 def _sandbox(session: CliSession) -> DoctorCheck:
     """What commands of an agent can be held in here, and whether they are."""
+    # start-up: loaded when the command runs
     from backscroll.agent.commands.sandbox import check_sandbox
     from backscroll.engine.doctor import DoctorCheck
 
@@ -190,6 +192,4 @@ def _check(screen: Screen, check: DoctorCheck) -> None:
 
 
 def _pad_text(text: str, room: int) -> str:
-    from backscroll.surfaces.screen.cells import pad_text
-
     return pad_text(text, room)

