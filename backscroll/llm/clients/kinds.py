@@ -1,19 +1,16 @@
-"""Loading the SDK of a service before anything is asked of it.
+"""The client for each kind of service, and loading its SDK before anything is asked of it.
 
-Loading takes most of a second, or two; a person who is still typing does not notice. Owns which SDK that is, and the wire that
-the service speaks. Not here: keys (none is looked for) and every connection.
+Loading an SDK takes most of a second, or two; a person who is still typing does not notice. Owns which client speaks for which
+kind. Not here: looking for keys (`llm/providers`), and every connection.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-from backscroll.vocab.prompt import Wire
-
-if TYPE_CHECKING:
-    from backscroll.llm.providers import Provider
+from backscroll.llm.clients.client import Client
+from backscroll.llm.provider import Provider
 
 _NO_KEY = "none"
 #: What each wire uses of its SDK.
@@ -27,39 +24,37 @@ _RESOURCES = {
 }
 
 
-def wire_of(provider: Provider) -> Wire:
-    """Return the wire that a service speaks."""
+def build_client(provider: Provider, key: str) -> Client:
+    """Return the client for a service; its SDK is loaded here."""
     match provider.kind:
+        case "local":
+            # start-up: only the wire that is spoken is loaded
+            from backscroll.llm.clients.local_model import LocalClient
+
+            return LocalClient(provider)
         case "anthropic":
-            return "anthropic"
+            # start-up: as above
+            from backscroll.llm.clients.anthropic import AnthropicClient
+
+            return AnthropicClient(provider, key)
         case "openai-responses":
-            return "openai-responses"
+            # start-up: as above
+            from backscroll.llm.clients.openai.responses import ResponsesClient
+
+            return ResponsesClient(provider, key)
         case _:
-            return "openai-chat"
+            # start-up: as above
+            from backscroll.llm.clients.openai.chat import ChatClient
+
+            return ChatClient(provider, key)
 
 
 def preload(provider: Provider) -> None:
     """Load what talking to a service needs; nothing is sent. A model in this process is left alone: it takes memory."""
-    match provider.kind:
-        case "local":
-            return
-        case "anthropic":
-            from backscroll.llm.clients.anthropic import AnthropicClient
-
-            AnthropicClient(provider, _NO_KEY).close()
-        case "openai-responses":
-            from backscroll.llm.clients.openai.responses import ResponsesClient
-
-            ResponsesClient(provider, _NO_KEY).close()
-        case _:
-            from backscroll.llm.clients.openai.chat import ChatClient
-
-            ChatClient(provider, _NO_KEY).close()
-    _load_resources(provider.kind)
-
-
-def _load_resources(kind: str) -> None:
-    """The SDKs load halves of themselves when first used; another version may keep them elsewhere, and loads them later then."""
-    for name in _RESOURCES.get(kind, _RESOURCES["openai"]):
+    if provider.kind == "local":
+        return
+    build_client(provider, _NO_KEY).close()
+    for name in _RESOURCES[provider.kind]:
+        # The SDKs load halves of themselves when first used; another version may keep them elsewhere, and loads them later then.
         with suppress(ImportError):
             import_module(name)

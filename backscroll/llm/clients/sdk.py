@@ -25,7 +25,7 @@ from backscroll.llm.clients.faults import (
     without_secrets,
 )
 from backscroll.llm.clients.server_sent import events_of
-from backscroll.llm.providers import Provider
+from backscroll.llm.provider import Provider
 from backscroll.vocab.part import Json
 
 _REFUSED = 400  # a status from here on

@@ -1,7 +1,7 @@
-"""What is known about a model: its family, its window, its longest answer.
+"""What is known about a model: its family, its window by our own table, whether it thinks.
 
-Owns `models.toml` and how a model's many spellings are compared with it. Not here: prices (`llm/prices/prices`) and asking the
-network: an unknown model gets careful figures that say so.
+Owns `models.toml` and how a model's many spellings are compared with it. Not here: prices (`llm/prices/prices`), and windows from
+other tables (`llm/prices/windows`).
 """
 
 from __future__ import annotations
@@ -9,24 +9,19 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backscroll.vocab.values.pattern import late
-
-if TYPE_CHECKING:
-    from backscroll.llm.prices.table import PriceTable
 
 #: Where the platform of a seller comes before the name: us.anthropic.claude-…, meta.llama3-…
 _SELLER = late(
     r"(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|deepseek|qwen|openai|cohere|google|moonshotai?|ai21|zai|xai|minimax)\."
 )
 _FINE_TUNED = late(r"ft:([^:]+).*")
-#: Taken where nothing better is known.
-UNKNOWN_WINDOW = 128_000
 #: The longest answer of a model whose limit is not listed: a quarter of its window, and at most this. A service that allows less
 #: refuses with its own figure, which is then used (`llm/clients/faults`).
 UNKNOWN_OUTPUT = 16_384
@@ -120,31 +115,6 @@ def built_in_window(model: str) -> ContextWindow | None:
     """Return the window of a model by our own table; None if it has no row."""
     found = _first(_tables()["window"], plain_name(model))
     return None if found is None else ContextWindow(found["window"], found["output"])
-
-
-def window_for(model: str, *, provider: str = "", table: PriceTable | None = None) -> ContextWindow:
-    """Return the window of a model: by a person's own table, ours, or the one beside the listed prices."""
-    found = _find_window(model, provider, table)
-    own = None if table is None else table.find_output_row(model, provider)
-    most = found.output if own is None or own.max_output is None else own.max_output
-    return replace(found, output=min(most, found.tokens))
-
-
-def _find_window(model: str, provider: str, table: PriceTable | None) -> ContextWindow:
-    known = built_in_window(model)
-    own = None if table is None else table.find_window_row(model, provider)
-    if own is not None and own.window is not None:
-        return ContextWindow(own.window, known.output if known else usual_output(own.window))
-    if known is not None:
-        return known
-    from backscroll.llm.prices.prices import (
-        listed_window,  # a megabyte of prices: only for names we do not know
-    )
-
-    listed = listed_window(model, provider)
-    if listed:
-        return ContextWindow(listed, usual_output(listed))
-    return ContextWindow(UNKNOWN_WINDOW, usual_output(UNKNOWN_WINDOW), known=False)
 
 
 def usual_output(window: int) -> int:

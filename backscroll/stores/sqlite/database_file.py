@@ -14,8 +14,8 @@ from urllib.parse import quote
 from backscroll.errors import StoreCorrupt, StoreError, StoreTooNew
 from backscroll.logs import logger_of
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only, translate_error
-from backscroll.stores.sqlite.reading.word_index import register
 from backscroll.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS, VERSION
+from backscroll.stores.sqlite.word_index import register
 
 _LOG = logger_of("stores")
 

@@ -244,12 +244,6 @@ class Files:
                 return True
         return False
 
-    def recover(self) -> list[str]:
-        """Put right what a crash in the middle of a set of edits left; what was done, a sentence each."""
-        from backscroll.workspace.edits.journal import recover  # built on this module
-
-        return recover(self)
-
     def _content(self, spot: OpenPath) -> FileContent | None:
         if spot.status is None:
             return None

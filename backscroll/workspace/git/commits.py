@@ -19,9 +19,9 @@ from backscroll.workspace.files.safe_paths import check_path
 from backscroll.workspace.git.git import GitFailed
 from backscroll.workspace.git.index import IndexLock, build_index, changed_index
 from backscroll.workspace.git.merge import Blob, RepositoryBlobs, merged_with_head, merged_with_index
+from backscroll.workspace.git.modes import Kind
 from backscroll.workspace.git.repository import Repository, find_repository
 from backscroll.workspace.git.trust import find_untrusted, programs_of, refuse, switched_off
-from backscroll.workspace.snapshots.snapshots import Kind
 
 _TRAILER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: \S")
 

@@ -25,7 +25,7 @@ from backscroll.workspace.files.safe_paths import (
     parent_of,
     status,
 )
-from backscroll.workspace.snapshots.snapshots import Kind
+from backscroll.workspace.git.modes import Kind
 
 Tick = Callable[[str], None]
 _PIECE = 1 << 20

@@ -20,7 +20,6 @@ from backscroll.logs import logger_of
 from backscroll.vocab.change import FileChange
 from backscroll.workspace.files.safe_paths import opened_root, status
 from backscroll.workspace.snapshots.erasure import (
-    FileTraces,
     SnapshotErasure,
     Spared,
     Tick,
@@ -32,7 +31,7 @@ from backscroll.workspace.snapshots.erasure import (
 )
 from backscroll.workspace.snapshots.home import KeeperHome
 from backscroll.workspace.snapshots.scan import Contents, FolderScanner, stamp_content
-from backscroll.workspace.snapshots.snapshots import SnapshotFile
+from backscroll.workspace.snapshots.snapshots import FileTraces, SnapshotFile
 
 _LOG = logger_of("workspace")
 

@@ -21,7 +21,8 @@ from backscroll.errors import InvalidInput, NotFound
 from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
 from backscroll.workspace.files.patterns import IgnoreRules, matches, parse_rules, rules_of
 from backscroll.workspace.files.safe_paths import ABSENT, link_target, open_file, opened_root, status
-from backscroll.workspace.snapshots.snapshots import Kind, SnapshotFile, Why
+from backscroll.workspace.git.modes import Kind
+from backscroll.workspace.snapshots.snapshots import SnapshotFile, Why
 
 MOST_FILES = 100_000
 MOST_BYTES = 8_000_000_000  # read in one scan; a whole home folder would take too long

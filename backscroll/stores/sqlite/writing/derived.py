@@ -13,7 +13,7 @@ from backscroll.stores.ledger import CHARGE, columns_of
 from backscroll.stores.nearness import check_vector, sign_bits
 from backscroll.stores.sqlite.reading.derived import BEHIND, join_keys, role_number
 from backscroll.stores.sqlite.reading.rows import SqliteReader
-from backscroll.stores.sqlite.writing.scrub import note_scrub
+from backscroll.stores.sqlite.scrub import note_scrub
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
 
