@@ -33,11 +33,12 @@ from backscroll.recall.question import analysis as understand
 from backscroll.recall.question import query, times
 from backscroll.recall.text import snippet, words
 from backscroll.recall.text import terms as cut
+from backscroll.tasks import relevance
 from backscroll.tasks.boundary import cues as boundary_cues
 from backscroll.tasks.boundary import signals as boundary_signals
 from backscroll.tasks.lifecycle import points as planning_points
 from backscroll.tasks.lifecycle import tiers
-from backscroll.tasks.memory import memory, relevance
+from backscroll.tasks.memory import memory
 from backscroll.tasks.preferences import reader as preferences_reading
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
