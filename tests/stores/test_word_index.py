@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll.recall.text import words
 from backscroll.record.content import original, searchable
-from backscroll.stores.sqlite import database_file
-from backscroll.stores.sqlite.reading import word_index
+from backscroll.stores.sqlite import database_file, word_index
 from backscroll.stores.sqlite.schema import MIGRATIONS
 from tests.stores import old_stores
 
