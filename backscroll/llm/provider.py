@@ -87,7 +87,7 @@ class Provider:
         found = found or stored(self.name)
         if not found and variable:
             raise KeyRefused(
-                f"there is no key for {self.name}: the variable {variable} is not set",
+                f"no key for {self.name}: the variable {variable} is not set",
                 hint=f"set {variable} in the environment, or store the key: backscroll config key set {self.name}",
             )
         return found

@@ -108,7 +108,8 @@ def cut_short(provider: Provider) -> CutShort:
 def nonsense(provider: Provider) -> CutShort:
     """Return the error for an answer that is none."""
     return CutShort(
-        f"what {provider.name} sent is no answer of a model", hint="check kind and base_url of the provider"
+        f"what {provider.name} sent is not the answer of a model",
+        hint="check kind and base_url of the provider",
     )
 
 

@@ -80,7 +80,7 @@ def _tables() -> Mapping[str, tuple[_WindowRow, ...]]:
 
 
 def local_providers() -> frozenset[str]:
-    """Return names under which people run models themselves: there is no bill."""
+    """Return names under which people run models themselves, without a bill."""
     return frozenset(_data()["local"])
 
 

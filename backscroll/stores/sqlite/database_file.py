@@ -89,7 +89,7 @@ def _unreachable(path: Path, error: OSError) -> StoreError:
 
 
 def _place_for(path: Path) -> bool:
-    """Return True if there is no store yet and one may be made here."""
+    """Return True if no store exists here yet and one may be created."""
     if "\0" in str(path):
         raise StoreError(f"not a path: {str(path)!r}", hint="a path cannot hold the character NUL")
     if path.is_dir():

@@ -28,7 +28,7 @@ _TRAILER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: \S")
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """One change by the agent to one file, as bytes of the working tree. None: there is no file on that side.
+    """One change by the agent to one file, as bytes of the working tree. None: the file does not exist on that side.
 
     A rename is the old path without a file after it, and the new path without one before. Several changes to one file
     follow each other in order.

@@ -42,7 +42,7 @@ class FileState:
 
 
 def state_at(root_fd: int, path: str) -> FileState | None:
-    """Return what is at a path now; None if there is no file. A folder is not a file."""
+    """Return what is at a path now; None if nothing is there. A folder is not a file."""
     found = status(root_fd, path)
     if found is None or stat.S_ISDIR(found.st_mode):
         return None

@@ -257,7 +257,7 @@ class Keeper(ABC, Generic[C]):
         return dict(found)
 
     def read(self, snapshot: str, path: str) -> bytes | None:
-        """Return the content of a file in a snapshot; None if there is no such file, or its content was not kept."""
+        """Return the content of a file in a snapshot; None if the snapshot does not have it, or its content was not kept."""
         entry = self.entries(snapshot).get(path)
         if entry is None or not entry.kept:
             return None

@@ -134,7 +134,7 @@ class FolderScanner:
         return dict(sorted(found.items()))
 
     def _check_size(self, listed: Iterable[tuple[str, os.stat_result]]) -> None:
-        """Raise where a look would have to read more than anybody waits for."""
+        """Raise where a look would have to read more than a user waits for."""
         known = self.memory
         new = sum(
             min(seen.st_size, _WHOLE_HASH)
@@ -187,7 +187,7 @@ class FolderScanner:
             with os.scandir(folder_fd) as entries:
                 here = sorted(entries, key=lambda entry: entry.name)
         except OSError:
-            return  # a folder that may not be read, or is gone, has no files that anybody could tell
+            return  # a folder that may not be read, or is gone, has no files that can be listed
         if any(entry.name == ".gitignore" for entry in here):
             levels = _with_ignore_file(folder_fd, prefix, levels, relative="")
         for entry in here:

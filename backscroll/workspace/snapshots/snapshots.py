@@ -100,7 +100,7 @@ class Snapshots(Protocol):
         ...
 
     def read(self, snapshot: str, path: str) -> bytes | None:
-        """Return the content of a file in a snapshot; None if there is no such file, or its content was too large to keep."""
+        """Return the content of a file in a snapshot; None if the snapshot does not have it, or its content was too large to keep."""
         ...
 
     def has(self, snapshot: str) -> bool:

@@ -149,7 +149,7 @@ class SqliteDerivedWriter(SqliteReader):
         return self._name(row[0]), row[1]
 
     def set_progress(self, thread: str, recipe: str, seen: int) -> None:
-        # After a forget the work starts over, whatever somebody had seen who began before it.
+        # After a forget the work starts over, whatever a caller that began before it had seen.
         self._c.execute(
             "INSERT INTO progress (recipe, thread, seen) VALUES (?,?,?) ON CONFLICT DO UPDATE "
             "SET seen = iif(afresh, 0, excluded.seen), worker = '', until_us = 0, afresh = 0",
