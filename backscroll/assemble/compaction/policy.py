@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, inf
+from math import inf
 
-from backscroll.assemble.compaction.marks import Prices
 from backscroll.assemble.compaction.retention import Boost, PieceSelector, RetentionUnit
 from backscroll.assemble.compaction.trail import Trail, strings_in_text
 from backscroll.assemble.view.compaction import Compaction, CompactionNote, Reason
@@ -345,33 +344,3 @@ class _CompactionJob:
                 alive.append(source)
         alive.sort(key=lambda source: source.seen.number)
         return {s.seen.unit.id: levels[s.seen.unit.id] for s in sources}, spent, alive
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionPreview:
-    """What a compaction would do, before it is done."""
-
-    before: int  # tokens of the view
-    after: int
-    fading: tuple[tuple[Ref, Level], ...]  # units that would be shown at another level than now, oldest first
-    saved: float  # a call, in plain input tokens
-    cost: float  # now: what has to be written to the cache anew
-    pays_back: int | None  # calls until the saving has paid for it; None: never
-
-
-def preview(
-    units: Sequence[Unit], current: Compaction | None, made: Compaction, lens: RenderContext, prices: Prices
-) -> CompactionPreview:
-    """Return what a compaction that was made but not taken would go for."""
-    old, new = view(units, current, lens), view(units, made, lens)
-    before, after = sum(b.tokens for b in old), sum(b.tokens for b in new)
-    same = 0
-    for one, other in zip(old, new, strict=False):
-        if one.parts != other.parts or one.role != other.role:
-            break
-        same += one.tokens
-    was = (current or Compaction()).levels
-    fading = tuple((unit, level) for unit, level in made.levels.items() if level is not was.get(unit))
-    saved = prices.read * (before - after)
-    cost = prices.write * (after - same) - prices.read * (after - same)
-    return CompactionPreview(before, after, fading, saved, cost, ceil(cost / saved) if saved > 0 else None)

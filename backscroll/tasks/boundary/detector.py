@@ -93,14 +93,13 @@ def suggest(
     messages: Sequence[Message],
     *,
     threshold: float = THRESHOLD,
-    language: str = "",
 ) -> list[Boundary]:
     """Return the messages of a history at which a new task or topic seems to start, in order."""
     if not 0.0 <= threshold <= 1.0:
         raise InvalidInput(
             f"not a threshold between 0 and 1: {threshold}", hint="0.5 is usual; higher suggests less"
         )
-    detector = Detector(language)
+    detector = Detector()
     out: list[Boundary] = []
     for message, signal in placed_signals(messages):
         score = detector.step(signal)

@@ -48,10 +48,6 @@ _LEAD = late(
     r"|it (?:turned|turns) out|fixed|done|that fits|(?:找|查)到了?(?:原因)?(?:了)?|(?:根本)?原因(?:找到了|是|在于)|问题(?:是|(?:出)?在于?))"
     r"(?:\s*[:：,，.]\s*|\s+that\s+|\s+(?=[a-z]))|^(?:(?:根本)?原因是|问题(?:是|出在|在于))\s*"
 )
-#: What points back at the sentence before it.
-_BACK = late(
-    r"(?i)^(?:that(?:'s| is| fits| explains)|this (?:is|means)|hence|therefore|so\b|which|因此|所以|这(?:就|样|是)|于是)"
-)
 
 
 @dataclass(frozen=True, slots=True)

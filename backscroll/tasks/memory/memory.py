@@ -25,7 +25,6 @@ from backscroll.tasks.memory.arcs import arcs_of
 from backscroll.tasks.memory.lessons import lessons_of, verdicts_of
 from backscroll.tasks.memory.outcomes import REPORT, accepted_of, files_of, outcomes_of, with_changes
 from backscroll.tasks.notes import FileChangeNote, MemoryNote, memory_id, quote_text, words_of
-from backscroll.tasks.preferences.preferences import preferences_in
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -48,25 +47,6 @@ class MemoryArtefact:
     notes: tuple[MemoryNote, ...]
     language: str
     at: str  # of the last message
-
-
-def remember(
-    task: Task,
-    messages: Sequence[Message],
-    *,
-    changes: Sequence[FileChangeNote] = (),
-    preferences: bool = True,
-    count: Count = rough_count,
-) -> list[Memory]:
-    """Return what is remembered of a task, given its live messages; nothing before it was sent back or ended.
-
-    `changes` are code changes that were logged beside the messages. With `preferences` what the messages of this task alone
-    say about those is there too.
-    """
-    if task.state not in ENDED:
-        return []
-    out = assemble_memories(task, found_in(task.state, messages, count), changes)
-    return [*out, *(preferences_in(filter_quotable(messages), task=task.id) if preferences else ())]
 
 
 def key_of(state: TaskState, messages: Sequence[Message]) -> bytes:

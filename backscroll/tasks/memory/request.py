@@ -91,19 +91,19 @@ def plan_request(
     )
 
 
-def render_messages(messages: Sequence[Message], count: Count, limit: int = INPUT) -> str:
+def render_messages(messages: Sequence[Message], count: Count) -> str:
     """Return messages as a model sees them, each with its handle; where they are too many, the older ones as gists."""
     said = filter_quotable(messages)
     lines = [f"{handle_of(m.id)} {m.author or m.role}: {_short(flat(m))}" for m in said]
     sizes = [count(line) for line in lines]
-    room, first = limit, len(lines)
+    room, first = INPUT, len(lines)
     while first and sizes[first - 1] <= room:
         first -= 1
         room -= sizes[first]
     if not first:
         return "\n".join(lines)
-    far = gist_messages(said[:first], limit_tokens=max(200, limit // 8), count=count).text
-    while first < len(lines) and count(far) + sum(sizes[first:]) > limit:
+    far = gist_messages(said[:first], limit_tokens=max(200, INPUT // 8), count=count).text
+    while first < len(lines) and count(far) + sum(sizes[first:]) > INPUT:
         first += 1
     return "\n".join([far, *lines[first:]])
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from backscroll.derive.recipe import Recipe
 from backscroll.derive.summaries.clusters import likeness, pieces
 from backscroll.tasks.notes import memory_id, quote_text
-from backscroll.tasks.preferences.reader import Aspect, PreferenceStatement, read_text, statements
+from backscroll.tasks.preferences.reader import Aspect, PreferenceStatement, read_text
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
 from backscroll.vocab.task import Memory, MemoryKind
 
 #: How statements are read; the version goes up whenever the same message would give others.
@@ -144,12 +143,6 @@ def _preference(held: _PreferenceState) -> Preference:
         round(sure, 3),
         held.superseded,
     )
-
-
-def preferences_in(messages: Iterable[Message], *, task: str = "") -> list[Memory]:
-    """Return what some messages alone say about preferences, as memories."""
-    found = fold(s for m in messages for s in statements(m))
-    return [p.memory(task) for p in found if p.confidence >= SHOWN and not p.superseded]
 
 
 # -- what follows ------------------------------------------------------------------------------------------------
