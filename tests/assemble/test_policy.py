@@ -7,8 +7,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction.policy import CompactionRoom, compact, trim
+from backscroll.assemble.compaction.policy import compact, trim
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.compaction.tuning import CompactionRoom
 from backscroll.assemble.view.compaction import Compaction, CompactionNote
 from backscroll.assemble.view.view import find_protected_units, view
 from backscroll.vocab.ids import Ref
