@@ -13,8 +13,9 @@ from backscroll.record.content import digest
 from backscroll.record.order import at_end
 from backscroll.tasks.memory.memory import ENDED, assemble_memories, found_in
 from backscroll.tasks.notes import FileChangeNote
-from backscroll.tasks.preferences.preferences import SHOWN, fold
+from backscroll.tasks.preferences.preferences import fold
 from backscroll.tasks.preferences.reader import statements
+from backscroll.tasks.preferences.tuning import SHOWN
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role, content_of
 from backscroll.vocab.part import Text, ToolCall, ToolResult

@@ -17,15 +17,11 @@ from backscroll.tasks.boundary.features import ConversationState
 from backscroll.tasks.boundary.model import BoundaryModel, load_model
 from backscroll.tasks.boundary.reasons import Reason, evidence_of, reasons_of
 from backscroll.tasks.boundary.signals import Signal, placed_signals, signals_of
+from backscroll.tasks.boundary.tuning import SURE, THRESHOLD, UNSURE
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 __all__ = ["THRESHOLD", "Boundary", "BoundaryScore", "Detector", "Reason", "Signal", "signals_of", "suggest"]
-
-#: From here on a message is called a boundary; the weights are shifted so that this is the middle.
-THRESHOLD = 0.5
-UNSURE = 0.3  # where the score is high and nothing speaks of another subject
-_SURE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,7 @@ class Detector:
         if first or behaved.never:
             self._behaviour.learn(signal, boundary=first, done=explicit == "end")
             return BoundaryScore(0.0, (), explicit, ends)
-        total = max(-_SURE, min(_SURE, learned + sum(r.weight for r in behaved.reasons)))
+        total = max(-SURE, min(SURE, learned + sum(r.weight for r in behaved.reasons)))
         value = min(behaved.most, 1 / (1 + exp(-total)))
         if value > THRESHOLD and evidence_of(self._model.names, parts) < behaved.evidence:
             value = UNSURE  # how something is said never decides alone
