@@ -27,6 +27,7 @@ from backscroll.tasks.memory.tuning import (
     FIX_IN_COURSE,
     HINTED,
     NEAR,
+    READ,
     SAYS,
     SURE_CAUSE,
     TALK,
@@ -35,7 +36,6 @@ from backscroll.tasks.memory.tuning import (
 )
 from backscroll.tasks.memory.turns import (
     PLAN,
-    WIDE,
     MessageSigns,
     SentenceWeights,
     plain_of,
@@ -110,7 +110,7 @@ def trouble_before(said: Sequence[Message], after: int, arc: Arc) -> ArcSentence
     for message in said[after : upto + 1]:
         if message.role != "user":
             continue
-        for piece in mark_sentences(message.text[:WIDE]):
+        for piece in mark_sentences(message.text[:READ]):
             if piece.sentence.shape not in ("prose", "item") or not plain_of(piece.text.strip()):
                 continue
             if "question" not in piece.cues:
