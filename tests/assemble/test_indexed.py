@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction.compaction import IndexedString
 from backscroll.assemble.compaction.notes import worth
 from backscroll.assemble.compaction.read_index import remember
 from backscroll.assemble.compaction.retention import PieceSelector, RetentionUnit
 from backscroll.assemble.compaction.trail import Trail, parts_of_strings
+from backscroll.assemble.view.compaction import IndexedString
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.pieces import Slots
 from backscroll.vocab.message import Message

@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction.compaction import Compaction, CompactionNote
 from backscroll.assemble.compaction.marks import Prices
 from backscroll.assemble.compaction.policy import CompactionRoom, compact, preview, trim
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.view.compaction import Compaction, CompactionNote
 from backscroll.assemble.view.view import find_protected_units, view
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message

@@ -15,7 +15,7 @@ from backscroll.engine.work.memory import memories as remembering
 from backscroll.engine.work.memory import plans
 from backscroll.engine.work.tasks import Tasks
 from backscroll.errors import Ambiguous, InvalidInput, NotFound
-from backscroll.tasks.lifecycle.steps import WITHHELD
+from backscroll.tasks.notes import WITHHELD
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolCall, ToolResult

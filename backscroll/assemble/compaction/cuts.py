@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from backscroll.assemble.compaction.compaction import Compaction
 from backscroll.assemble.compaction.policy import trim
 from backscroll.assemble.compaction.retention import Boost
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.view.compaction import Compaction
 from backscroll.assemble.view.units import Unit
 from backscroll.assemble.view.view import RenderContext
 from backscroll.vocab.ids import Ref

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-from backscroll.assemble.compaction.compaction import Reason
+from backscroll.assemble.view.compaction import Reason
 from backscroll.config import Settings
 
 MUST = 0.97  # of the budget: no room for another message

@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 
-from backscroll.assemble.compaction.compaction import Compaction, CompactionNote, Reason
 from backscroll.assemble.compaction.marks import Prices
 from backscroll.assemble.compaction.retention import Boost, PieceSelector, RetentionUnit
 from backscroll.assemble.compaction.trail import Trail, strings_in_text
+from backscroll.assemble.view.compaction import Compaction, CompactionNote, Reason
 from backscroll.assemble.view.meter import rough
 from backscroll.assemble.view.pieces import Range
 from backscroll.assemble.view.units import Unit, fresh_units

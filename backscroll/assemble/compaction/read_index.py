@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backscroll.assemble.compaction.compaction import IndexedString
 from backscroll.assemble.compaction.notes import FAINT, worth
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.view.compaction import IndexedString
 from backscroll.assemble.view.meter import rough
 
 MOST = 300  # strings in a compaction

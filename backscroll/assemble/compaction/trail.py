@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from backscroll.assemble.compaction.compaction import IndexedString
 from backscroll.assemble.compaction.weights import Weights, weights
+from backscroll.assemble.view.compaction import IndexedString
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.pieces import Kind, Range, Slot, Slots
 from backscroll.assemble.view.units import Unit

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapp
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from backscroll.assemble.compaction.compaction import Compaction, CompactionNote
+from backscroll.assemble.view.compaction import Compaction, CompactionNote
 from backscroll.assemble.view.digest import call_lines
 from backscroll.assemble.view.excerpt import shown_parts
 from backscroll.assemble.view.meter import Meter

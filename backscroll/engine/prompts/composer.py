@@ -14,8 +14,8 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from backscroll.assemble.compaction.compaction import IndexedString
 from backscroll.assemble.compaction.last_resort import fit_last
+from backscroll.assemble.view.compaction import IndexedString
 from backscroll.assemble.view.continuation import stood_in, took_place, with_continuations
 from backscroll.assemble.view.excerpt import shown_parts
 from backscroll.assemble.view.pieces import GAP

@@ -19,8 +19,8 @@ from backscroll.derive.essence.cues import CODE, lower_aligned, paths_in
 from backscroll.derive.recipe import Recipe
 from backscroll.tasks.lifecycle.plans import SourcedText
 from backscroll.tasks.lifecycle.points import is_vague, language_in, points_of
-from backscroll.tasks.memory.notes import quote_text
 from backscroll.tasks.memory.request import lines_of
+from backscroll.tasks.notes import quote_text
 from backscroll.tasks.preferences.preferences import fold
 from backscroll.tasks.preferences.reader import PreferenceStatement, read_text, statements
 from backscroll.vocab.ids import Ref

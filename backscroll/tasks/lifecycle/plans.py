@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from backscroll.derive.essence.clusters import likeness, pieces
 from backscroll.derive.recipe import Recipe
-from backscroll.derive.summaries.clusters import likeness, pieces
 from backscroll.tasks.lifecycle.points import Point, language_in, plan_words, points_of
-from backscroll.tasks.memory.notes import quote_text
 from backscroll.tasks.memory.request import lines_of
+from backscroll.tasks.notes import quote_text
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory

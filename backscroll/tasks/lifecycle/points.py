@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 
 from backscroll.derive.essence.cues import CODE, lower_aligned, paths_in
 from backscroll.derive.essence.sentences import sentences
-from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.notes import quote_text
 from backscroll.vocab.part import Json
 
 Wish: TypeAlias = Literal["error", "missing", "remove", "change", "question", "other", "unclear"]

@@ -15,7 +15,6 @@ from typing import TypeAlias
 from backscroll.derive.digest import Digest
 from backscroll.derive.essence.cues import NUMBER, mark_sentences
 from backscroll.tasks.memory.moves import wrong
-from backscroll.tasks.memory.notes import quote_text
 from backscroll.tasks.memory.turns import (
     PLAN,
     WIDE,
@@ -25,6 +24,7 @@ from backscroll.tasks.memory.turns import (
     size_of,
     turns_of,
 )
+from backscroll.tasks.notes import quote_text
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.message import Message
 from backscroll.vocab.values.pattern import late

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from backscroll.derive.digest import Digest
 from backscroll.derive.essence.cues import CueSentence, mark_sentences
 from backscroll.tasks.memory.arcs import Arc, trouble_before
-from backscroll.tasks.memory.notes import (
+from backscroll.tasks.notes import (
     MemoryNote,
     aim,
     describe_call,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from backscroll.tasks.memory.memory import MemoryArtefact, memory_id
-from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.memory.memory import MemoryArtefact
 from backscroll.tasks.memory.request import lines_of
+from backscroll.tasks.notes import memory_id, quote_text
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind, Task
 

@@ -9,14 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from backscroll.derive.digest import Digest
+from backscroll.derive.essence.clusters import pieces
 from backscroll.derive.essence.cues import CueSentence, mark_sentences
 from backscroll.derive.essence.essentials import Essential, EssentialKind
 from backscroll.derive.essence.importance import weigh_sentence
 from backscroll.derive.essence.reader import findings
-from backscroll.derive.summaries.clusters import pieces
 from backscroll.tasks.memory.arcs import Arc, says_something
 from backscroll.tasks.memory.moves import asks, wishes, wrong
-from backscroll.tasks.memory.notes import (
+from backscroll.tasks.memory.turns import size_of
+from backscroll.tasks.notes import (
     FileChangeNote,
     MemoryNote,
     aim,
@@ -25,7 +26,6 @@ from backscroll.tasks.memory.notes import (
     has_succeeded,
     quote_text,
 )
-from backscroll.tasks.memory.turns import size_of
 from backscroll.tasks.preferences.preferences import SHOWN
 from backscroll.tasks.preferences.reader import read_text
 from backscroll.vocab.ids import Ref

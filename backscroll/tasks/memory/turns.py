@@ -17,7 +17,7 @@ from typing import cast
 from backscroll.derive.digest import Digest
 from backscroll.derive.essence.cues import lower_aligned, mark_sentences
 from backscroll.tasks.memory.moves import asks, fails, instructs, proposes, reports, wishes, wrong
-from backscroll.tasks.memory.notes import has_succeeded
+from backscroll.tasks.notes import has_succeeded
 from backscroll.vocab.message import Message
 from backscroll.vocab.values.pattern import late
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from backscroll.tasks.memory.notes import quote_text, words_of
-from backscroll.tasks.memory.relevance import ORDER
+from backscroll.tasks.notes import quote_text, words_of
+from backscroll.tasks.relevance import ORDER
 from backscroll.vocab.handle import IN_TEXT, Handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind

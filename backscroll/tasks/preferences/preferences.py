@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from backscroll.derive.essence.clusters import likeness, pieces
 from backscroll.derive.recipe import Recipe
-from backscroll.derive.summaries.clusters import likeness, pieces
-from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.notes import memory_id, quote_text
 from backscroll.tasks.preferences.reader import Aspect, PreferenceStatement, read_text, statements
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -71,8 +71,6 @@ class Preference:
 
 def statement_id(stated: PreferenceStatement) -> str:
     """Return the id of a preference by one of its statements: never by its words."""
-    from backscroll.tasks.memory.memory import memory_id
-
     return memory_id("preference", "", (stated.message,), stated.number)
 
 

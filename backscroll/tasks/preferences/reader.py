@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 from backscroll.derive.essence.cues import lower_aligned, mark_sentences
 from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import DAMAGE, make_corrupt_error, words_from_bytes
-from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.notes import quote_text
 from backscroll.tasks.preferences.phrases import HAN, PreferencePhrases, matters, phrases, trigger
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message

@@ -10,12 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.compaction.compaction import Reason
 from backscroll.assemble.compaction.marks import MUST, aim, cap, compute_full_budget, decide, fits_whole
 from backscroll.assemble.compaction.policy import CompactionRoom
 from backscroll.assemble.compaction.policy import compact as condensed
 from backscroll.assemble.compaction.read_index import remember
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.view.compaction import Reason
 from backscroll.derive.essence.essentials import EssentialKind
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.inputs.inputs import PromptInputs, kept_long, out_of_place
@@ -275,7 +275,7 @@ _KEPT = 0.8
 
 def bound_of(composer: Composer, room: int) -> tuple[ProtectedText, ...]:
     """Return what of the window is still open and binding, newest first as far as it fits, in order."""
-    from backscroll.derive.essence.essentials import essentials
+    from backscroll.derive.essence.reader import essentials
 
     messages = [m for unit in composer.units for m in unit.messages]
     earlier = composer.frozen.bound if composer.frozen is not None else ()

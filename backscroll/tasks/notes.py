@@ -1,12 +1,13 @@
 """Notes: what the rules find worth remembering, before it is a memory; and the few words that they need of their own.
 
-Owns the nouns and how quotations are cut. The words are data (`memory_words.toml`), in the language of the task.
+Owns the nouns, the ids of memories and how quotations are cut. The words are data (`memory_words.toml`), in the language of the task.
 """
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -19,6 +20,9 @@ from backscroll.vocab.task import MemoryKind
 from backscroll.vocab.values.pattern import late
 
 LONGEST = 280  # characters of a quotation
+#: Replaces words about messages that were changed or deleted since.
+WITHHELD = "withheld: messages that this speaks of were changed since"
+_ID = 5  # bytes of the id of a memory
 _SPACE = late(r"\s+")
 _ODD = late(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 #: A person who said no to a call: that is not a failure of the call.
@@ -51,6 +55,12 @@ class FileChangeNote:
     description: str
     source: Ref  # the event
     at: str
+
+
+def memory_id(kind: str, home: str, sources: Iterable[Ref], number: int = 0) -> str:
+    """Return the id of a memory: a hash of its kind, its task, the messages it rests on, and its number among those that share all three."""
+    names = ",".join(str(source) for source in sources)
+    return hashlib.sha256(f"{kind}\n{home}\n{names}\n{number}".encode()).hexdigest()[: 2 * _ID]
 
 
 def quote_text(text: str, limit: int = LONGEST) -> str:
