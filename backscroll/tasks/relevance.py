@@ -159,7 +159,7 @@ def _rarity(texts: Sequence[frozenset[str]]) -> Callable[[str], float]:
 
 
 def _meaning(query: str, memories: Sequence[Memory], encode: Encode | None) -> list[float]:
-    """Return how near each memory is in meaning, by the part of it that is nearest; nothing if there is no encoder.
+    """Return how near each memory is in meaning, by the part of it that is nearest; nothing without an encoder.
 
     A vector is a mean of words: of a whole text it says little about any one matter in it.
     """

@@ -1,6 +1,6 @@
 """Points: feedback taken apart into the things it asks for, in English and Chinese.
 
-Owns the cutting (sentences, list items, "also", 还有) and what a point asks for (mend, add, take out, change, answer). A verdict
+Owns the cutting (sentences, list items, "also", 还有) and what a point asks for (fix, add, remove, change, answer). A verdict
 that says nothing about what is wrong ("still broken", 不对) is told as vague, so that the assistant asks instead of guessing. The
 cues are data (`planning.toml`).
 """

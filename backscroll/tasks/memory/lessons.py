@@ -1,6 +1,6 @@
 """What was learned in a task: what failed and why, what then worked, what was refused, why it was given up.
 
-Owns the pairing of errors with what mended them: of tools by their aim, of people by what they said before and after. Every note
+Owns the pairing of errors with what fixed them: of tools by their aim, of people by what they said before and after. Every note
 quotes its sources.
 """
 

@@ -1,7 +1,7 @@
 """The constants of memories of tasks (outcomes, lessons, arcs, fading), in one place, each with the bench that set it.
 
 `bench/outcomes.py` counts how often one memory names cause, fix and evidence of a session, and how often ordinary chats teach a
-cause and a fix that nobody stated. What is chosen by hand bounds work or length and was not measured.
+cause and a fix although none was stated. What is chosen by hand bounds work or length and was not measured.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def guides(memory: Memory) -> bool:
 
 
 def defaults_from(preferences: Iterable[Memory]) -> PreferenceDefaults:
-    """Return what follows from preferences; where two speak of the same, the later in the list that is no surer steps back.
+    """Return what follows from preferences; where two speak of the same, the later one steps back unless it is surer.
 
     Reads their words again, so a preference that a person wrote down or reworded counts like one that was learned.
     """
