@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from backscroll.assemble.compaction.cuts import answered_giants, count_results, with_cuts
-from backscroll.assemble.compaction.marks import MUST, cap, compute_full_budget, part
+from backscroll.assemble.compaction.marks import cap, compute_full_budget, part
 from backscroll.assemble.compaction.policy import trim
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.compaction.tuning import MUST
 from backscroll.assemble.view.compaction import Compaction
 from backscroll.assemble.view.units import Unit, fresh_units
 from backscroll.engine.inputs.inputs import PromptInputs, waits_anew
@@ -79,7 +80,7 @@ def fixed_tokens(composer: Composer) -> int:
 
 def boost_of(composer: Composer) -> Callable[[Message], float] | None:
     """Weigh up what was asked for again after earlier compactions, and what is like it."""
-    from backscroll.derive.learning import factor, features_of
+    from backscroll.derive.essence.learning import factor, features_of
     from backscroll.engine.inputs.lessons import weights_of
 
     weights = weights_of(composer.thread.engine)
