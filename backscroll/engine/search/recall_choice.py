@@ -126,7 +126,8 @@ class _RoomFiller:
 
     def repeats(self, words: frozenset[str], text: str) -> bool:
         """Return True for what says the same as something taken."""
-        from backscroll.recall.selection import SAME, same
+        from backscroll.recall.selection import same
+        from backscroll.recall.tuning import SAME
 
         least, most = SAME * len(words), len(words) / SAME
         return text in self.texts or any(
@@ -285,7 +286,7 @@ class Choice:
 
     def _item(self, weighed: int, filling: _RoomFiller, room: int, *, whole: bool) -> RecallItem | None:
         """Return a message within so many tokens: all of it, or (where `whole` is not asked for) an excerpt. None if it does not fit."""
-        from backscroll.recall.reasons import reason_of
+        from backscroll.recall.selection import reason_of
         from backscroll.recall.text.excerpt import excerpt
 
         number = int(self.weighed.rows[weighed])
