@@ -126,8 +126,7 @@ class _RoomFiller:
 
     def repeats(self, words: frozenset[str], text: str) -> bool:
         """Return True for what says the same as something taken."""
-        from backscroll.recall.selection import same
-        from backscroll.recall.tuning import SAME
+        from backscroll.recall.selection import SAME, same
 
         least, most = SAME * len(words), len(words) / SAME
         return text in self.texts or any(
