@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from backscroll.graph.claims.claim import ClaimLine
 from backscroll.graph.dependencies import ChangingGraphState
-from backscroll.graph.index import ClaimLine
 from backscroll.graph.naming.pronouns import REACH
 from backscroll.vocab.assertion import PRONOUN, Assertion, TurnClaims
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backscroll.derive.essence.clusters import pieces
 from backscroll.derive.essence.cues import marked_long, marked_short
 from backscroll.derive.essence.sentences import rough_count
-from backscroll.derive.summaries.clusters import pieces
 from backscroll.derive.summaries.composition import flat
 from backscroll.derive.summaries.gist import (
     LIMIT,

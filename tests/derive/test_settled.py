@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.essence.essentials import EssentialKind, essentials, join
-from backscroll.derive.essence.reader import findings
+from backscroll.derive.essence.essentials import EssentialKind, join
+from backscroll.derive.essence.reader import essentials, findings
 from backscroll.derive.essence.resolution import NEAR
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role

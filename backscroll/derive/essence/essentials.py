@@ -23,7 +23,6 @@ from backscroll.derive.essence.resolution import (
     todo_matter,
 )
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
 
@@ -201,13 +200,6 @@ def join(spans: Sequence[Findings]) -> Findings:
         for kind, count in span.more.items():
             held.more[kind] = held.more.get(kind, 0) + count
     return held.findings()
-
-
-def essentials(messages: Sequence[Message]) -> tuple[Essential, ...]:
-    """Return what is open at the end of these messages and must survive."""
-    from backscroll.derive.essence.reader import findings
-
-    return findings(messages).open
 
 
 def to_json(findings: Findings, packed: Callable[[Ref], Json]) -> dict[str, Json]:

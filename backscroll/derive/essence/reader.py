@@ -74,6 +74,11 @@ def findings(messages: Sequence[Message], digests: Sequence[Digest] | None = Non
     return fold(marks(messages, done))
 
 
+def essentials(messages: Sequence[Message]) -> tuple[Essential, ...]:
+    """Return what is open at the end of these messages and must survive."""
+    return findings(messages).open
+
+
 def marks(messages: Sequence[Message], digests: Sequence[Digest]) -> Iterator[Mark]:
     """Yield what the messages say, in order."""
     ended: dict[Ref, list[Digest]] = {}
@@ -279,6 +284,3 @@ def _read_pasted_error(message: Message, fence: Sentence) -> Iterator[Mark]:
         yield make_essential(
             EssentialKind.ERROR, loud[-1], message, "error/said", name_essential(loud[-1]), 1.1
         )
-
-
-# -- tools -------------------------------------------------------------------------------------------------------

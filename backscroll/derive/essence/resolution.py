@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple, cast
 
-from backscroll.derive.summaries.clusters import pieces
+from backscroll.derive.essence.clusters import pieces
 from backscroll.vocab.part import Json
 
 NEAR = 12  # events before a close within which it settles something without naming it

@@ -12,6 +12,7 @@ from typing import cast
 
 from backscroll.derive.digest import Digest
 from backscroll.derive.digests.calls import CallDetails, parse_call, scalars
+from backscroll.derive.essence.clusters import pieces
 from backscroll.derive.essence.cues import (
     box_text,
     ids_in,
@@ -25,7 +26,6 @@ from backscroll.derive.essence.essentials import (
     EssentialKind,
     Mark,
 )
-from backscroll.derive.summaries.clusters import pieces
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall

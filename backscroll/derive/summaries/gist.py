@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 from backscroll.derive.digest import Digest, digests_of
 from backscroll.derive.digest import let_go as let_go_of_digests
 from backscroll.derive.digests.output_text import cut_middle
+from backscroll.derive.essence.clusters import likeness, pieces
 from backscroll.derive.essence.cues import NUMBER, CueSentence, mark_sentences
 from backscroll.derive.essence.cues import let_go as let_go_of_sentences
 from backscroll.derive.essence.essentials import Close, Essential, EssentialKind, Findings
 from backscroll.derive.essence.importance import weigh_sentence
+from backscroll.derive.essence.learning import factor, features_of
 from backscroll.derive.essence.reader import findings
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.summaries.clusters import likeness, pieces
 from backscroll.derive.summaries.composition import (
     SummaryItem,
     clip_text,
@@ -262,8 +263,6 @@ def _discount_repeats(items: list[SummaryItem]) -> list[SummaryItem]:
 def _weigh_learned(message: Message, weights: Mapping[str, float] | None) -> float:
     if not weights:
         return 1.0
-    from backscroll.derive.learning import factor, features_of
-
     return factor(features_of(message), weights)
 
 

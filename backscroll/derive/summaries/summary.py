@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from backscroll.derive.essence.clusters import clusters
 from backscroll.derive.essence.essentials import Essential, EssentialKind, Findings, join
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.summaries.clusters import clusters
 from backscroll.derive.summaries.composition import (
     NAMED,
     clip_text,

@@ -29,7 +29,7 @@ from backscroll.engine.knowledge.graph_holder import graph_of
 from backscroll.engine.knowledge.turn_states import ThreadWindow, flush_turns
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.view import (
+from backscroll.graph.view import (
     Contradiction,
     Fact,
     MergeSuggestion,
@@ -225,7 +225,7 @@ class ThreadGraph:
     @in_valid_text
     def add(self, name: str, type: str = "", **attributes: str) -> Override:
         """There is such a node; attributes can be given at once."""
-        from backscroll.graph.naming.names import key_of
+        from backscroll.graph.claims.names import key_of
 
         if not key_of(name):
             raise InvalidInput("a node needs a name", hint="use a word or two")
@@ -279,7 +279,7 @@ class ThreadGraph:
         if other:
             found = graph.find(other)
             if found is None:
-                from backscroll.graph.naming.names import key_of
+                from backscroll.graph.claims.names import key_of
 
                 found = key_of(other)
                 body["value"] = other

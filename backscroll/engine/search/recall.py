@@ -176,7 +176,7 @@ def recall_for_prompt(
         return None
     if scope == "thread" and len(thread) <= len(shown):
         return None  # all there is stands in the prompt
-    from backscroll.recall.question.relevance import holds_most  # loads numpy, which most prompts do not need
+    from backscroll.recall.relevance import holds_most  # loads numpy, which most prompts do not need
 
     wanted = wanted_from(thread.info, scope)
     if wanted is not None:
@@ -200,7 +200,7 @@ def _is_worth_it(
 ) -> bool:
     """Return whether a plain question, in which nothing points to the past, gets details: what the prompt does not show has to be surely about it,
     and not less likely than all that it shows."""
-    from backscroll.recall.question.relevance import is_surely_about
+    from backscroll.recall.relevance import is_surely_about
 
     hidden, seen = -1, float("-inf")
     for place, number in enumerate(map(int, weighed.rows)):
@@ -319,8 +319,8 @@ def _weigh_pool(pool: RecallPool, asked: QuestionAnalysis) -> ScoredTexts:
 
     from backscroll.recall.clues import measure_best
     from backscroll.recall.fuse import fusion
-    from backscroll.recall.question.relevance import is_about, is_worded, texts_of_domains
-    from backscroll.recall.text.passages import odds_of_results
+    from backscroll.recall.passages import odds_of_results
+    from backscroll.recall.relevance import is_about, is_worded, texts_of_domains
 
     if not len(pool.index):
         return ScoredTexts(np.zeros(0, np.intp), np.zeros(0), {})

@@ -165,7 +165,7 @@ class Choice:
     @cached_property
     def terms(self) -> set[str]:
         """By which sentences of a long text are chosen: the words of the question and their counterparts."""
-        from backscroll.recall.text.passages import notions_of, terms_for
+        from backscroll.recall.passages import notions_of, terms_for
 
         return {*self.asked.words, *terms_for(notions_of(self.asked))}
 

@@ -129,7 +129,7 @@ def _queries(asked: QuestionAnalysis) -> Iterable[Query]:
             yield parse_query(f'"{exact.replace(chr(34), " ")}"')
         except InvalidInput:
             continue  # nothing but punctuation between the quotes
-    from backscroll.recall.text.passages import counterpart_terms
+    from backscroll.recall.passages import counterpart_terms
 
     for words in (asked.pairs, counterpart_terms(asked)):
         terms = [Term(word, (QueryPhrase((word,)),), (QueryPhrase((word,)),)) for word in words[:60]]

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from backscroll.derive.essence.essentials import EssentialKind, essentials
+from backscroll.derive.essence.essentials import EssentialKind
+from backscroll.derive.essence.reader import essentials
 from backscroll.tasks.lifecycle.words import essential_lines
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message

@@ -187,7 +187,7 @@ class Tasks:
 
     def essentials(self, task: str | Task | None = None) -> Sequence[Essential]:
         """Return what of a task is open or binding and survives every compression, in its own words."""
-        from backscroll.derive.essence.essentials import essentials
+        from backscroll.derive.essence.reader import essentials
 
         return essentials(task_messages(self.thread, self._one(task)))
 

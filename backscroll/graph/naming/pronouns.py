@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
-from backscroll.graph.index import ASKED, SURE, ClaimLine, Profile, RawClaim, TurnEntry, is_call, is_question
-from backscroll.graph.naming.names import ROLES, key_of, table
-from backscroll.graph.predicates import venues
+from backscroll.graph.claims.claim import ASKED, SURE, ClaimLine, RawClaim, TurnEntry, is_call, is_question
+from backscroll.graph.claims.index import Profile
+from backscroll.graph.claims.names import ROLES, key_of, table
+from backscroll.graph.claims.predicates import venues
 from backscroll.vocab.assertion import PRONOUN, REGION, Claim
 
 #: How many turns back a pronoun may reach.
@@ -21,7 +22,7 @@ REACH = 3
 _ANIMATE = frozenset({"person", "creature", "animal", "group"})
 _SEXED = frozenset({"person", "creature", "animal"})
 _MANY = frozenset({"group", "organisation", "person", "creature", "animal"})
-#: How much a turn must say for a name (`graph/naming/evidence`) before a pronoun may mean it.
+#: How much a turn must say for a name (`graph/claims/evidence`) before a pronoun may mean it.
 LOOKED = 40
 _TOPICS = {
     "work": frozenset({"work"}),

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from backscroll.graph.index import MessageSpeaker, TurnEntry
+from backscroll.graph.claims.claim import MessageSpeaker, TurnEntry
+from backscroll.graph.claims.names import ROLES
 from backscroll.graph.naming.identity import NameLinks, NameTie
-from backscroll.graph.naming.names import ROLES
 from backscroll.vocab.ids import Ref
 
 _ALONE, _NEXT, _BEFORE = 150, 100, 50  # for the only other one, who speaks next, who spoke before

@@ -15,8 +15,8 @@ from importlib import resources
 from typing import cast
 
 from backscroll.derive.extract.ontology import is_relation, predicate, types
-from backscroll.graph.completion import NOWHERE
-from backscroll.graph.reading.view import Fact, Neighbourhood, NodeView, Rank
+from backscroll.graph.view import Fact, Neighbourhood, NodeView, Rank
+from backscroll.graph.world.completion import NOWHERE
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.pattern import late
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from backscroll.derive.digest import digests_of
-from backscroll.derive.essence.essentials import EssentialKind, essentials
+from backscroll.derive.essence.essentials import EssentialKind
+from backscroll.derive.essence.reader import essentials
 from backscroll.recall.text.terms import cut_words, stopwords
 from backscroll.recall.text.words import fold_word, is_unspaced, stem
 from backscroll.vocab.message import Message, is_spoken_by_user

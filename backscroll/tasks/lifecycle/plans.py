@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from backscroll.derive.essence.clusters import likeness, pieces
 from backscroll.derive.recipe import Recipe
-from backscroll.derive.summaries.clusters import likeness, pieces
 from backscroll.tasks.lifecycle.points import Point, language_in, plan_words, points_of
 from backscroll.tasks.memory.request import lines_of
 from backscroll.tasks.notes import quote_text

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from backscroll.derive.digest import Digest
+from backscroll.derive.essence.clusters import pieces
 from backscroll.derive.essence.cues import CueSentence, mark_sentences
 from backscroll.derive.essence.essentials import Essential, EssentialKind
 from backscroll.derive.essence.importance import weigh_sentence
 from backscroll.derive.essence.reader import findings
-from backscroll.derive.summaries.clusters import pieces
 from backscroll.tasks.memory.arcs import Arc, says_something
 from backscroll.tasks.memory.moves import asks, wishes, wrong
 from backscroll.tasks.memory.turns import size_of

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from backscroll.derive.essence.clusters import likeness, pieces
 from backscroll.derive.recipe import Recipe
-from backscroll.derive.summaries.clusters import likeness, pieces
 from backscroll.tasks.notes import memory_id, quote_text
 from backscroll.tasks.preferences.reader import Aspect, PreferenceStatement, read_text, statements
 from backscroll.vocab.ids import Ref

@@ -16,8 +16,8 @@ from typing import Any, cast
 
 from backscroll.derive.extract.ontology import is_relation, predicate, types
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.view import Evidence, Fact, NodeView, Rank
 from backscroll.graph.reading.words import one_line
+from backscroll.graph.view import Evidence, Fact, NodeView, Rank
 from backscroll.tasks.relevance import Encode, terms_of
 from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.ids import Ref

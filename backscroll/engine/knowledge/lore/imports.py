@@ -27,7 +27,7 @@ from backscroll.vocab.values.unicode import valid_text
 
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
-    from backscroll.graph.reading.view import WorldEntry
+    from backscroll.graph.view import WorldEntry
 
 
 #: Bytes of a card that are read at most.

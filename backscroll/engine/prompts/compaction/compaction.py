@@ -275,7 +275,7 @@ _KEPT = 0.8
 
 def bound_of(composer: Composer, room: int) -> tuple[ProtectedText, ...]:
     """Return what of the window is still open and binding, newest first as far as it fits, in order."""
-    from backscroll.derive.essence.essentials import essentials
+    from backscroll.derive.essence.reader import essentials
 
     messages = [m for unit in composer.units for m in unit.messages]
     earlier = composer.frozen.bound if composer.frozen is not None else ()

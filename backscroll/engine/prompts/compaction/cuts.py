@@ -79,7 +79,7 @@ def fixed_tokens(composer: Composer) -> int:
 
 def boost_of(composer: Composer) -> Callable[[Message], float] | None:
     """Weigh up what was asked for again after earlier compactions, and what is like it."""
-    from backscroll.derive.learning import factor, features_of
+    from backscroll.derive.essence.learning import factor, features_of
     from backscroll.engine.inputs.lessons import weights_of
 
     weights = weights_of(composer.thread.engine)

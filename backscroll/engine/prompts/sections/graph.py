@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from backscroll.graph.reading.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.graph.reading.words import tell
+from backscroll.graph.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.record.history import HIDDEN
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import is_spoken_by_user

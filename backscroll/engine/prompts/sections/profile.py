@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from backscroll.engine.core.audience import scopes_of
 from backscroll.engine.core.lineage import reach
 from backscroll.engine.knowledge.people.cache import CachedScope, person_of
-from backscroll.graph.reading.view import Fact
+from backscroll.graph.view import Fact
 from backscroll.tasks.memory.words import line_of, told_as
 from backscroll.tasks.preferences import profile
 from backscroll.tasks.preferences.profile import (

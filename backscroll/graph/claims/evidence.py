@@ -1,24 +1,24 @@
-"""Evidence for a name: whether a node is shown, or kept as a candidate.
+"""Evidence that a turn gives: how much it says for a name being one, and which defaults its sentences make doubtful.
 
-Owns the sum. A turn speaks for a name as surely as its reader saw a name there (a node claim), or, where the reader only used it
-as the end of a fact or as another name, as surely as that was said; something plainly said of a name adds a little. Turns add up,
-so a name that keeps coming back is shown in the end. Whole numbers, so that taking a turn away leaves exactly what was there.
+A turn speaks for a name as surely as its reader saw a name there (a node claim), or, where the reader only used it as the end of
+a fact or as another name, as surely as that was said; something plainly said of a name adds a little. Turns add up, so a name
+that keeps coming back is shown in the end. Whole numbers, so that taking a turn away leaves exactly what was there.
+"My husband died there" makes it doubtful that he is alive: a default that any live sentence speaks against is not assumed
+(`graph/world/completion`). The words are data (`doubts.toml`), by attribute; being careful takes no understanding of who did what.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
 
-from backscroll.graph.naming.names import split_owner
+from backscroll.graph.claims.claim import RawClaim
+from backscroll.graph.claims.names import split_owner
 from backscroll.vocab.assertion import PRONOUN, Claim
 
-if TYPE_CHECKING:
-    from backscroll.graph.index import ClaimIndex, RawClaim
-    from backscroll.graph.overrides import OverrideLayer
-
-#: Hundredths from which a node is shown.
-SHOWN = 60
 _TOLD = 20  # what a plain statement about a name adds to it
 _SURE = 0.5
 _PLAIN = 0.8  # how sure a relation has to be that it speaks for its other end as well
@@ -59,17 +59,6 @@ def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
     }
 
 
-def enough(members: Sequence[str], index: ClaimIndex, layer: OverrideLayer) -> bool:
-    """Return True if a node of these names is shown: the turns say enough for them, or a person said something of it."""
-    if any(key in told for key in members for told in (layer.about, layer.stands, layer.shown)):
-        return True
-    if "user" in members:
-        return True
-    if tuple(members) == ("assistant",):  # a program of which nothing is said but that it answers is nobody
-        return False
-    return sum(index.proof.get(key, 0) for key in members) >= SHOWN
-
-
 def _of(key: str) -> str:
     """Return whose relative a description speaks of."""
     mine = split_owner(key)
@@ -79,3 +68,25 @@ def _of(key: str) -> str:
 def _most(into: dict[str, int], key: str, worth: int) -> None:
     if into.get(key, 0) < worth:
         into[key] = worth
+
+
+@cache
+def _words() -> Mapping[str, str]:
+    return tomllib.loads(resources.files("backscroll.graph").joinpath("doubts.toml").read_text("utf-8"))
+
+
+@cache
+def _doubting() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?P<{name}>{words})" for name, words in _words().items()), re.IGNORECASE)
+
+
+@cache
+def _each_doubt() -> Mapping[str, re.Pattern[str]]:
+    return {name: re.compile(words, re.IGNORECASE) for name, words in _words().items()}
+
+
+def find_doubted_attributes(text: str) -> frozenset[str]:
+    """Of which attributes a sentence makes the defaults of what it names doubtful ("died": not "alive")."""
+    if not _doubting().search(text):
+        return frozenset()
+    return frozenset(name for name, words in _each_doubt().items() if words.search(text))

@@ -15,8 +15,8 @@ from importlib import resources
 from typing import NamedTuple, cast
 
 from backscroll.derive.extract.ontology import is_relation, predicate, types
-from backscroll.graph.naming.names import key_of
-from backscroll.graph.reading.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
+from backscroll.graph.claims.names import key_of
+from backscroll.graph.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
 from backscroll.graph.world.words import covers, form_of, is_han, is_kind, kind_words, plain
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
