@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from backscroll.llm.clients.preload import preload
+from backscroll.llm.clients.kinds import preload
 
 if TYPE_CHECKING:
     from backscroll.agent.agent import Agent

@@ -16,18 +16,11 @@ from tests.house import tree
 #: Cycles that are still there: the folder, the siblings in one, and why. The list may only shrink.
 KNOWN: dict[str, tuple[frozenset[str], str]] = {
     "backscroll.engine": (frozenset("directory engine thread user".split()), "types alone: `thread.engine` is public and gives a whole engine"),
-    "backscroll.llm": (frozenset("clients encoders providers".split()), "`providers` describes services and also makes their clients"),
-    "backscroll.llm.prices": (frozenset("prices table windows".split()), "a window is looked up by the price of its model"),
-    "backscroll.stores.postgres": (frozenset("check reading".split()), "`check` reads columns, rows are checked"),
-    "backscroll.stores.sqlite": (frozenset("check reading writing".split()), "`check` reads columns, rows are checked"),
-    "backscroll.workspace": (frozenset("edits files git snapshots".split()), "`git/git` belongs below `snapshots`; the journal of edits below `files`"),
-    "backscroll.workspace.snapshots": (frozenset("erasure scan shadow_objects snapshots".split()), "types alone"),
 }  # fmt: skip
 
 #: Imports inside functions without a reason, by room. A number may only fall.
 LOCAL: dict[str, int] = {
-    "engine": 211, "llm": 13, "stores": 2,
-    "testing": 5, "workspace": 1,
+    "engine": 211,
 }  # fmt: skip
 
 
