@@ -7,8 +7,6 @@ work (`act`), and every decision on what is stored.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -438,17 +436,3 @@ def _complete_slash(talk: Talk, text: str) -> list[Completion]:
 
 def _load_player() -> None:
     import_module("backscroll.surfaces.chat.screen.player")
-
-
-def make_console() -> Console:
-    """The console of a chat: nothing in a text is taken for a command of the drawing."""
-    from rich.console import Console
-    from rich.theme import Theme
-
-    looks = Theme(
-        {"markdown.code": "bold cyan", "markdown.code_block": "none", "markdown.item.number": "cyan"}
-    )
-    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-    return Console(
-        file=sys.stdout, theme=looks, markup=False, emoji=False, highlight=False, no_color=plain or None
-    )

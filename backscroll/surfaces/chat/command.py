@@ -77,7 +77,8 @@ def chat(
         raise InvalidInput(t("chat.needs_terminal"), hint=t("chat.needs_terminal_hint"))
     # start-up: the help page of this command does without; and before the store is opened, while nothing is collected
     from backscroll.agent.agent import Agent
-    from backscroll.surfaces.chat.app import Chat, make_console
+    from backscroll.surfaces.chat.app import Chat
+    from backscroll.surfaces.chat.screen.console import make_console
     from backscroll.surfaces.chat.screen.first_minute import FirstMinute
     from backscroll.surfaces.chat.startup import folder, thread_for
 

@@ -1,0 +1,20 @@
+"""The console of a chat: its colours, and a text that is never read as a command of the drawing."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rich.console import Console
+from rich.theme import Theme
+
+
+def make_console() -> Console:
+    """The console of a chat: nothing in a text is taken for a command of the drawing."""
+    looks = Theme(
+        {"markdown.code": "bold cyan", "markdown.code_block": "none", "markdown.item.number": "cyan"}
+    )
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return Console(
+        file=sys.stdout, theme=looks, markup=False, emoji=False, highlight=False, no_color=plain or None
+    )
