@@ -206,7 +206,7 @@ def test_a_budget_is_a_whole_number_of_one_or_more(thread: Thread, budget: objec
 
 
 def test_neither_budget_nor_model(thread: Thread) -> None:
-    with pytest.raises(InvalidInput, match="neither a budget nor a model"):
+    with pytest.raises(InvalidInput, match="no budget and no model"):
         thread.prompt()
 
 
