@@ -211,7 +211,7 @@ def test_neither_budget_nor_model(thread: Thread) -> None:
 
 
 def test_an_unknown_model_has_no_window(thread: Thread) -> None:
-    with pytest.raises(InvalidInput, match="window of the model"):
+    with pytest.raises(InvalidInput, match="context size of model"):
         thread.prompt(model="no-such-model-9")
     assert thread.prompt(20_000, model="no-such-model-9").receipt.exact is False
 
