@@ -342,7 +342,7 @@ def test_ends_let_the_last_turns_be_analysed(thread: Thread, tasks: Tasks, end: 
 
 
 def test_illegal_steps_are_refused_and_write_nothing(thread: Thread, tasks: Tasks) -> None:
-    """Nothing to attempt, nothing to complete, an ended task, one that is being already in progress."""
+    """Nothing to attempt, nothing to complete, an ended task, one that is already in progress."""
     before = thread.head
     for step in (lambda: tasks.attempt("x"), tasks.complete, tasks.cancel):
         with pytest.raises(Conflict, match="has no current task"):
