@@ -15,7 +15,6 @@ from typing import Any
 from backscroll.assemble.compaction.cuts import answered_giants, count_results, with_cuts
 from backscroll.assemble.compaction.last_resort import fit_last
 from backscroll.assemble.compaction.marks import (
-    MUST,
     Prices,
     aim,
     cap,
@@ -24,8 +23,9 @@ from backscroll.assemble.compaction.marks import (
     fits_whole,
     part,
 )
-from backscroll.assemble.compaction.policy import CompactionRoom, compact, trim
+from backscroll.assemble.compaction.policy import compact, trim
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.compaction.tuning import MUST, CompactionRoom
 from backscroll.assemble.view.compaction import Compaction
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.units import Unit, fresh_units, units_of

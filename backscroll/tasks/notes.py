@@ -23,6 +23,7 @@ LONGEST = 280  # characters of a quotation
 #: Replaces words about messages that were changed or deleted since.
 WITHHELD = "withheld: messages that this speaks of were changed since"
 _ID = 5  # bytes of the id of a memory
+_CALL = 90  # characters of a call
 _SPACE = late(r"\s+")
 _ODD = late(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 #: A person who said no to a call: that is not a failure of the call.
@@ -104,7 +105,7 @@ def has_succeeded(digest: Digest) -> bool:
     return digest.result is not None and not digest.is_error and not digest.exit_code
 
 
-def describe_call(digest: Digest, limit: int = 90) -> str:
+def describe_call(digest: Digest) -> str:
     """Return a call on a few characters: what was done to what."""
     target = digest.target if digest.kind != "command" else digest.target.split("\n")[0]
-    return quote_text(f"{digest.tool_name} {target}".strip(), limit)
+    return quote_text(f"{digest.tool_name} {target}".strip(), _CALL)

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from backscroll.derive.extract.ontology import types
 from backscroll.errors import InvalidInput
-from backscroll.formats.lorebooks.entry import LoreEntry
 from backscroll.formats.lorebooks.json_books import TOLD
-from backscroll.formats.lorebooks.rule import rule_from_json
+from backscroll.formats.lorebooks.rule import LoreEntry, rule_from_json
 from backscroll.graph.view import WorldEntry
 from backscroll.graph.world.dialogue import read_dialogue, unseen_before
 from backscroll.graph.world.en import read_english

@@ -48,8 +48,6 @@ _AFTER: Mapping[TaskAct, TaskState] = {
     TaskAct.CANCEL: TaskState.CANCELLED,
     TaskAct.RESUME: TaskState.IN_PROGRESS,
 }
-#: States in which nothing more is done.
-ENDED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
 #: How two tasks can belong together.
 LINKS = ("follows", "part of", "related", "split from")
 

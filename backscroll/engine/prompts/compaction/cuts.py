@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from backscroll.assemble.compaction.cuts import answered_giants, count_results, with_cuts
-from backscroll.assemble.compaction.marks import MUST, cap, compute_full_budget, part
+from backscroll.assemble.compaction.marks import cap, compute_full_budget, part
 from backscroll.assemble.compaction.policy import trim
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.compaction.tuning import MUST
 from backscroll.assemble.view.compaction import Compaction
 from backscroll.assemble.view.units import Unit, fresh_units
 from backscroll.engine.inputs.inputs import PromptInputs, waits_anew

@@ -38,8 +38,9 @@ from backscroll.tasks.memory.acts import MemoryLayer, layer_acts
 from backscroll.tasks.memory.decay import MemoryUse, fade_memory
 from backscroll.tasks.memory.model import by_model
 from backscroll.tasks.notes import FileChangeNote
-from backscroll.tasks.preferences.preferences import SHOWN, Preference, fold
+from backscroll.tasks.preferences.preferences import Preference, fold
 from backscroll.tasks.preferences.reader import PreferenceStatement
+from backscroll.tasks.preferences.tuning import SHOWN
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import qualify_handles
 from backscroll.vocab.ids import Ref
