@@ -2,8 +2,7 @@
 
 Owns: recognising a log whatever program wrote it (ISO and syslog times, docker compose, kubernetes, nginx, logging libraries, JSON
 lines, Chinese levels), taking off what precedes the words, the level of a line, and finding loud lines in the middle of
-a huge result, which nothing else reads. Refuses: choosing among them; `derive/digests/trouble` does. Before:
-`derive/digests/output_text`.
+a huge result, which nothing else reads. Refuses: choosing among them; `derive/digests/trouble` does.
 """
 
 from __future__ import annotations

@@ -9,16 +9,14 @@ Word lists are data (`personal.toml`).
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import cast
 
 from backscroll.derive.essence.sentences import sentences
 from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.values.table import read_table
 
 _LONGEST = 8_000  # characters of a message that are looked through
 _VALUE = 60  # characters of what is named
@@ -49,8 +47,7 @@ class _Patterns:
 
 @cache
 def _table() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    text = resources.files("backscroll.derive").joinpath("personal.toml").read_text(encoding="utf-8")
-    return cast("Mapping[str, Mapping[str, Sequence[str]]]", tomllib.loads(text))
+    return read_table("backscroll.derive", "personal.toml")
 
 
 def _any(words: Sequence[str]) -> str:

@@ -10,15 +10,14 @@ that keeps coming back is shown in the end. Whole numbers, so that taking a turn
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import resources
 
 from backscroll.graph.claims.claim import RawClaim
 from backscroll.graph.claims.names import split_owner
 from backscroll.graph.tuning import PLAIN_RELATION, RELATIVE_EVIDENCE, SURE, TOLD_EVIDENCE
 from backscroll.vocab.assertion import PRONOUN, Claim
+from backscroll.vocab.values.table import read_table
 
 
 def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
@@ -70,7 +69,7 @@ def _most(into: dict[str, int], key: str, worth: int) -> None:
 
 @cache
 def _words() -> Mapping[str, str]:
-    return tomllib.loads(resources.files("backscroll.graph").joinpath("doubts.toml").read_text("utf-8"))
+    return read_table("backscroll.graph", "doubts.toml")
 
 
 @cache

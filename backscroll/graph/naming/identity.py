@@ -184,7 +184,7 @@ def find_joined_pairs(token: str, keys: Iterable[str], kind_of: Callable[[str], 
 
 
 def _same_file(paths: list[str], kind_of: Callable[[str], Profile]) -> set[Pair]:
-    """Join a shorter path with the only file that it can be: `table.py` and `src/table.py`, while there is no other."""
+    """Join a shorter path with the only file that it can be: `table.py` and `src/table.py`, as long as it is the only one."""
     out: set[Pair] = set()
     for at, path in enumerate(paths):
         ends = "/" + path.lstrip("/")
@@ -244,7 +244,7 @@ def _part_of_name(token: str, known: list[tuple[str, NameShape, Profile]]) -> se
 
 
 def _short_forms(known: list[tuple[str, NameShape, Profile]]) -> set[Pair]:
-    """Ed is Edmund, while there is no Edwin: the beginning of the only first name that goes on so."""
+    """Ed is Edmund, until an Edwin turns up: the beginning of the only first name that goes on so."""
     people = [
         (key, shape.core[0], shape.core)
         for key, shape, kind in known

@@ -97,7 +97,7 @@ class VocativeNames:
             self._tied[name] = speaker
 
     def _bearer(self, name: str, around: Around) -> str:
-        """Return who is called so; empty if there is no clear leader."""
+        """Return who is called so; empty without a clear leader."""
         if name not in self._calls or name in self._speaks:
             return ""
         votes: dict[str, int] = {}

@@ -7,15 +7,14 @@ Owns reading `world.toml`, and when a kind ("elves of the forest") covers a valu
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib import resources
 from typing import NamedTuple, cast
 
 from backscroll.derive.extract.ontology import labels
 from backscroll.vocab.values.pattern import late
+from backscroll.vocab.values.table import read_table
 
 _SPACE = late(r"\s+")
 _OUTER = " \t\r\n\"'*_`.,;:!?。，；：！？、"
@@ -62,8 +61,7 @@ class Noun(NamedTuple):
 @cache
 def table() -> Mapping[str, Mapping[str, object]]:
     """Return the data file."""
-    text = resources.files("backscroll.graph").joinpath("world.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return read_table("backscroll.graph", "world.toml")
 
 
 @cache

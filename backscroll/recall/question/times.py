@@ -28,12 +28,6 @@ class DaySpan:
     last: date
     words: str
 
-    def distance(self, day: date) -> int:
-        """Days between the span and a day; 0 inside it."""
-        if day < self.first:
-            return (self.first - day).days
-        return max(0, (day - self.last).days)
-
 
 _MONTHS = {
     name: number
@@ -332,8 +326,3 @@ def find_times(text: str, now: date | None = None) -> list[DaySpan]:
                 taken[low:high] = b"\1" * (high - low)
                 found.append((low, DaySpan(*days, match[0])))
     return [days for _, days in sorted(found, key=lambda pair: pair[0])]
-
-
-def first_day(text: str) -> date | None:
-    """Return the first full date in a text, such as the heading of a session."""
-    return next((days.first for days in find_times(text) if days.first == days.last), None)

@@ -1,4 +1,4 @@
-"""Names in English text, found by how they are written and used; there is no list of names.
+"""Names in English text, found by how they are written and used, without a list of names.
 
 Owns which capitalised words are names and, where the words around show it, of what. A capital at the start of a sentence
 makes a name only of a word that is not commonly written small, or that is a name elsewhere in the turn. Refuses what

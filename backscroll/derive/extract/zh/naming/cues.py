@@ -1,6 +1,6 @@
 """Evidence that a stretch of Chinese is a name: where it is, how it is made, how often the turn uses it.
 
-There is no list of names, and the word cutter knows few: an unknown word may be a name, or a piece of a sentence cut wrongly.
+It needs no list of names, and the word cutter knows few: an unknown word may be a name, or a piece of a sentence cut wrongly.
 Owns the weight of each use (called out, alone between marks, before a verb that people are the subject of, after a word that
 takes a person or a place) and their sum over one turn. A turn may say too little; the fold adds turns up
 (`graph/claims/evidence`). Words are data (`extract_zh_cues.toml`). Refuses facts.
@@ -44,7 +44,7 @@ _TO_YOU = frozenset("你您咱快别请")
 
 LATIN = 0.4
 SPOKEN_TO = 0.15  # called, and spoken to in the same breath: 秋棠，你去
-CALLED, ALONE, SPEAKS, ACTS, LED, BARE = 0.5, 0.4, 0.45, 0.3, 0.3, 0.15
+CALLED, ALONE, SPEAKS, ACTS, LED = 0.5, 0.4, 0.45, 0.3, 0.3
 AGAIN = 0.1  # for every further use in the turn
 
 
