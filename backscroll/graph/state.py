@@ -83,7 +83,7 @@ class GraphState:
         return {*self.index.mentions, *self.layer.shown, *self.layer.spelled, self.user}
 
     def first(self, group: NameGroup) -> tuple[Order, str]:
-        """Where a node appears first, and under which key: that is its id."""
+        """Return where a node appears first, and under which key: that is its id."""
         if group.first is None:
             found = [(self._first(key), key) for key in group.members if self.lives(key)]
             group.first = min(found) if found else ((2, b"", NOWHERE, 0), group.members[0])

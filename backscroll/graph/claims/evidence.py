@@ -83,7 +83,7 @@ def _each_doubt() -> Mapping[str, re.Pattern[str]]:
 
 
 def find_doubted_attributes(text: str) -> frozenset[str]:
-    """Of which attributes a sentence makes the defaults of what it names doubtful ("died": not "alive")."""
+    """Return the attributes whose defaults a sentence makes doubtful for what it names ("died": not "alive")."""
     if not _doubting().search(text):
         return frozenset()
     return frozenset(name for name, words in _each_doubt().items() if words.search(text))

@@ -105,7 +105,7 @@ def key_of(name: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def value_key(value: str) -> str:
-    """By what two values of an attribute are the same: spelling, case and punctuation around them do not count."""
+    """Return the form by which two values of an attribute are compared: case, width and punctuation around them do not count."""
     text = _SPACE.sub(" ", unicodedata.normalize("NFKC", value)).strip().casefold()
     end = len(text)
     while end and _edge(text[end - 1]) and text[end - 1] not in ")]}%":

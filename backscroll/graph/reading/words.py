@@ -178,7 +178,7 @@ def _rank_phrases(
     words: Mapping[str, str],
     count: Callable[[str], int],
 ) -> list[_FactPhrase]:
-    """Best worth for its tokens first; the first of a node carries the node's head.
+    """Order phrases by worth per token; the first of a node carries the node's head.
 
     Of a node about which much is known, each further fact is worth less: else one node that every turn mentions would fill the
     section.

@@ -73,7 +73,7 @@ def traits(text: str) -> list[WorldTrait]:
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """Clauses; a whole sentence comes after its clauses, for what is said across a comma."""
+    """Yield clauses; a whole sentence comes after its clauses, for what is said across a comma."""
     for piece in _CLAUSE.split(text):
         if piece and piece.strip():
             yield piece.strip()

@@ -90,7 +90,7 @@ def tidy(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """For comparing: tidy, small letters, no article."""
+    """Return a text as it is compared: tidy, in lower case, without article."""
     return _ARTICLE.sub("", tidy(unicodedata.normalize("NFKC", text)).casefold(), count=1).strip()
 
 
@@ -197,7 +197,7 @@ def telling_fields() -> frozenset[str]:
 
 @cache
 def adjectives() -> Mapping[str, tuple[str, str]]:
-    """Adjective → (predicate, value)."""
+    """Map each adjective to its predicate and value."""
     sections = cast("dict[str, dict[str, list[str]]]", table()["adjectives"])
     return {
         word: (predicate, value)

@@ -152,7 +152,7 @@ def _week(now: date, back: int) -> tuple[date, date]:
 
 
 def _weekday(now: date, which: int, back: int | None) -> tuple[date, date]:
-    """That day of the week so many weeks back; without a week, the latest one before today."""
+    """Return that day of the week so many weeks back; without a week, the latest one before today."""
     if back is None:
         found = now - ((now.weekday() - which - 1) % 7 + 1) * _DAY
     else:
@@ -182,7 +182,7 @@ def _ymd(found: re.Match[str], _: date | None) -> _Found:
 
 
 def _read_named_month(found: re.Match[str], now: date | None) -> _Found:
-    """Month by name, with or without day and year."""
+    """Read a month by name, with or without day and year."""
     groups = found.groupdict()
     month = _MONTHS[found["m"].lower()]
     day = int(groups["d"]) if groups.get("d") else None
@@ -224,7 +224,7 @@ def _amount(found: re.Match[str], now: date | None) -> _Found:
 
 
 def _period(found: re.Match[str], now: date | None) -> _Found:
-    """Last week, this month, 上个月, 去年."""
+    """Read "last week", "this month", 上个月, 去年."""
     if now is None:
         return None
     back = _BACK[found["b"].lower()]
