@@ -5,13 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from backscroll.graph.claims.claim import Order, TurnEntry
-from backscroll.graph.claims.index import (
-    ClaimIndex,
-    Profile,
-    add_votes,
-    clear_gender,
-    elect_type,
-)
+from backscroll.graph.claims.index import ClaimIndex, Profile, add_votes, clear_gender, elect_type
 from backscroll.graph.claims.names import NAMELESS, ROLES, key_of
 from backscroll.graph.claims.predicates import rules
 from backscroll.graph.naming.identity import NOWHERE, NameGroup, NameLinks, NameTie, Place, RuleTies

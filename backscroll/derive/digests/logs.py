@@ -158,10 +158,7 @@ def loud_lines(text: str) -> tuple[str, ...]:
 def _loud(text: str) -> tuple[str, ...]:
     chinese = not text.isascii()
     starts: set[int] = set()
-    for words in (
-        (*_STRONG, *(_STRONG_ZH if chinese else ())),
-        (*_WEAK, *(_WEAK_ZH if chinese else ())),
-    ):
+    for words in ((*_STRONG, *(_STRONG_ZH if chinese else ())), (*_WEAK, *(_WEAK_ZH if chinese else ()))):
         starts |= _ends(sorted({at for word in words for at in _places(text, word)}))
     return tuple(line for at in sorted(starts) for line in lines_of(plain(_line_at(text, at))))
 

@@ -37,13 +37,7 @@ _LONGEST = 400  # characters of a name, a value or a quote
 _Name: TypeAlias = tuple[str, ...]
 _CODED = re.compile(r"[a-z][A-Z]|\w_\w|[(){}<>=+/\\]|^[A-Z]{2,}$|\w\.\w")
 _TICKED = re.compile(r"`[^`\n]{1,200}`")
-_WEIGHT = {
-    Claim.END: 1.3,
-    Claim.ALIAS: 1.2,
-    Claim.RELATION: 1.1,
-    Claim.ATTRIBUTE: 1.0,
-    Claim.NODE: 0.6,
-}
+_WEIGHT = {Claim.END: 1.3, Claim.ALIAS: 1.2, Claim.RELATION: 1.1, Claim.ATTRIBUTE: 1.0, Claim.NODE: 0.6}
 
 
 def rule_key(messages: Sequence[Message]) -> bytes:

@@ -32,16 +32,8 @@ _VERBS = {"Add": "created", "Update": "edited", "Delete": "deleted"}
 _DEFINED = 6  # names of one file that are taken
 _BROUGHT = 8  # packages of one file
 _LONGEST = 260  # characters of a path or a command
-_NEW_TEXT = (
-    "content",
-    "contents",
-    "file_text",
-    "new_string",
-    "new_str",
-    "code_edit",
-    "replacement_text",
-    "text",
-    "new_source",
+_NEW_TEXT = tuple(
+    "content contents file_text new_string new_str code_edit replacement_text text new_source".split()
 )
 _LAST = 15  # lines in which a program reports why it ended
 _COUNTED = re.compile(r"\b(?:0|no) (?:\w+ )?(?:errors?|failures?|failed|issues?|problems?)\b", re.IGNORECASE)

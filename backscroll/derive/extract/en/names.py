@@ -236,24 +236,7 @@ def _two(word: EnglishWord, following: EnglishWord | None, seen: NameEvidence, h
     return word.low in words("name_tails", "place_head") and following.low not in common()
 
 
-_ENDINGS = (
-    "ing",
-    "ed",
-    "tion",
-    "ness",
-    "ment",
-    "able",
-    "ible",
-    "ful",
-    "less",
-    "ously",
-    "ally",
-    "ize",
-    "ise",
-    "ity",
-    "ism",
-    "ous",
-)
+_ENDINGS = tuple("ing ed tion ness ment able ible ful less ously ally ize ise ity ism ous".split())
 
 
 def _has_common_ending(low: str) -> bool:
