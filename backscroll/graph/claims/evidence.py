@@ -45,9 +45,8 @@ def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
             told.update([raw.object] if claim.sure >= PLAIN_RELATION else [])
         for one, other in ((raw.subject, raw.object), (raw.object, raw.subject)):
             if one and raw.kind is Claim.RELATION and _of(one) == other not in ("", "user"):
-                used[one] = min(
-                    used[one], RELATIVE_EVIDENCE
-                )  # "Ann's brother" of whom nothing is known but that
+                # "Ann's brother", of whom nothing is known but that
+                used[one] = min(used[one], RELATIVE_EVIDENCE)
         if raw.other:
             _most(seen if claim.sure >= SURE else used, raw.other, worth)
     return {

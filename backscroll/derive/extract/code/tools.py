@@ -22,6 +22,7 @@ from backscroll.derive.extract.code.errors import ErrorMention, trouble_in
 from backscroll.derive.extract.code.shell import files_of, is_telling, packages_of, pieces
 from backscroll.derive.extract.code.source import defined_by, packages_in
 from backscroll.derive.extract.code.words import StatementPlace, shape, words
+from backscroll.derive.extract.tuning import FILE_READ
 from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall, ToolResult
@@ -37,7 +38,6 @@ _NEW_TEXT = tuple(
 )
 _LAST = 15  # lines in which a program reports why it ended
 _COUNTED = re.compile(r"\b(?:0|no) (?:\w+ )?(?:errors?|failures?|failed|issues?|problems?)\b", re.IGNORECASE)
-_READ = 0.7  # how sure a mere look at a file makes it worth a node
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def read_acts(acts: Sequence[CallOutcome]) -> Iterator[Assertion]:
                         one.changed.append(claim.object)
         elif kind == "read" and not act.failed:
             for path in paths_of(act.wanted)[:3]:
-                yield act.spot(path).node(path, "file", _READ)
+                yield act.spot(path).node(path, "file", FILE_READ)
         elif kind == "command":
             yield from _command(act, waiting)
 

@@ -2,7 +2,7 @@
 
 Owns which capitalised words are names and, where the words around show it, of what. A capital at the start of a sentence
 makes a name only of a word that is not commonly written small, or that is a name elsewhere in the turn. Refuses what
-names do: `extract_en` reads that.
+names do: `derive/extract/en/reader` reads that.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from backscroll.derive.extract.tuning import ADDRESSED, KNOWN, SHAPED
 from backscroll.derive.extract.zh.naming.transcription import is_transcribed
 from backscroll.derive.extract.zh.words import ChineseWord, cutter, letters, load_words, tables, words_of
 from backscroll.vocab.values.table import read_table
@@ -16,8 +17,6 @@ from backscroll.vocab.values.table import read_table
 HAN = re.compile("[\u4e00-\u9fff]{2,4}")
 MARK = frozenset("，。！？…；：、“”‘’「」『』（）()!?,;:*~— \n\t《》—-")
 SMALL = frozenset("阿小老大")
-SHAPED, ADDRESSED = 0.2, 0.35  # made like a name; with a form of address
-KNOWN = 0.25  # off for a word of the dictionary
 _HARDLY = 5
 
 
