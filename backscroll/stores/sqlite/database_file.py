@@ -117,7 +117,8 @@ def _prepare_connection(path: Path, patience: float, read_only: bool) -> tuple[s
         found = _checked_version(connection, path)
         if found != VERSION and read_only:
             raise StoreError(
-                f"the store needs migrating but is read-only: {path}", hint="make the file writable once"
+                f"the store needs migrating but is read-only: {path}",
+                hint="make the file writable to migrate it",
             )
         if found != VERSION:
             _migrate(connection, path)
@@ -128,7 +129,7 @@ def _prepare_connection(path: Path, patience: float, read_only: bool) -> tuple[s
 
 
 def _look_first(path: Path, patience: float) -> None:
-    """Closing a file brings its write-ahead log in. In a stranger's file, that is not for us to do."""
+    """Look before connecting: closing a file merges its write-ahead log, which must not happen to a file that is not ours."""
     log = path.with_name(path.name + "-wal")
     if not log.exists() or not log.stat().st_size or _ours(path):
         return
@@ -181,7 +182,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     if tables and version < 1:
         raise StoreCorrupt(
             f"the number of the schema is damaged: {path}",
-            hint="keep a copy of the file; `backscroll restore-backup` brings back a backup",
+            hint="keep a copy of the file; `backscroll restore-backup` restores a backup",
         )
     return version if tables else 0
 

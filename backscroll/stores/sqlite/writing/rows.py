@@ -111,7 +111,7 @@ class SqliteWriter(SqliteRepairWriter):
         if number is None:
             raise StoreCorrupt(
                 f"the thread of event {event.id.short} is not in the store",
-                hint="`backscroll verify` says what is damaged and what is not",
+                hint="run `backscroll verify` to list the damage",
             )
         key = number << 32 | event.seq
         words = logged.words
@@ -200,7 +200,7 @@ class SqliteWriter(SqliteRepairWriter):
         remove(self._c, self._key(revision))
 
     def index_waiting(self, most: int | None = None) -> int:
-        """Put words that wait into the index; gives how many."""
+        """Put words that wait into the index; return how many."""
         return index_waiting(self._c, -1 if most is None else most)
 
     def _take_in_waiting(self) -> None:
