@@ -19,7 +19,6 @@ from backscroll.agent.person import Decision, Judgement, Proposal, Span, WiderRu
 from backscroll.surfaces.chat.input import questions as asking
 from backscroll.surfaces.chat.screen.diffs import BRIEF, diff_lines
 from backscroll.surfaces.chat.screen.invisible_characters import reveal_invisible
-from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines
 from backscroll.surfaces.i18n import count, t
 from backscroll.surfaces.i18n.translation import say
 from backscroll.surfaces.screen.cells import cut, wrap
@@ -373,8 +372,10 @@ def _outcome(proposal: Proposal, decision: Decision) -> Text:
 
 
 def _markdown(place: QuestionScreen, source: str) -> list[Text]:
-    # start-up: the chat is ready before Markdown can be drawn
     from rich.console import Console
+
+    # start-up: the chat is ready before Markdown can be drawn
+    from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines
 
     room = max(20, place.width - 3)
     lines = as_texts(block_lines(Console(width=room, force_terminal=True), safe(source), room))

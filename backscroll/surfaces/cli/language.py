@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from backscroll.config import load
 from backscroll.errors import InvalidInput
 from backscroll.places import config_file
 from backscroll.surfaces.i18n import LANGUAGES, Language, asked_for, by_locale, find_language, t
@@ -26,6 +25,9 @@ def _language_in_file() -> str:
     """The language in the settings file. Without a file nothing more is loaded: help is instant."""
     if not config_file().exists():
         return ""
+    # start-up: the help page does without where there is no such file
+    from backscroll.config import load
+
     return load().language
 
 
