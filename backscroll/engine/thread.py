@@ -274,7 +274,7 @@ class Thread(ThreadKnowledge):
         actor: str | None = None,
     ) -> SyncReport:
         """Another program's full message list against ours: our history then says what theirs says, nothing is lost."""
-        from backscroll.engine.exchange.sync import sync
+        from backscroll.engine.exchange.sync import sync  # start-up: a store opens without it
 
         return sync(
             self,
@@ -298,7 +298,7 @@ class Thread(ThreadKnowledge):
         actor: str | None = None,
     ) -> SyncReport:
         """Return the same with the conversation in a file of any format that can be read; it is not imported."""
-        from backscroll.engine.exchange.imports import read_messages
+        from backscroll.engine.exchange.imports import read_messages  # start-up: a store opens without it
         from backscroll.engine.exchange.sync import HIDES
 
         name, messages = read_messages(path, format)
@@ -309,13 +309,13 @@ class Thread(ThreadKnowledge):
 
     def save_dialogue(self, storage_dir: str = DIALOGUES) -> str:
         """Write the dialogue as `dialogue_YYYYmmdd_HHMMSS.json` into a folder; return the path. The log needs no saving."""
-        from backscroll.engine.exchange.autosave import Autosave
+        from backscroll.engine.exchange.autosave import Autosave  # start-up: a store opens without it
 
         return str(Autosave(self.engine, Path(storage_dir).expanduser()).save(self.id))
 
     def diff(self, first: int, second: int | None = None) -> list[Difference]:
         """Return what happened to the live history between two events of the log (by default: until now)."""
-        from backscroll.engine.log.differences import diff_moments
+        from backscroll.engine.log.differences import diff_moments  # start-up: a store opens without it
 
         return diff_moments(self, first, self.head if second is None else second)
 
@@ -340,7 +340,7 @@ class Thread(ThreadKnowledge):
         names originals that it does not show ([bs:17]): for a model that has no tool to open them; None: by whether one of
         `tools` is called expand. With `dry_run` nothing is written: neither a compaction that is due, nor the receipt.
         """
-        from backscroll.engine.prompts.builder import prompt
+        from backscroll.engine.prompts.builder import prompt  # start-up: a store opens without it
 
         made = partial(prompt, self, budget, model=model, tools=tools, reserve=reserve)
         return made(wire=wire, recall=recall, handles=handles, dry_run=dry_run)
@@ -349,6 +349,7 @@ class Thread(ThreadKnowledge):
         self, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
     ) -> CompactionReport:
         """Condense the past now, whether or not it is due; `dry_run` says what would go, save and cost."""
+        # start-up: a store opens without it
         from backscroll.engine.prompts.compaction.compaction import compact
 
         return compact(self, budget, model=model, dry_run=dry_run)
@@ -371,13 +372,13 @@ class Thread(ThreadKnowledge):
 
         They stay in the history; `uncrop` and `undo` bring them back exactly.
         """
-        from backscroll.engine.crops.crops import crop
+        from backscroll.engine.crops.crops import crop  # start-up: a store opens without it
 
         return crop(self, direction, amount, summary, first=first, last=last, dry_run=dry_run)
 
     def uncrop(self, handle: str) -> int:
         """Bring cropped messages back into prompts; return how many."""
-        from backscroll.engine.crops.crops import uncrop
+        from backscroll.engine.crops.crops import uncrop  # start-up: a store opens without it
 
         return uncrop(self, handle)
 
@@ -390,25 +391,26 @@ class Thread(ThreadKnowledge):
         limit: int | None = None,
     ) -> RecallResult:
         """Return what of the past answers a question, best value for the tokens; `scope` is thread, user, project or all."""
-        from backscroll.engine.search.recall import recall
+        from backscroll.engine.search.recall import recall  # start-up: a store opens without it
 
         return recall(self, query, budget, scope=scope, limit=limit)
 
     def expand(self, handle: str) -> list[Message]:
         """Return the full originals behind a handle (`[bs:17]`)."""
-        from backscroll.engine.prompts.expansion import expand
+        from backscroll.engine.prompts.expansion import expand  # start-up: a store opens without it
 
         return expand(self, handle)
 
     def tools(self, wire: Wire = "openai-chat") -> HistoryTools:
         """Tools that open handles and search the record, for a program that calls a model itself: see `docs/programs.md`."""
+        # start-up: a store opens without it
         from backscroll.engine.prompts.history_tools import HistoryTools
 
         return HistoryTools(self, wire)
 
     def operations(self, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
         """Return what tools did lately: of the last rounds, or the last so many; oldest first."""
-        from backscroll.engine.folder.tool_uses import operations
+        from backscroll.engine.folder.tool_uses import operations  # start-up: a store opens without it
 
         return operations(self, rounds, last=last)
 
@@ -422,7 +424,7 @@ class Thread(ThreadKnowledge):
         limit: int = 20,
     ) -> list[ToolUse]:
         """Tool calls with their full results, newest first."""
-        from backscroll.engine.folder.tool_uses import tool_history
+        from backscroll.engine.folder.tool_uses import tool_history  # start-up: a store opens without it
 
         return tool_history(self, tool=tool, target=target, turn=turn, text=text, limit=limit)
 
@@ -433,7 +435,7 @@ class Thread(ThreadKnowledge):
 
     def summary(self, budget: int = 800) -> str:
         """A readable account of where the conversation stands."""
-        from backscroll.engine.tree.account import context_summary
+        from backscroll.engine.tree.account import context_summary  # start-up: a store opens without it
 
         return context_summary(self, budget)
 

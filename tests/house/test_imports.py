@@ -39,7 +39,7 @@ KNOWN: dict[str, tuple[frozenset[str], str]] = {
 
 #: Imports inside functions without a reason, by room. A number may only fall; `surfaces` loads each command when it is run.
 LOCAL: dict[str, int] = {
-    "agent": 33, "derive": 7, "engine": 211, "formats": 16, "graph": 1, "llm": 13, "recall": 1, "stores": 2, "surfaces": 292,
+    "agent": 33, "derive": 7, "formats": 16, "graph": 1, "llm": 13, "recall": 1, "stores": 2, "surfaces": 292,
     "tasks": 1, "testing": 5, "workspace": 1,
 }  # fmt: skip
 

@@ -319,8 +319,8 @@ def checked_actor(actor: str) -> str:
 
 
 def index_entry(content: Content) -> str:
-    """Return the words under which a content is found. Loaded with the first write: reading must not wait for its patterns."""
-    from backscroll.recall.text.words import index_words
+    """Return the words under which a content is found."""
+    from backscroll.recall.text.words import index_words  # start-up: reading does without its patterns
 
     if any(isinstance(p, ToolCall) for p in content.parts):
         content = original(encode_content("", content)[0])  # arguments as a reader of the log would find them

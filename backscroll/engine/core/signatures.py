@@ -8,6 +8,7 @@ the method itself.
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from types import FunctionType
@@ -152,8 +153,6 @@ class _SignatureChecks(NamedTuple):
 
 
 def _plan_of(work: Callable[..., Any], label: str) -> _SignatureChecks:
-    import inspect
-
     places: list[ParameterCheck | None] = []
     names: dict[str, ParameterCheck] = {}
     rest: ParameterCheck | None = None

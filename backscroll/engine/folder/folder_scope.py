@@ -39,6 +39,8 @@ from backscroll.errors import InvalidInput
 from backscroll.vocab.change import Cause, CodeChange, FileChange
 from backscroll.vocab.event import Event
 from backscroll.workspace.folder_lock import hold_lock
+from backscroll.workspace.git.git import git_found
+from backscroll.workspace.git.trust import programs_of
 from backscroll.workspace.own_writes import OwnWrite, taken_notes
 from backscroll.workspace.snapshots.snapshots import Snapshots
 
@@ -81,6 +83,7 @@ class FolderScope(ABC):
         return self._keeper
 
     def _open_snapshots(self, git: bool | None = None) -> Snapshots:
+        # start-up: an agent starts without it
         from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 
         settings = self.thread.engine.settings
@@ -96,8 +99,6 @@ class FolderScope(ABC):
 
     def keepers(self) -> list[Snapshots]:
         """Who keeps snapshots of the folder: also who did when there was no git here, or when there was one."""
-        from backscroll.workspace.git.git import git_found
-
         other = "hashes" if self.keeper.keeper == "git" else "git"
         if not self._has_snapshots(other) or (other == "git" and not git_found()):
             return [self.keeper]
@@ -105,14 +106,12 @@ class FolderScope(ABC):
 
     def out_of_reach(self) -> list[str]:
         """What of the snapshots cannot be read here."""
-        from backscroll.workspace.git.git import git_found
-
         if git_found() or not self._has_snapshots("git"):
             return []
         return [f"snapshots that git made of {self.root}; install git and do it again, or drop all snapshots"]
 
     def _has_snapshots(self, kind: str) -> bool:
-        from backscroll.workspace.snapshots.home import home_of
+        from backscroll.workspace.snapshots.home import home_of  # start-up: an agent starts without it
 
         return (home_of(self.root, self.home.resolve()) / kind).exists()
 
@@ -182,9 +181,6 @@ class FolderScope(ABC):
         """Which programs the repository would run in a commit, before an agent could add to them; noted once for a folder."""
         self._programs_noted = True
         if self.thread.store.read(lambda reader: seen_programs(reader, self.place)) is None:
-            from backscroll.workspace.git.git import git_found
-            from backscroll.workspace.git.trust import programs_of
-
             keys = [program.key for program in programs_of(self.root)] if git_found() else []
             self.thread.store.write(lambda tx: keep_seen_programs(tx, self.place, keys))
 
@@ -215,7 +211,7 @@ class FolderScope(ABC):
         at: float = 0.0,
     ) -> ChangeDraft:
         """A change on its way into the log, with its description and a diff that is not too long."""
-        from backscroll.workspace.descriptions import describe
+        from backscroll.workspace.descriptions import describe  # start-up: an agent starts without it
 
         keeper = self.keeper
         words = describe(

@@ -27,6 +27,7 @@ from backscroll.vocab.change import FileChange
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
+from backscroll.workspace.snapshots.restore import plan_restore
 
 if TYPE_CHECKING:
     from backscroll.engine.core.pen import Pen
@@ -152,8 +153,6 @@ def _plan_file_restore(
     keeper: Snapshots, plan: RewindReport, target: str, paths: Sequence[str]
 ) -> RewindReport:
     """Return what bringing some files to a snapshot would do. What no snapshot holds is never touched, even with force."""
-    from backscroll.workspace.snapshots.restore import plan_restore
-
     steps = plan_restore(keeper, target, paths=tuple(paths))
     lost = {*steps.unsaved, *(left.path for left in steps.impossible)}
     going = {step.path for step in steps.steps} - lost

@@ -94,7 +94,7 @@ def list_paths(files: Collection[FileChange]) -> list[str]:
 
 def carry_out(room: FolderScope, journal: RewindJournal) -> Event | None:
     """Do a rewind: the journal, the files, the log; where the log refuses, the files go back to where they were."""
-    from backscroll.workspace.snapshots import restore
+    from backscroll.workspace.snapshots import restore  # start-up: an agent starts without it
 
     if not journal.paths:
         return write_stroke(room, journal, None)
@@ -172,7 +172,7 @@ def _still_there(view: View, refs: Sequence[Ref]) -> bool:
 
 def recover(room: FolderScope) -> RewindRecovery | None:
     """See to a rewind that was interrupted; for the caller that holds the folder's lock."""
-    from backscroll.workspace.snapshots import restore
+    from backscroll.workspace.snapshots import restore  # start-up: an agent starts without it
     from backscroll.workspace.snapshots.restore_journal import close_journal, read_journal
 
     path = journal_of(room)

@@ -60,7 +60,7 @@ def next_copy(events: Iterable[Event], node: str) -> int:
 
 def world_in(events: Iterable[Event]) -> list[WorldEntry]:
     """Return the entries of the world descriptions in force; a later one of the same name takes the place of an earlier."""
-    from backscroll.graph.world.description import from_json
+    from backscroll.graph.world.description import from_json  # start-up: only where a world is described
 
     books: dict[str, list[WorldEntry]] = {}
     for event in acts_in_force(events, {Kind.WORLD_TOLD}):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from backscroll.assemble.view.continuation import CONTINUED
 from backscroll.assemble.view.handles import without_handles
 from backscroll.assemble.wires import RenderedPrompt, render
 from backscroll.assemble.wires.insertion import insertion_form
+from backscroll.engine.budget.costs import prices_of
 from backscroll.engine.budget.counts import flush_if_many
 from backscroll.engine.budget.request import check_request, too_small
 from backscroll.engine.prompts.compaction.compaction import ACTOR, due, make_compaction, write_down
@@ -51,6 +53,8 @@ from backscroll.engine.prompts.prefixes import (
     with_lost,
 )
 from backscroll.errors import BudgetTooSmall
+from backscroll.llm.prices.ledger import Tokens
+from backscroll.llm.prices.prices import rates_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
@@ -433,11 +437,6 @@ def _money(composer: Composer, tokens: int, cached: int) -> Money:
     ask = composer.ask
     if not ask.model:
         return Money()
-    from datetime import datetime
-
-    from backscroll.engine.budget.costs import prices_of
-    from backscroll.llm.prices.ledger import Tokens
-    from backscroll.llm.prices.prices import rates_for
 
     engine = composer.thread.engine
     at = datetime.fromisoformat(engine.means.now())

@@ -16,6 +16,12 @@ from backscroll.assemble.view.handles import offers_expand
 from backscroll.derive.operations import recent_operations, render_operations
 from backscroll.engine.folder.tool_uses import operations
 from backscroll.engine.prompts.placement import SourceCheck
+from backscroll.engine.prompts.sections.graph import graph_block
+from backscroll.engine.prompts.sections.lore import look_at_lore
+from backscroll.engine.prompts.sections.profile import profile_block
+from backscroll.engine.prompts.sections.tasks import ended_line, task_block
+from backscroll.engine.search.recall import recall_for_prompt
+from backscroll.engine.work.memory.memories import memory_block
 from backscroll.record.turns import into_turns
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
@@ -130,7 +136,6 @@ class _InsertionFinder:
         composer = self.composer
         if composer.as_of is not None or not composer.books.entries:
             return []
-        from backscroll.engine.prompts.sections.lore import look_at_lore
 
         look = look_at_lore(composer, composer.books, self.stable, self.room, anew=self.anew)
         return [taken for block in look.blocks for taken in self._take_block(block)]
@@ -140,7 +145,6 @@ class _InsertionFinder:
         composer = self.composer
         if composer.as_of is not None:
             return []
-        from backscroll.engine.work.memory.memories import memory_block
 
         room = self._most(self.settings.share_memory)
         told = self.told[Section.MEMORY]
@@ -161,7 +165,6 @@ class _InsertionFinder:
         room = self._most(self.settings.share_profile)
         if room <= 0:
             return []
-        from backscroll.engine.prompts.sections.profile import profile_block
 
         told = self.told[Section.PROFILE]
         new = {line for block in said for line in block.text.split("\n")}
@@ -178,8 +181,6 @@ class _InsertionFinder:
 
     def task(self) -> list[Block]:
         """Return where the task at hand is."""
-        from backscroll.engine.prompts.sections.tasks import ended_line, task_block
-
         room = self._most(self.settings.share_task)
         block = task_block(self.composer, room, self.shown)
         if block is None and self.told[Section.TASK]:
@@ -221,7 +222,6 @@ class _InsertionFinder:
         room = self._most(self.settings.share_recalled)
         if room < 60:
             return [], "there is no room for recalled details"
-        from backscroll.engine.search.recall import recall_for_prompt
 
         frame = composer.meter.parts((Text(""),))
         known = {s for b in self.stable if b.section is Section.RECALLED for s in b.sources}
@@ -255,8 +255,6 @@ class _InsertionFinder:
 
     def graph(self) -> list[Block]:
         """Return what is known about what is being talked about."""
-        from backscroll.engine.prompts.sections.graph import graph_block
-
         if not self.anew and self.newest is not self.question:
             return []
         block = graph_block(self.composer, self._most(self.settings.share_graph), self.shown)

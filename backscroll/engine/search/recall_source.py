@@ -15,6 +15,7 @@ from backscroll.engine.search.recall_pool import RecallPool, encoder_for, new_po
 from backscroll.errors import InvalidInput
 from backscroll.recall.question.analysis import QuestionAnalysis
 from backscroll.recall.question.query import Query, QueryPhrase, Term, parse_query
+from backscroll.recall.text.passages import counterpart_terms
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Reader, RevisionBody, SearchFilter, ThreadState
@@ -129,7 +130,6 @@ def _queries(asked: QuestionAnalysis) -> Iterable[Query]:
             yield parse_query(f'"{exact.replace(chr(34), " ")}"')
         except InvalidInput:
             continue  # nothing but punctuation between the quotes
-    from backscroll.recall.text.passages import counterpart_terms
 
     for words in (asked.pairs, counterpart_terms(asked)):
         terms = [Term(word, (QueryPhrase((word,)),), (QueryPhrase((word,)),)) for word in words[:60]]

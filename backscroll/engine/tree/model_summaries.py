@@ -23,6 +23,7 @@ from backscroll.engine.budget.costs import Estimate, expected_cost
 from backscroll.engine.core.lease import Lease
 from backscroll.engine.core.lineage import View
 from backscroll.engine.models.artefacts import ModelText, better, failure_of
+from backscroll.engine.models.extraction import found_by_models
 from backscroll.engine.models.recipes import RecipeOutcome, RecipeRunner, modelling_for
 from backscroll.engine.models.usage import ASSERTIONS, models_used
 from backscroll.engine.tree.texts import Texts
@@ -253,7 +254,6 @@ def _read_before(reader: Reader, texts: Texts, node: SummaryNode) -> ModelReadin
     """Return what a model read in the turn that a node is, where it gave its gist."""
     if node.level or node.turns != 1 or not models_used(reader, ASSERTIONS):
         return None
-    from backscroll.engine.models.extraction import found_by_models
 
     key = rule_key(texts.messages(node.position, node.end))
     read = found_by_models(reader, [key]).get(key)

@@ -18,6 +18,7 @@ from backscroll.derive.summaries.spans import cut, rank
 from backscroll.derive.summaries.summary import limit_of, summarise
 from backscroll.derive.summaries.tree import PROGRESS, just_before
 from backscroll.engine.core.lineage import View
+from backscroll.engine.inputs.inputs import crop_marks, standing_of
 from backscroll.engine.models.usage import GIST, SUMMARY, models_used
 from backscroll.engine.tree.memo import ForestMemo, forest_memo
 from backscroll.engine.tree.texts import Texts, changed_by
@@ -201,7 +202,7 @@ class Forest:
             self._models[kind] = models_used(self.reader, kind)
         if not self._models[kind]:
             return found
-        from backscroll.engine.tree.model_summaries import node_words
+        from backscroll.engine.tree.model_summaries import node_words  # start-up: only with a model
 
         words = node_words(self.reader, [node], self._upto).get(node.key)
         return found if words is None else replace(found, text=words.text, sources=words.sources)
@@ -407,7 +408,5 @@ def _opens(message: Message) -> bool:
 
 
 def _crops_of(view: View) -> list[CropMark]:
-    from backscroll.engine.inputs.inputs import crop_marks, standing_of
-
     standing = standing_of(view)
     return crop_marks(standing, view.others(min(standing.crops) - 1), view) if standing.crops else []

@@ -16,7 +16,8 @@ from backscroll.assemble.compaction.policy import CompactionRoom
 from backscroll.assemble.compaction.policy import compact as condensed
 from backscroll.assemble.compaction.read_index import remember
 from backscroll.assemble.compaction.trail import Trail
-from backscroll.derive.essence.essentials import EssentialKind
+from backscroll.derive.essence.essentials import EssentialKind, essentials
+from backscroll.engine.budget.request import check_request, too_small
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.inputs.inputs import PromptInputs, kept_long, out_of_place
 from backscroll.engine.inputs.open_calls import noted_waiting
@@ -29,8 +30,10 @@ from backscroll.engine.prompts.compaction.cuts import (
     unseen_units,
 )
 from backscroll.engine.prompts.composer import Composer, weight
+from backscroll.engine.prompts.composition import read_composer
 from backscroll.engine.prompts.placement import PlacementRecord, place
 from backscroll.engine.prompts.stored_compaction import ProtectedText, StoredCompaction
+from backscroll.engine.tree.tree import catch_up_soon, far_summaries
 from backscroll.errors import Conflict
 from backscroll.logs import logger_of
 from backscroll.vocab.event import Event
@@ -259,7 +262,6 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
     """Return the nodes of the summary tree that speak for all that comes before a position."""
     if before is None or room <= 0:
         return ()
-    from backscroll.engine.tree.tree import catch_up_soon, far_summaries
 
     thread = composer.thread
     catch_up_soon(thread.engine, thread.id)
@@ -275,8 +277,6 @@ _KEPT = 0.8
 
 def bound_of(composer: Composer, room: int) -> tuple[ProtectedText, ...]:
     """Return what of the window is still open and binding, newest first as far as it fits, in order."""
-    from backscroll.derive.essence.essentials import essentials
-
     messages = [m for unit in composer.units for m in unit.messages]
     earlier = composer.frozen.bound if composer.frozen is not None else ()
     carried = [b for b in earlier if b.source not in composer.dead]
@@ -339,9 +339,6 @@ def compact(
     thread: ThreadScope, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
 ) -> CompactionReport:
     """Condense the past now; see `Thread.compact`."""
-    from backscroll.engine.budget.request import check_request, too_small
-    from backscroll.engine.prompts.composition import read_composer
-
     ask = check_request(thread.engine, budget, model=model)
     refused = too_small(thread.engine, ask, 1)
     if refused is not None:

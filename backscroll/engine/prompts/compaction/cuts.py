@@ -15,7 +15,9 @@ from backscroll.assemble.compaction.marks import MUST, cap, compute_full_budget,
 from backscroll.assemble.compaction.policy import trim
 from backscroll.assemble.compaction.trail import Trail
 from backscroll.assemble.view.units import Unit, fresh_units
+from backscroll.derive.learning import factor, features_of
 from backscroll.engine.inputs.inputs import PromptInputs, waits_anew
+from backscroll.engine.inputs.lessons import weights_of
 from backscroll.engine.prompts.composer import Composer, weight
 from backscroll.engine.prompts.stored_compaction import StoredCompaction
 from backscroll.vocab.ids import Ref
@@ -79,9 +81,6 @@ def fixed_tokens(composer: Composer) -> int:
 
 def boost_of(composer: Composer) -> Callable[[Message], float] | None:
     """Weigh up what was asked for again after earlier compactions, and what is like it."""
-    from backscroll.derive.learning import factor, features_of
-    from backscroll.engine.inputs.lessons import weights_of
-
     weights = weights_of(composer.thread.engine)
     return (lambda message: factor(features_of(message), weights)) if weights else None
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from backscroll.engine.knowledge.graph_holder import NAMED, SEEN, at_hand
 from backscroll.graph.reading.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.graph.reading.words import tell
 from backscroll.record.history import HIDDEN
@@ -38,7 +39,6 @@ def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block 
     words = _talked_about(composer)
     if not words.strip():
         return None
-    from backscroll.engine.knowledge.graph_holder import NAMED, SEEN, at_hand
 
     with at_hand(thread, _BEHIND) as held:
         names = [] if held is None else held.graph.find_mentioned_nodes(words)[:NAMED]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from backscroll.engine.core.audience import scopes_of
 from backscroll.engine.core.lineage import reach
 from backscroll.engine.knowledge.people.cache import CachedScope, person_of
+from backscroll.engine.work.memory.memories import encode_with, in_telling_order
 from backscroll.graph.reading.view import Fact
 from backscroll.tasks.memory.words import line_of, told_as
 from backscroll.tasks.preferences import profile
@@ -118,8 +119,6 @@ def _collect_facts(composer: Composer, words: str, hides: Callable[[Fact], bool]
     helds = composer.scopes()
     own = traits_told(helds[0], language)
     if len(own) > _TRAITS:
-        from backscroll.engine.work.memory.memories import encode_with
-
         own = choose_traits(own, words, _TRAITS, encode_with(thread.engine))
     said, tells = _collect_preferences(composer)
     others: list[ProfileLine] = []
@@ -140,8 +139,6 @@ def traits_told(held: CachedScope, language: str) -> list[ProfileLine]:
 
 def _collect_preferences(composer: Composer) -> tuple[list[ProfileLine], dict[str, str]]:
     """Return what the user prefers, and what people wrote down, in the other conversations."""
-    from backscroll.engine.work.memory.memories import in_telling_order
-
     thread, past = composer.thread, _past(composer)
     out: list[ProfileLine] = []
     tells: dict[str, str] = {}

@@ -13,14 +13,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Count
 from backscroll.engine.core.audience import checked_scope
 from backscroll.engine.core.checks import in_valid_text
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
+from backscroll.engine.models.artefacts import better
 from backscroll.engine.work.memory.reader import ScopeMemories, collect, edge_of, of_task
 from backscroll.engine.work.task_reader import all_tasks, find_task
 from backscroll.errors import Ambiguous, NotFound
+from backscroll.record.chain import words_from_bytes
 from backscroll.tasks.memory import memory as recipe
 from backscroll.tasks.memory import request as memory_ask
 from backscroll.tasks.memory.acts import words_in
@@ -190,7 +193,6 @@ def _source(view: View, ref: Ref) -> MemorySource:
         role = "" if entry is None else entry.role
         return MemorySource(handle, ref, message, ref.thread, role, event.at, "", live=False)
     shown = message_of(entry, spoken)
-    from backscroll.derive.flat import flat
 
     return MemorySource(
         handle, ref, message, ref.thread, shown.role, shown.at, quote_text(flat(shown), _QUOTE), live=True
@@ -203,7 +205,6 @@ def _read_words(event: Event) -> str:
         return quote_text(words_in(event), _QUOTE)
     if event.body is None:
         return ""
-    from backscroll.record.chain import words_from_bytes
 
     body = cast("dict[str, Json]", words_from_bytes(event.body))
     texts = [value for value in body.values() if isinstance(value, str)]
@@ -223,8 +224,6 @@ def catch_up(thread: ThreadScope) -> int:
 
 def task_summary(thread: ThreadScope, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
     """Return what stands in for a task: its summary (a model's, where one wrote it) and the revisions it rests on."""
-    from backscroll.engine.models.artefacts import better
-
     one = task if isinstance(task, Task) else find_task(all_tasks(thread), task)
 
     def read(view: View) -> tuple[str, tuple[Ref, ...]]:
@@ -337,6 +336,7 @@ def _rank_memories(
 
 def encode_with(engine: EngineScope) -> Encode | None:
     """Return the encoder that is set; what was encoded before is remembered as long as nothing is forgotten."""
+    # start-up: numpy is loaded by the first search
     from backscroll.engine.search.recall_pool import encoder_for
 
     encoder = encoder_for(engine)
