@@ -38,11 +38,11 @@ from backscroll.engine.prompts.compaction.cuts import (
     shorten_results,
     trim_newest,
 )
-from backscroll.engine.prompts.composer import Composer, weight
-from backscroll.engine.prompts.composition import WINDOWS, read_composer
+from backscroll.engine.prompts.composition.composer import Composer, weight
+from backscroll.engine.prompts.composition.placement import PlacementRecord, place
+from backscroll.engine.prompts.composition.reading import WINDOWS, read_composer
 from backscroll.engine.prompts.coverage import coverage_of, pending_in
 from backscroll.engine.prompts.insertions import Insertions, insertions_for
-from backscroll.engine.prompts.placement import PlacementRecord, place
 from backscroll.engine.prompts.prefixes import (
     BINDING,
     Prefix,
@@ -231,7 +231,7 @@ class _PromptJob:
             return None
         newest = window[-1]
         goes_on = rendered.goes_on
-        if not self.composer.asks_to_go_on(newest):
+        if not self.composer.placed.asks_to_go_on(newest):
             at = next((n for n, b in enumerate(done.blocks, 1) if b.message == newest.id), len(done.blocks))
             goes_on = next((b.text for b in done.blocks[at : at + 1] if b.reason == CONTINUED), goes_on)
         mark = None if self.prefix is None else self.prefix.mark

@@ -25,7 +25,7 @@ from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.composition.composer import Composer
 
 _SHELF = 512
 Stretch = tuple[bytes, bytes]  # positions: after the first one, up to and including the second

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from backscroll.assemble.view.handles import offers_expand
 from backscroll.derive.operations import recent_operations, render_operations
 from backscroll.engine.folder.tool_uses import operations
-from backscroll.engine.prompts.placement import SourceCheck
+from backscroll.engine.prompts.composition.placement import SourceCheck
 from backscroll.engine.prompts.sections.graph import graph_block
 from backscroll.engine.prompts.sections.lore import look_at_lore
 from backscroll.engine.prompts.sections.profile import profile_block
@@ -30,7 +30,7 @@ from backscroll.vocab.prompt import INSERTED, Block, Level, Section
 
 if TYPE_CHECKING:
     from backscroll.derive.digest import Digest
-    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.composition.composer import Composer
 
 #: What is above lines that were added to something told before.
 SINCE: Mapping[str, str] = {
@@ -134,10 +134,10 @@ class _InsertionFinder:
     def lore(self) -> list[Block]:
         """Entries of lorebooks that the newest messages wake and that this prompt does not show."""
         composer = self.composer
-        if composer.as_of is not None or not composer.books.entries:
+        if composer.as_of is not None or not composer.memory.books.entries:
             return []
 
-        look = look_at_lore(composer, composer.books, self.stable, self.room, anew=self.anew)
+        look = look_at_lore(composer, composer.memory.books, self.stable, self.room, anew=self.anew)
         return [taken for block in look.blocks for taken in self._take_block(block)]
 
     def memories(self) -> list[Block]:

@@ -18,8 +18,8 @@ from backscroll.assemble.view.units import Unit, fresh_units
 from backscroll.derive.learning import factor, features_of
 from backscroll.engine.inputs.inputs import PromptInputs, waits_anew
 from backscroll.engine.inputs.lessons import weights_of
-from backscroll.engine.prompts.composer import Composer, weight
-from backscroll.engine.prompts.stored_compaction import StoredCompaction
+from backscroll.engine.prompts.composition.composer import Composer, weight
+from backscroll.engine.prompts.composition.stored_compaction import StoredCompaction
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.prompt import Block, Level

@@ -7,42 +7,32 @@ Between two compactions it only grows at its end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from backscroll.assemble.compaction.compaction import IndexedString
 from backscroll.assemble.compaction.last_resort import fit_last
-from backscroll.assemble.view.continuation import stood_in, took_place, with_continuations
-from backscroll.assemble.view.excerpt import shown_parts
-from backscroll.assemble.view.pieces import GAP
-from backscroll.assemble.view.units import Unit, WaitingReply, units_of
+from backscroll.assemble.view.continuation import with_continuations
+from backscroll.assemble.view.units import Unit, units_of
 from backscroll.assemble.view.view import RenderContext, find_held_messages, find_protected_units, view
 from backscroll.assemble.wires.insertion import as_pair, is_own, words_of_insertion
-from backscroll.derive.flat import flat
-from backscroll.derive.operations import with_pointer
 from backscroll.engine.budget.request import PromptRequest, meter_of
-from backscroll.engine.core.audience import scopes_of
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.memo import IdentityMemo
 from backscroll.engine.crops.dead_sources import dead_sources
-from backscroll.engine.folder.tool_uses import operations
 from backscroll.engine.inputs.inputs import PromptInputs, out_of_place
-from backscroll.engine.knowledge.lore.books import Books, books_of, is_lore
-from backscroll.engine.knowledge.people.cache import CachedScope, held_scope
-from backscroll.engine.prompts.arrangement import PlacedKey, arrange, placed_unseen
-from backscroll.engine.prompts.messages import last_reply, shown_sizes
-from backscroll.engine.prompts.placement import Placement, placement_of, standing_placements
-from backscroll.engine.prompts.prefix_marks import marks_in
-from backscroll.engine.prompts.stored_compaction import StoredCompaction, known_frozen
-from backscroll.engine.prompts.withdrawals import make_withdrawal_check, may_be_withdrawn
+from backscroll.engine.prompts.composition.arrangement import arrange, placed_unseen
+from backscroll.engine.prompts.composition.blocks import BlockMaker
+from backscroll.engine.prompts.composition.messages import last_reply, shown_sizes
+from backscroll.engine.prompts.composition.placed_texts import PlacedTexts
+from backscroll.engine.prompts.composition.prompt_memory import PromptMemory
+from backscroll.engine.prompts.composition.stored_compaction import StoredCompaction, known_frozen
 from backscroll.engine.tree.tree import FarSummary, node_summaries
-from backscroll.engine.work.memory.reader import ScopeMemories, collect
 from backscroll.formats.language import language_of
-from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_cut, is_spoken_by_user
 from backscroll.vocab.part import Text, ToolCall
@@ -57,17 +47,6 @@ _SAMPLE = 2000  # characters of a message by which its language is reported
 #: Insertions whose first line is a title of ours.
 _FRAMED = frozenset({Section.MEMORY, Section.PROFILE, Section.TASK, Section.OPERATIONS})
 _SHOWN = 4000  # units at a resolution that are remembered: more than a large window has
-#: What comes before text that is not verbatim, so that it is not taken for the user's own.
-_TITLES: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "far": "Earlier in this conversation, summed up (a record, not a request; [bs:…] names the originals):",
-        "binding": "Still open and binding, from earlier:",
-    },
-    "zh": {
-        "far": "这次对话较早的部分，摘要如下（只是记录，不是请求；[bs:…] 指向原文）：",
-        "binding": "较早提出、仍未了结或仍须遵守的：",
-    },
-}
 
 
 class Composer:
@@ -112,32 +91,10 @@ class Composer:
         self.placed_under = 0 if sheet.compaction is None else sheet.compaction.seq
         if self.frozen is not None and self.frozen.placed_under is not None:
             self.placed_under = self.frozen.placed_under
-        events = view_now.list_placed_events(self.placed_under)
-        self.prefix_marks = marks_in(events)
-        #: Prompts that are known by what they wrote, and whether thinking can be bound to them.
-        self.asked = {event.seq: event.head.get("bound") is not False for event in events}
-        # What prompts added in place of what had not come yet.
-        self._held: dict[tuple[Ref, ...], Placement] = {}
-        self._is_withdrawn: Callable[[Block], bool] | None = None
-        self.withdrew = ""  # "memory" or "world": a placed text is left out, for what it tells was taken back
-        self._books: Books | None = None
-        self._remembered: ScopeMemories | None = None
-        self._scopes: list[CachedScope] | None = None
-        self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
-        memo: MutableMapping[object, Any] = engine.memo.shelf("placed", _PLACED) if as_of is None else {}
-        elsewhere = engine.memo.shelf("standing-elsewhere") if as_of is None else None
-        rare = sheet.standing.rare
-        placed = standing_placements(view_now, self.placed_under, events, memo, rare, elsewhere)
-        self._select_between = self._read_placed(placed)
-        self._placing = events
-
-    def has_lapsed(self) -> bool:
-        """Return True if a text that was placed is not shown any more: for what is reported in other threads, no event of this one says when."""
-        own = [event for event in self._placing if event.head.get("under") == self.placed_under]
-        if self.withdrew or any(event.body is None for event in own):
-            return True
-        return sum(map(len, self._select_between.values())) < sum(
-            len(placement_of(event).texts) for event in own
+        self.memory = PromptMemory(thread, self.about, sheet, as_of)
+        self.make = BlockMaker(thread, ask, self.meter, self.language)
+        self.placed = PlacedTexts(
+            view_now, sheet, self.placed_under, self.memory, self.weigh_block, self.meter
         )
 
     @property
@@ -153,7 +110,7 @@ class Composer:
         """
         if self.language:
             return self.language
-        placed = (b for blocks in self._select_between.values() for b in blocks)
+        placed = (b for blocks in self.placed.texts.values() for b in blocks)
         for block in placed:
             if block.section in _FRAMED and block.level is Level.GIST:
                 return language_of(block.text.split("\n", 1)[0]) or "en"
@@ -190,95 +147,29 @@ class Composer:
     ) -> list[Block]:
         compaction = None if frozen is None else frozen.compaction
         history = view(shown, compaction, self.lens, dead=self.dead, safe=self.safe_of(shown))
-        told = {key[0] for key, held in self._held.items() if held.goes_on}
+        told = self.placed.continued
         history = with_continuations(history, _cut_answers(shown) - told, self.meter, self.language)
-        asked = [] if sheet.asked is None else [self._whole(sheet.asked, Section.HISTORY, "latest")]
+        asked = [] if sheet.asked is None else [self.make.whole(sheet.asked, Section.HISTORY, "latest")]
         seen = {m.id for unit in shown for m in unit.messages}
-        asked += [b for w in out_of_place(sheet, seen) for b in self._waiting(w)]
+        asked += [b for w in out_of_place(sheet, seen) for b in self.make.waiting(w)]
         # System messages at the beginning of the window come before everything that is reported beside the history.
         lead = list(takewhile(lambda block: block.role == "system", history))
         after = self._with_placed(history[len(lead) :], frozen)
         blocks = (*self._list_marked(sheet), *lead, *asked, *after)
-        return [self._fill_placeholder(block) for block in blocks]
+        return [self.make.fill_placeholder(block) for block in blocks]
 
     def _with_placed(self, history: Sequence[Block], frozen: StoredCompaction | None) -> list[Block]:
         """Return the history and what was placed since. Between what was condensed and what was left as it was stands what changes with
         every compaction: summaries of the far past, what was still open and binding. So the beginning can stay as it is."""
-        beside = [*self._far(frozen), *self._render_bound(frozen)]
+        bound = () if frozen is None else [b for b in frozen.bound if b.source not in self.dead]
+        beside = [*self.make.far(self.far_of(frozen)), *self.make.bound(bound)]
         cuts = () if frozen is None else frozen.compaction.cuts
         if frozen is not None and frozen.placed_under != self.placed_under:
             return arrange(history, beside, cuts, (), {}, lambda _key, _block, _then: (), lambda _: ())
         window = self.sheet.window
-        unseen = placed_unseen(self._select_between, window, history) if self._select_between else ()
+        unseen = placed_unseen(self.placed.texts, window, history) if self.placed.texts else ()
         places = {m.id: m.position for m in window} if unseen else {}
-        return arrange(history, beside, cuts, unseen, places, self._stood_in, self._get_placed)
-
-    def _get_placed(self, key: PlacedKey) -> list[Block]:
-        return [
-            b
-            for b in self._select_between.get(key, ())
-            if not (may_be_withdrawn(b) and self._has_withdrawn(b))
-        ]
-
-    def _read_placed(self, placements: Iterable[Placement]) -> dict[tuple[Ref, ...], list[Block]]:
-        """Return what was placed into prompts, by the message behind which it stands and its revision."""
-        out: dict[tuple[Ref, ...], list[Block]] = {}
-        for found in placements:
-            key = (found.behind, found.revision)
-            if found.waits or found.goes_on:
-                self._held[key] = found
-            out.setdefault(key, []).extend(self.weigh_block(t.block()) for t in found.texts)
-        return out
-
-    def _has_withdrawn(self, block: Block) -> bool:
-        """Return True if a memory or an entry of a lorebook that a placed text tells was taken back since."""
-        if is_lore(block.tells):
-            gone = not self.books.holds(block.tells)
-            self.withdrew = "world" if gone else self.withdrew
-            return gone
-        if self.as_of is not None:
-            return False
-        if self._is_withdrawn is None:
-            self._is_withdrawn = make_withdrawal_check(
-                self.thread, self.about, self.read_memories(), self.scopes
-            )
-        gone = self._is_withdrawn(block)
-        self.withdrew = "memory" if gone else self.withdrew
-        return gone
-
-    @property
-    def books(self) -> Books:
-        """The lorebooks in force."""
-        if self._books is None:
-            self._books = books_of(self.thread, self.sheet, self.as_of)
-        return self._books
-
-    def read_memories(self) -> ScopeMemories:
-        """Return what is remembered now, read once for this prompt."""
-        if self._remembered is None:
-            self._remembered = collect(self.thread, ready=True)
-        return self._remembered
-
-    def scopes(self) -> list[CachedScope]:
-        """Return the graphs of the user and the project of the thread, brought along once for this prompt."""
-        if self._scopes is None:
-            engine = self.thread.engine
-            self._scopes = [held_scope(engine, scope, ready=True) for scope in scopes_of(self.about)]
-        return self._scopes
-
-    def asks_to_go_on(self, message: Message) -> bool:
-        """Return True if a prompt asked to continue this reply, and that was written down."""
-        held = self._held.get((message.id, message.revision))
-        return held is not None and bool(held.goes_on)
-
-    def _stood_in(self, key: PlacedKey, block: Block, then: Sequence[Block]) -> Iterable[Block]:
-        """Return what a prompt added behind a message in place of what had not come yet."""
-        held = self._held.get(key)
-        if held is None:
-            return ()
-        if took_place(held.waits, then):
-            self.answered = then[0].message
-        return stood_in(held.waits, held.goes_on, block, then, self.meter)
+        return arrange(history, beside, cuts, unseen, places, self.placed.stood_in, self.placed.behind)
 
     def weigh_block(self, block: Block) -> Block:
         """Return a block with its tokens, in the larger of the forms that a wire may give it."""
@@ -296,44 +187,16 @@ class Composer:
         for section in (Section.SYSTEM, Section.MEMORY):
             for message in sheet.marked:
                 if (message.role == "system") == (section is Section.SYSTEM):
-                    yield self._whole(message, section, "system" if section is Section.SYSTEM else "pinned")
+                    yield self.make.whole(
+                        message, section, "system" if section is Section.SYSTEM else "pinned"
+                    )
 
     def pinned_since(self, stable: Sequence[Block]) -> list[Block]:
         """Pinned messages that these blocks do not show to the letter: pinned after they were condensed."""
         whole = {b.message for b in stable if b.level is Level.VERBATIM}
         late = [m for m in self.sheet.kept if m.role != "system" and m.id not in whole]
         # Its author is in its words where anybody is named; what is placed has none.
-        return [replace(self._whole(m, Section.MEMORY, "pinned"), author=None) for m in late]
-
-    def _whole(self, message: Message, section: Section, reason: str) -> Block:
-        parts = shown_parts(message, self.ask.shown, self.language)
-        role = message.role
-        if section is Section.MEMORY:
-            # Out of its place a pinned answer or result is reported, not replayed: its call is not here.
-            parts, role = (Text(f"[pinned, {message.role}] {flat(message)}"),), "user"
-        whole = parts is message.parts
-        tokens = self.meter.message(message) if whole else self.meter.parts(parts, message.author)
-        return Block(
-            role,
-            parts,
-            section,
-            Level.VERBATIM,
-            (message.revision,),
-            message.id,
-            message.author,
-            reason,
-            tokens,
-        )
-
-    def _waiting(self, reply: WaitingReply) -> Iterable[Block]:
-        """Yield a reply that waits, out of its place: to the letter, with handles in place of the results it has got."""
-        yield self._whole(reply.message, Section.RECENT, "unanswered")
-        for told in reply.told.values():
-            parts = (replace(told.result, content=(Text(f"{GAP} {handle_of(told.message)}"),)),)
-            sources, tokens = (told.revision,), self.meter.parts(parts)
-            yield Block(
-                "tool", parts, Section.RECENT, Level.DIGEST, sources, told.message, None, "digest", tokens
-            )
+        return [replace(self.make.whole(m, Section.MEMORY, "pinned"), author=None) for m in late]
 
     def far_of(self, frozen: StoredCompaction | None) -> list[FarSummary]:
         """Return what speaks for the far past under a compaction."""
@@ -343,65 +206,6 @@ class Composer:
         return self.answers.about(
             "far", far, at, after, make=lambda: node_summaries(self.thread, far, at, after)
         )
-
-    def _far(self, frozen: StoredCompaction | None) -> Iterable[Block]:
-        found = self.far_of(frozen)
-        if not found:
-            return
-        text = "\n\n".join(f"{f.handle} {f.text}".strip() for f in found)
-        parts = (Text(f"{self._title('far', text[:_SAMPLE])}\n{text}"),)
-        sources = tuple(dict.fromkeys(s for f in found for s in f.sources))
-        yield Block(
-            "user",
-            parts,
-            Section.SUMMARIES,
-            Level.SUMMARY,
-            sources,
-            reason="far past",
-            tokens=self.meter.parts(parts),
-        )
-
-    def _title(self, what: str, words: str) -> str:
-        # By what the thread says of itself, else by the very words that stand below: where those stay, the title stays.
-        language = self.language or language_of(words)
-        return _TITLES["zh" if language.startswith("zh") else "en"][what]
-
-    def _render_bound(self, frozen: StoredCompaction | None) -> Iterable[Block]:
-        alive = [b for b in frozen.bound if b.source not in self.dead] if frozen is not None else []
-        if not alive:
-            return
-        lines = "\n".join(f"- {b.text}" for b in alive)
-        parts = (Text(f"{self._title('binding', lines)}\n{lines}"),)
-        sources = tuple(dict.fromkeys(b.source for b in alive))
-        yield Block(
-            "user",
-            parts,
-            Section.SUMMARIES,
-            Level.GIST,
-            sources,
-            reason="open and binding",
-            tokens=self.meter.parts(parts),
-        )
-
-    def _fill_placeholder(self, block: Block) -> Block:
-        """Return a system text with its placeholder for recent operations filled."""
-        if block.role != "system" or not any(
-            "{recent_operations}" in p.text for p in block.parts if isinstance(p, Text)
-        ):
-            return block
-        inline = self.thread.engine.settings.operations_inline
-        digests = operations(self.thread) if inline else []
-        parts = tuple(
-            replace(
-                p, text=with_pointer(p.text, language=self.language, inline=inline, operations=digests)[0]
-            )
-            if isinstance(p, Text)
-            else p
-            for p in block.parts
-        )
-        reason = "system, with the list of recent operations in place" if inline else block.reason
-        grown = self.meter.parts(parts) - self.meter.parts(block.parts)
-        return replace(block, parts=parts, tokens=block.tokens + grown, reason=reason)
 
     # -- the last resort -------------------------------------------------------------------------------------
 
@@ -420,14 +224,14 @@ class Composer:
         asked = next((m for m in reversed(sheet.window) if is_spoken_by_user(m)), sheet.asked)
         shown = {w.message.id for w in sheet.waiting} | ({asked.id} if asked else set[Ref]())
         placed = [
-            (m.position, [self._whole(m, Section.HISTORY, "cropped")]) for m in sheet.window if _stands(m)
+            (m.position, [self.make.whole(m, Section.HISTORY, "cropped")]) for m in sheet.window if _stands(m)
         ]
-        placed += [(w.message.position, list(self._waiting(w))) for w in sheet.waiting]
+        placed += [(w.message.position, list(self.make.waiting(w))) for w in sheet.waiting]
         if asked is not None:
-            placed.append((asked.position, [self._whole(asked, Section.HISTORY, "latest")]))
+            placed.append((asked.position, [self.make.whole(asked, Section.HISTORY, "latest")]))
         beside = replace(sheet, marked=tuple(m for m in sheet.kept if m.id not in shown))
         ordered = [b for _, blocks in sorted(placed, key=itemgetter(0)) for b in blocks]
-        return [self._fill_placeholder(block) for block in (*self._list_marked(beside), *ordered)]
+        return [self.make.fill_placeholder(block) for block in (*self._list_marked(beside), *ordered)]
 
 
 def _stands(message: Message) -> bool:

@@ -11,8 +11,8 @@ from backscroll.engine.core.lineage import View
 from backscroll.engine.crops.crops import summarised_again
 from backscroll.engine.inputs.inputs import read_sheet
 from backscroll.engine.inputs.rows import RowCaches
-from backscroll.engine.prompts.composer import Composer
-from backscroll.engine.prompts.messages import told_by
+from backscroll.engine.prompts.composition.composer import Composer
+from backscroll.engine.prompts.composition.messages import told_by
 from backscroll.vocab.ids import Ref
 
 if TYPE_CHECKING:

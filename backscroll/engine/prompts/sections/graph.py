@@ -23,7 +23,7 @@ from backscroll.vocab.prompt import Block, Level, Section
 
 if TYPE_CHECKING:
     from backscroll.engine.core.lineage import View
-    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.composition.composer import Composer
 
 LEAST = 40  # tokens below which nothing useful can be said
 _BEHIND = 60  # events that may be caught up with while a prompt waits

@@ -35,7 +35,7 @@ from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.task import MemoryKind
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.composition.composer import Composer
 
 LEAST = 30  # tokens below which nothing useful can be said
 _SAID = 4_000  # characters of the newest words that are looked through for names
@@ -116,7 +116,7 @@ def _is_own(sources: Collection[Ref], past: dict[str, int]) -> bool:
 def _collect_facts(composer: Composer, words: str, hides: Callable[[Fact], bool]) -> _ProfileFacts:
     """Facts about the user, their preferences, then what the words name."""
     thread, language = composer.thread, composer.frames
-    helds = composer.scopes()
+    helds = composer.memory.scopes()
     own = traits_told(helds[0], language)
     if len(own) > _TRAITS:
         own = choose_traits(own, words, _TRAITS, encode_with(thread.engine))
@@ -142,7 +142,7 @@ def _collect_preferences(composer: Composer) -> tuple[list[ProfileLine], dict[st
     thread, past = composer.thread, _past(composer)
     out: list[ProfileLine] = []
     tells: dict[str, str] = {}
-    found = composer.read_memories()
+    found = composer.memory.read_memories()
     for memory in in_telling_order(found):
         if (
             memory.kind in (MemoryKind.PREFERENCE, MemoryKind.FACT)
