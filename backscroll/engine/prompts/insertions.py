@@ -50,8 +50,10 @@ class Insertions:
 
 
 def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool, anew: bool) -> Insertions:
-    """Return what is to be said now. `stable` is what the prompt shows already; `again`: the past was condensed just now."""
-
+    """Return what is to be said now. `stable` is what the prompt shows already; `anew`: the past was condensed just now."""
+    newest = next(reversed(composer.sheet.window), None)
+    if newest is None or newest.role == "system":
+        return Insertions((), "there is nothing to look for")
     found = _InsertionFinder(composer, stable, anew=anew)
     pins, lore = found.pins(), found.lore()
     blocks = [*pins, *found.memories()]

@@ -97,6 +97,13 @@ class Composer:
             view_now, sheet, self.placed_under, self.memory, self.weigh_block, self.meter
         )
 
+    def condense(
+        self, units: Sequence[Unit], edge: bytes | None, frozen: StoredCompaction, sheet: PromptInputs | None
+    ) -> None:
+        """Go on with a past that was condensed just now: `units` are left in the window, `edge` is the place before it."""
+        self.units, self.edge, self.frozen = list(units), edge, frozen
+        self.sheet = sheet or self.sheet
+
     @property
     def indexed(self) -> tuple[IndexedString, ...]:
         """The index of what was read before the window."""
