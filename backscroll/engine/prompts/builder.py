@@ -17,9 +17,8 @@ from backscroll.engine.core.thread_scope import ThreadScope
 from backscroll.engine.prompts.account import Prompt
 from backscroll.engine.prompts.compaction.compaction import ACTOR, due, make_compaction, write_down
 from backscroll.engine.prompts.compaction.cuts import restore_messages, shorten_results, trim_newest
-from backscroll.engine.prompts.composition.composer import Composer, weight
+from backscroll.engine.prompts.composition.composer import Composer, read_composer, weight
 from backscroll.engine.prompts.composition.placement import PlacementRecord, place
-from backscroll.engine.prompts.composition.reading import read_composer
 from backscroll.engine.prompts.fitting import fit_prompt, smallest_blocks
 from backscroll.engine.prompts.insertions import insertions_for
 from backscroll.engine.prompts.receipts import keep_receipt, last_receipt, receipts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from backscroll.assemble.receipt import Receipt, receipt_from_bytes
 from backscroll.engine.core.thread_scope import ThreadScope
-from backscroll.engine.prompts.composition.reading import WINDOWS
+from backscroll.engine.prompts.composition.composer import WINDOWS
 
 #: Receipts that are kept of each thread.
 KEPT = 20

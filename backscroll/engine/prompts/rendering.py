@@ -14,8 +14,7 @@ from backscroll.assemble.view.handles import without_handles
 from backscroll.assemble.wires import RenderedPrompt, render
 from backscroll.assemble.wires.insertion import insertion_form
 from backscroll.engine.prompts.compaction.cuts import CompactionDraft
-from backscroll.engine.prompts.composition.composer import Composer, weight
-from backscroll.engine.prompts.composition.reading import WINDOWS
+from backscroll.engine.prompts.composition.composer import WINDOWS, Composer, weight
 from backscroll.engine.prompts.prefixes import BINDING, Prefix, offered_digest, with_absent
 from backscroll.engine.prompts.receipts import receipts
 from backscroll.vocab.message import Message

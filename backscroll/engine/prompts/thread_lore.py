@@ -11,7 +11,7 @@ from backscroll.engine.core.signatures import doors
 from backscroll.engine.knowledge.graph import ThreadGraph
 from backscroll.engine.knowledge.lore.books import TELLS
 from backscroll.engine.prompts.builder import receipts
-from backscroll.engine.prompts.composition.reading import read_composer
+from backscroll.engine.prompts.composition.composer import read_composer
 from backscroll.engine.prompts.sections.lore import look_at_lore, reason_of
 from backscroll.recall.lore.keys import why_unusable
 from backscroll.vocab.prompt import Section

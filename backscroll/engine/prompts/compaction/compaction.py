@@ -29,9 +29,8 @@ from backscroll.engine.prompts.compaction.cuts import (
     fixed_tokens,
     unseen_units,
 )
-from backscroll.engine.prompts.composition.composer import Composer, weight
+from backscroll.engine.prompts.composition.composer import Composer, read_composer, weight
 from backscroll.engine.prompts.composition.placement import PlacementRecord, place
-from backscroll.engine.prompts.composition.reading import read_composer
 from backscroll.engine.prompts.composition.stored_compaction import ProtectedText, StoredCompaction
 from backscroll.engine.tree.tree import catch_up_soon, far_summaries
 from backscroll.errors import Conflict

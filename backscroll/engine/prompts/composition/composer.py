@@ -7,7 +7,7 @@ Between two compactions it only grows at its end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
@@ -21,13 +21,16 @@ from backscroll.assemble.view.units import Unit, units_of
 from backscroll.assemble.view.view import RenderContext, find_held_messages, find_protected_units, view
 from backscroll.assemble.wires.insertion import as_pair, is_own, words_of_insertion
 from backscroll.engine.budget.request import PromptRequest, meter_of
+from backscroll.engine.core.history import History
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.memo import IdentityMemo
+from backscroll.engine.crops.crops import summarised_again
 from backscroll.engine.crops.dead_sources import dead_sources
-from backscroll.engine.inputs.inputs import PromptInputs, out_of_place
+from backscroll.engine.inputs.inputs import PromptInputs, out_of_place, read_sheet
+from backscroll.engine.inputs.rows import RowCaches
 from backscroll.engine.prompts.composition.arrangement import arrange, placed_unseen
 from backscroll.engine.prompts.composition.blocks import BlockMaker
-from backscroll.engine.prompts.composition.messages import last_reply, shown_sizes
+from backscroll.engine.prompts.composition.messages import last_reply, shown_sizes, told_by
 from backscroll.engine.prompts.composition.placed_texts import PlacedTexts
 from backscroll.engine.prompts.composition.prompt_memory import PromptMemory
 from backscroll.engine.prompts.composition.stored_compaction import StoredCompaction, known_frozen
@@ -47,6 +50,26 @@ _SAMPLE = 2000  # characters of a message by which its language is reported
 #: Insertions whose first line is a title of ours.
 _FRAMED = frozenset({Section.MEMORY, Section.PROFILE, Section.TASK, Section.OPERATIONS})
 _SHOWN = 4000  # units at a resolution that are remembered: more than a large window has
+
+WINDOWS = 8  # threads whose window stays in memory
+
+
+def read_composer(
+    thread: ThreadScope, ask: PromptRequest, as_of: int | None = None, without: Collection[Ref] = ()
+) -> Composer:
+    """Read what a prompt needs, and get ready to compose it."""
+    engine = thread.engine
+    now = as_of is None and not without
+    memo = engine.memo.shelf("sheets", 512) if now else None
+    name = f"{ask.tokenizer.name}:{ask.wire}:{ask.shown}"
+    kept = RowCaches(engine.memo.shelf("rows", WINDOWS), name) if now else None
+
+    def read(view: View) -> Composer:
+        told, summarised = told_by(engine, ask), summarised_again(thread)
+        sheet = read_sheet(view, max(ask.room, 1), told, summarised, memo, kept, without)
+        return Composer(thread, ask, sheet, view, as_of)
+
+    return History(thread.store, thread.id, as_of).reading(read)
 
 
 class Composer:

@@ -1,7 +1,9 @@
 """Texts that earlier prompts placed behind the messages of a window, and which of them may still be shown.
 
-A text goes when what it tells was taken back, a stand-in when what it stood for has come. Refuses: where such texts stand between the
-blocks (`arrangement`), and what is placed now (`prompts/insertions`).
+A text names the memories that it tells. Hiding, rewording or correcting one of them takes the text back at once, as a deletion takes back
+what quotes a message; so do a correction of a fact about the user, and moving a thread to another user or project. A stand-in goes when
+what it stood for has come. Memories that only fade, facts that later words supersede, and what the rules no longer believe stay until the
+next compaction. Refuses: where such texts stand between the blocks (`arrangement`), and what is placed now (`prompts/insertions`).
 """
 
 from __future__ import annotations
@@ -12,8 +14,11 @@ from typing import Any
 from backscroll.assemble.view.continuation import stood_in, took_place
 from backscroll.assemble.view.meter import Meter
 from backscroll.engine.core.lineage import View
+from backscroll.engine.core.thread_scope import ThreadScope
 from backscroll.engine.inputs.inputs import PromptInputs
 from backscroll.engine.knowledge.lore.books import is_lore
+from backscroll.engine.knowledge.people.cache import CachedScope
+from backscroll.engine.knowledge.people.retractions import overruled_in
 from backscroll.engine.prompts.composition.arrangement import PlacedKey
 from backscroll.engine.prompts.composition.placement import (
     Placement,
@@ -22,10 +27,12 @@ from backscroll.engine.prompts.composition.placement import (
     standing_placements,
 )
 from backscroll.engine.prompts.composition.prompt_memory import PromptMemory
-from backscroll.engine.prompts.composition.withdrawals import make_withdrawal_check, may_be_withdrawn
+from backscroll.engine.work.memory.reader import ScopeMemories
+from backscroll.record.thread_info import ThreadDescription
+from backscroll.tasks.memory.words import told_as
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-from backscroll.vocab.prompt import Block
+from backscroll.vocab.prompt import Block, Section
 
 _PLACED = 64  # threads of which it is remembered what was placed into their prompts
 
@@ -115,3 +122,38 @@ class PlacedTexts:
         if took_place(held.waits, then):
             self.answered = then[0].message
         return stood_in(held.waits, held.goes_on, block, then, self._meter)
+
+
+# -- what was taken back ------------------------------------------------------------------------------------------
+
+
+def may_be_withdrawn(block: Block) -> bool:
+    """Return True for a text that contains what the user can take back."""
+    return bool(block.tells) or block.section is Section.PROFILE
+
+
+def make_withdrawal_check(
+    thread: ThreadScope,
+    about: ThreadDescription,
+    found: ScopeMemories,
+    scopes: Callable[[], Sequence[CachedScope]],
+) -> Callable[[Block], bool]:
+    """Says of a block whether something that it tells was taken back; `found` is what is remembered now."""
+    hidden = {memory.id for memory in found.hidden}
+    worded = {memory.id: told_as(memory) for memory in found.memories if memory.by == "person"}
+    overruled: Callable[[Block], bool] | None = None
+
+    def is_withdrawn(block: Block) -> bool:
+        nonlocal overruled
+        for told in block.tells:
+            name = told.partition(":")[0]
+            id = found.aliases.get(name, name)
+            if id in hidden or worded.get(id, told) != told:
+                return True
+        if block.section is not Section.PROFILE:
+            return False
+        if overruled is None:
+            overruled = overruled_in(thread, about, scopes())
+        return overruled(block)
+
+    return is_withdrawn
