@@ -410,7 +410,9 @@ class Thread(ThreadKnowledge):
 
     def operations(self, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
         """Return what tools did lately: of the last rounds, or the last so many; oldest first."""
-        from backscroll.engine.folder.tool_uses import operations  # start-up: a store opens without it
+        from backscroll.engine.folder.recent_operations import (
+            operations,  # start-up: a store opens without it
+        )
 
         return operations(self, rounds, last=last)
 

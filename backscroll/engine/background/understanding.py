@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from backscroll.engine.core.pacing import Progress
-from backscroll.engine.models.recipes import abort_calls
+from backscroll.engine.models.calls import abort_calls
 from backscroll.engine.work.task_reader import all_tasks
 from backscroll.errors import BackscrollError
 from backscroll.llm.providers import choose_provider

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from backscroll.assemble.view.handles import offers_expand
 from backscroll.derive.operations import recent_operations, render_operations
-from backscroll.engine.folder.tool_uses import operations
+from backscroll.engine.folder.recent_operations import operations
 from backscroll.engine.prompts.composition.placement import SourceCheck
 from backscroll.engine.prompts.sections.graph import graph_block
 from backscroll.engine.prompts.sections.lore import look_at_lore
 from backscroll.engine.prompts.sections.profile import profile_block
 from backscroll.engine.prompts.sections.tasks import ended_line, task_block
 from backscroll.engine.search.recall import recall_for_prompt
-from backscroll.engine.work.memory.memories import memory_block
+from backscroll.engine.work.memory.memory_block import memory_block
 from backscroll.record.turns import into_turns
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user

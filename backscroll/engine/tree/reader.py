@@ -8,8 +8,8 @@ later: between two changes of what it speaks of it reads the same, byte for byte
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count
@@ -21,6 +21,7 @@ from backscroll.engine.core.lineage import View
 from backscroll.engine.inputs.inputs import crop_marks, standing_of
 from backscroll.engine.models.usage import GIST, SUMMARY, models_used
 from backscroll.engine.tree.memo import ForestMemo, forest_memo
+from backscroll.engine.tree.parts import FarSummary, LooseMessages, PartGist
 from backscroll.engine.tree.texts import Texts, changed_by
 from backscroll.record.derived import SummaryNode
 from backscroll.record.history import Entry
@@ -35,40 +36,6 @@ _LOOSE = 128  # messages outside of the tree that are reported on the spot; more
 _LEAST = 140  # tokens below which a part of its own is not worth its handle
 _LIMIT = 1 << 16  # more tokens than any summary has
 _SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
-
-
-@dataclass(frozen=True, slots=True)
-class FarSummary:
-    """One part of what stands in for the far past.
-
-    `level` and `opening` name it for `node_summaries`: a level of the tree, or (negative) a stretch from `opening` to `end`
-    that is reported more shortly.
-    """
-
-    level: int
-    opening: Ref
-    end: Ref
-    text: str
-    tokens: int  # with its handle in front
-    handle: str
-    sources: tuple[Ref, ...]
-    first: bytes = b""  # positions of the stretch that it speaks for, both included
-    last: bytes = b""
-
-
-class LooseMessages(NamedTuple):
-    """Messages from one position to another that are no whole node."""
-
-    position: bytes
-    end: bytes
-
-
-class PartGist(NamedTuple):
-    """A part with what it says."""
-
-    parts: tuple[SummaryNode | LooseMessages, ...]
-    gist: Gist
-    limit: int = 0  # tokens it was cut down to; 0: as it is
 
 
 def far_summaries(thread: ThreadScope, before: bytes | None, budget: int, count: Count) -> list[FarSummary]:

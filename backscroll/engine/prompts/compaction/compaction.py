@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.compaction.compaction import Reason
+from backscroll.assemble.compaction.compaction import Compaction, Reason
 from backscroll.assemble.compaction.marks import MUST, aim, cap, compute_full_budget, decide, fits_whole
 from backscroll.assemble.compaction.policy import CompactionRoom
 from backscroll.assemble.compaction.policy import compact as condensed
@@ -177,8 +177,18 @@ def _condense_past(
         cap=cap(room - outside, fixed),
         limit=compute_full_budget(room - outside),
     )
-    if found is None:
-        return None
+    return None if found is None else _draft_of(composer, found, room, before, bound, trail)
+
+
+def _draft_of(
+    composer: Composer,
+    found: Compaction,
+    room: int,
+    before: int,
+    bound: Sequence[ProtectedText],
+    trail: Trail,
+) -> CompactionDraft | None:
+    """Return what prompts show under a compaction: the window that is left, what speaks for the rest; None if that is no smaller."""
     # Where what was condensed before stays as it is, so does the beginning of the window: else all would be rewritten.
     most = (_KEPT if len(found.cuts) <= 1 else 1) * kept_long(room)
     gone = _leading_gone(composer, found.levels, most)
@@ -191,7 +201,7 @@ def _condense_past(
     # What is shown needs no reminder.
     in_full = {r for u in left if u.id not in pruned.levels for r in u.revisions}
     still = tuple(b for b in bound if b.source not in in_full)
-    far = far_nodes(composer, after, int(settings.share_summaries * room))
+    far = far_nodes(composer, after, int(composer.thread.engine.settings.share_summaries * room))
     wanted = StoredCompaction(pruned, far, still, at=composer.thread.engine.means.now(), after=after)
     now = weight(composer.blocks(wanted, left, sheet))
     if now >= before:

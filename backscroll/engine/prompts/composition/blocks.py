@@ -16,7 +16,7 @@ from backscroll.derive.flat import flat
 from backscroll.derive.operations import with_pointer
 from backscroll.engine.budget.request import PromptRequest
 from backscroll.engine.core.thread_scope import ThreadScope
-from backscroll.engine.folder.tool_uses import operations
+from backscroll.engine.folder.recent_operations import operations
 from backscroll.engine.prompts.composition.stored_compaction import ProtectedText
 from backscroll.engine.tree.tree import FarSummary
 from backscroll.formats.language import language_of
