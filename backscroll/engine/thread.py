@@ -1,7 +1,7 @@
 """The thread that users hold: everything one can do to a conversation.
 
 Each method is one transaction, durable on return, safe from any OS thread. Reading is inherited from `engine/core/history`, the graph,
-tasks and memories from `engine/living`.
+tasks, memories and looking back from `engine/thread_knowledge`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from backscroll.engine.core.history import LoggedChange
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.core.signatures import doors
 from backscroll.engine.core.thread_scope import announce_caller
-from backscroll.engine.living import ThreadKnowledge
 from backscroll.engine.log import batch, operations
 from backscroll.engine.log import erasure as forgetting
 from backscroll.engine.log import undo as undoing
 from backscroll.engine.log.batch import MessageLike
+from backscroll.engine.thread_knowledge import ThreadKnowledge
 from backscroll.errors import InvalidInput
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -30,19 +30,14 @@ from backscroll.vocab.message import ContentLike, Message, Role, checked_role
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.derive.digest import Digest
     from backscroll.engine.crops.crops import Crop
     from backscroll.engine.engine import Engine
     from backscroll.engine.exchange.sync import SyncReport
-    from backscroll.engine.folder.tool_uses import ToolUse
     from backscroll.engine.log.differences import Difference
     from backscroll.engine.prompts.builder import Prompt
     from backscroll.engine.prompts.compaction.compaction import CompactionReport
-    from backscroll.engine.prompts.history_tools import HistoryTools
-    from backscroll.engine.search.recall import RecallResult
     from backscroll.vocab.foreign import ForeignMessage
     from backscroll.vocab.prompt import Wire
-    from backscroll.vocab.thread import Scope
 
 DIALOGUES = "dialogue_history"  # the folder of dialogue files, where no other is named
 
@@ -381,65 +376,6 @@ class Thread(ThreadKnowledge):
         from backscroll.engine.crops.crops import uncrop  # start-up: a store opens without it
 
         return uncrop(self, handle)
-
-    def recall(
-        self,
-        query: str,
-        budget: int = 2000,
-        *,
-        scope: Scope = "thread",
-        limit: int | None = None,
-    ) -> RecallResult:
-        """Return what of the past answers a question, best value for the tokens; `scope` is thread, user, project or all."""
-        from backscroll.engine.search.recall import recall  # start-up: a store opens without it
-
-        return recall(self, query, budget, scope=scope, limit=limit)
-
-    def expand(self, handle: str) -> list[Message]:
-        """Return the full originals behind a handle (`[bs:17]`)."""
-        from backscroll.engine.prompts.expansion import expand  # start-up: a store opens without it
-
-        return expand(self, handle)
-
-    def tools(self, wire: Wire = "openai-chat") -> HistoryTools:
-        """Tools that open handles and search the record, for a program that calls a model itself: see `docs/programs.md`."""
-        # start-up: a store opens without it
-        from backscroll.engine.prompts.history_tools import HistoryTools
-
-        return HistoryTools(self, wire)
-
-    def operations(self, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
-        """Return what tools did lately: of the last rounds, or the last so many; oldest first."""
-        from backscroll.engine.folder.recent_operations import (
-            operations,  # start-up: a store opens without it
-        )
-
-        return operations(self, rounds, last=last)
-
-    def tool_history(
-        self,
-        *,
-        tool: str | None = None,
-        target: str | None = None,
-        turn: int | None = None,
-        text: str | None = None,
-        limit: int = 20,
-    ) -> list[ToolUse]:
-        """Tool calls with their full results, newest first."""
-        from backscroll.engine.folder.tool_uses import tool_history  # start-up: a store opens without it
-
-        return tool_history(self, tool=tool, target=target, turn=turn, text=text, limit=limit)
-
-    def context_summary(self, budget: int = 800) -> str:
-        """The old name of `summary`; deprecated."""
-        warn_renamed("thread.context_summary()", "thread.summary()")
-        return self.summary(budget)
-
-    def summary(self, budget: int = 800) -> str:
-        """A readable account of where the conversation stands."""
-        from backscroll.engine.tree.account import context_summary  # start-up: a store opens without it
-
-        return context_summary(self, budget)
 
     def mark_processed(self, turn: int, version: str, at: str | datetime | None = None) -> None:
         """Note that a turn was analysed in this version; another version makes it unprocessed by itself."""

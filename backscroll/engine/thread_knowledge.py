@@ -1,7 +1,7 @@
-"""The living memory of a thread: its graph, the window of turns that may still change, tasks, what is remembered of them, and
-the folder it works in.
+"""What a thread knows: its graph, the window of turns that may still change, tasks and memories, what can be looked up in it, and the
+folder it works in.
 
-Owns nothing: each is a room of its own that holds the thread, made when it is asked for.
+Owns nothing: each is in a module of its own that is given the thread, loaded when it is asked for.
 """
 
 from __future__ import annotations
@@ -9,18 +9,26 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from backscroll.deprecation import warn_renamed
 from backscroll.engine.core.signatures import doors
 from backscroll.engine.core.thread_scope import ThreadScope
 
 if TYPE_CHECKING:
+    from backscroll.derive.digest import Digest
     from backscroll.engine.folder.commits import CommitReport
+    from backscroll.engine.folder.tool_uses import ToolUse
     from backscroll.engine.folder.workroom import Workroom
     from backscroll.engine.knowledge.graph import ThreadGraph
     from backscroll.engine.knowledge.turn_states import ThreadWindow
+    from backscroll.engine.prompts.history_tools import HistoryTools
     from backscroll.engine.prompts.thread_lore import ThreadLore
+    from backscroll.engine.search.recall import RecallResult
     from backscroll.engine.work.memory.thread_memory import ThreadMemory
     from backscroll.engine.work.tasks import Tasks
     from backscroll.vocab.change import CodeChange
+    from backscroll.vocab.message import Message
+    from backscroll.vocab.prompt import Wire
+    from backscroll.vocab.thread import Scope
 
 
 @doors
@@ -63,6 +71,69 @@ class ThreadKnowledge(ThreadScope):
         from backscroll.engine.work.memory.thread_memory import ThreadMemory
 
         return ThreadMemory(self)
+
+    # -- looking back -----------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str,
+        budget: int = 2000,
+        *,
+        scope: Scope = "thread",
+        limit: int | None = None,
+    ) -> RecallResult:
+        """Return what of the past answers a question, best value for the tokens; `scope` is thread, user, project or all."""
+        from backscroll.engine.search.recall import recall  # start-up: a store opens without it
+
+        return recall(self, query, budget, scope=scope, limit=limit)
+
+    def expand(self, handle: str) -> list[Message]:
+        """Return the full originals behind a handle (`[bs:17]`)."""
+        from backscroll.engine.prompts.expansion import expand  # start-up: a store opens without it
+
+        return expand(self, handle)
+
+    def tools(self, wire: Wire = "openai-chat") -> HistoryTools:
+        """Tools that open handles and search the record, for a program that calls a model itself: see `docs/programs.md`."""
+        # start-up: a store opens without it
+        from backscroll.engine.prompts.history_tools import HistoryTools
+
+        return HistoryTools(self, wire)
+
+    def operations(self, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
+        """Return what tools did lately: of the last rounds, or the last so many; oldest first."""
+        from backscroll.engine.folder.recent_operations import (
+            operations,  # start-up: a store opens without it
+        )
+
+        return operations(self, rounds, last=last)
+
+    def tool_history(
+        self,
+        *,
+        tool: str | None = None,
+        target: str | None = None,
+        turn: int | None = None,
+        text: str | None = None,
+        limit: int = 20,
+    ) -> list[ToolUse]:
+        """Tool calls with their full results, newest first."""
+        from backscroll.engine.folder.tool_uses import tool_history  # start-up: a store opens without it
+
+        return tool_history(self, tool=tool, target=target, turn=turn, text=text, limit=limit)
+
+    def context_summary(self, budget: int = 800) -> str:
+        """The old name of `summary`; deprecated."""
+        warn_renamed("thread.context_summary()", "thread.summary()")
+        return self.summary(budget)
+
+    def summary(self, budget: int = 800) -> str:
+        """A readable account of where the conversation stands."""
+        from backscroll.engine.tree.account import context_summary  # start-up: a store opens without it
+
+        return context_summary(self, budget)
+
+    # -- the folder -------------------------------------------------------------------------------------------
 
     def workroom(self, root: str | os.PathLike[str] | None = None) -> Workroom:
         """Return the folder that the thread works in, with its changes; by default the one its metadata name, else the current one."""

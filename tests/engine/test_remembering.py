@@ -12,8 +12,8 @@ from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
 from backscroll.engine.work.memory import acts as remembering_acts
 from backscroll.engine.work.memory import memories as remembering
-from backscroll.engine.work.memory.memory_block import memory_block
 from backscroll.engine.work.memory import plans
+from backscroll.engine.work.memory.memory_block import memory_block
 from backscroll.engine.work.tasks import Tasks
 from backscroll.errors import Ambiguous, InvalidInput, NotFound
 from backscroll.tasks.lifecycle.steps import WITHHELD

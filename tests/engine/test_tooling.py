@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll.engine.folder.result_memory import ResultMemory, memory_of
 from backscroll.engine.folder.recent_operations import operations
+from backscroll.engine.folder.result_memory import ResultMemory, memory_of
 from backscroll.engine.folder.tool_uses import same_tool, tool_history
 from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
