@@ -166,7 +166,7 @@ def claims_of(
     made = reader.read_artefacts(keys)
     better: Mapping[bytes, ModelReading] = {}
     if models_used(reader, ASSERTIONS):
-        # start-up: without a model nothing of it is needed
+        # start-up: only with a model
         from backscroll.engine.models.extraction import found_by_models
 
         better = found_by_models(reader, keys)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, cast
 from backscroll.derive.window import window_of
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.models.extraction import found_by_models
 from backscroll.engine.models.usage import ASSERTIONS, models_used
 from backscroll.engine.work.memory.log import rare_of
 from backscroll.engine.work.task_reader import all_tasks
@@ -85,6 +84,7 @@ def _verdicts(engine: EngineScope, reader: Reader, thread: str) -> dict[Ref, boo
     """Return whether a task begins with the requests that open turns, for those that a model has read."""
     if not models_used(reader, ASSERTIONS):
         return {}
+    from backscroll.engine.models.extraction import found_by_models  # start-up: only with a model
 
     marks = [m for m in reader.turn_marks(thread, window_of(engine.settings).rule) if m.key and not m.gone]
     read = found_by_models(reader, [m.key for m in marks])
