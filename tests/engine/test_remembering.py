@@ -17,6 +17,7 @@ from backscroll.engine.work.memory.memory_block import memory_block
 from backscroll.engine.work.tasks import Tasks
 from backscroll.errors import Ambiguous, InvalidInput, NotFound
 from backscroll.tasks.lifecycle.steps import WITHHELD
+from backscroll.tasks.memory.words import reminder
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolCall, ToolResult
@@ -383,9 +384,9 @@ def test_a_task_that_began_with_memories_and_was_accepted_used_them(engine: Engi
 def test_hints_say_what_failed_last_time(engine: Engine) -> None:
     one, two = engine.create("a", project="p"), engine.create("b", project="p")
     work(one)
-    lines = remembering.hint_lines(two, "run pytest tests/test_login.py for the login")
-    assert lines
-    assert lines[0].startswith("Last time: ")
+    found = remembering.hints(two, "run pytest tests/test_login.py for the login")
+    assert found
+    assert reminder(found[0], two.id, "en").startswith("Last time: ")
     assert remembering.hints(two, "paint the fence green") == []
     assert remembering.hints(two, " ") == []
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -23,7 +23,7 @@ from backscroll.engine.folder.rewind_tasks import give_back, take_back
 from backscroll.engine.log import operations
 from backscroll.errors import BackscrollError, Conflict, FormatError
 from backscroll.record.history import FORGOTTEN
-from backscroll.vocab.change import Cause, FileChange
+from backscroll.vocab.change import Cause
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 
@@ -82,11 +82,6 @@ def is_interrupted(room: FolderScope) -> bool:
     """Return True if a rewind was cut off: there is a journal, or contents that were put aside for one."""
     path = journal_of(room)
     return path.exists() or path.with_name(path.name + ".d").exists()
-
-
-def list_paths(files: Collection[FileChange]) -> list[str]:
-    """Return every path that some changes touch, old names included."""
-    return sorted({path for f in files for path in (f.path, f.old_path) if path})
 
 
 # -- doing it ----------------------------------------------------------------------------------------------------

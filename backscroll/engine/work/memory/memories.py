@@ -40,7 +40,6 @@ from backscroll.tasks.memory.relevance import (
 )
 from backscroll.tasks.memory.words import (
     line_of,
-    reminder,
     render_memories,
     sources_of,
 )
@@ -309,12 +308,6 @@ def hints(
     found = collect(thread, checked_scope(scope)) if among is None else among
     lessons = [m for m in found.memories if m.kind is MemoryKind.LESSON]
     return [r.memory for r in _rank_memories(thread.engine, found, text, lessons)[:limit]]
-
-
-def hint_lines(thread: ThreadScope, text: str, *, scope: str = "project", limit: int = _HINTS) -> list[str]:
-    """Return the same as lines for a prompt or a receipt: "Last time …", with handles."""
-    language = thread.legible.info.language
-    return [reminder(m, thread.id, language) for m in hints(thread, text, scope=scope, limit=limit)]
 
 
 def _rank_memories(
