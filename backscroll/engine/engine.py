@@ -90,7 +90,7 @@ class Engine(ThreadDirectory):
     # -- users and projects ----------------------------------------------------------------------------------
 
     def user(self, name: str) -> User:
-        """Somebody whose threads these are: what is known of them over all of their conversations."""
+        """The user that threads belong to: what is known of them over all of their conversations."""
         from backscroll.engine.user import User  # start-up: a store opens without it
 
         return User(self, name)

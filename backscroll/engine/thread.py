@@ -98,7 +98,7 @@ class Thread(ThreadKnowledge):
 
         Each is a {role, content} dictionary as OpenAI Chat or Anthropic has it, a (role, content) pair, or a message of
         another thread. The words of several hundred or more enter the index afterwards: in the background, or when
-        somebody searches, which waits for them.
+        a search waits for them.
         """
         return batch.extend(self, messages)
 

@@ -274,7 +274,7 @@ class Pen:
 
 
 def ready(speech: MessageDraft, *, words: bool = False) -> MessageDraft:
-    """Return words with everything that can be worked out before anybody has to wait for the store."""
+    """Return words with everything that can be worked out before a caller has to wait for the store."""
     media: dict[str, bytes] = {}
     content = speech.content
     if _holds_bytes(content):

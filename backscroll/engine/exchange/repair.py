@@ -67,7 +67,7 @@ class _SoundPrefix:
 
 
 def repair_store(engine: EngineScope) -> list[RepairReport]:
-    """Mend what verification finds; return what was done, thread by thread."""
+    """Repair what verification finds; return what was done, thread by thread."""
     before = engine.store.read(lambda reader: verify_store(reader, None))
     if before.ok:
         return []

@@ -61,7 +61,7 @@ def foreign_messages(messages: Sequence[ForeignMessage | Mapping[str, Any]]) -> 
         return ready
     for number, message in enumerate(messages):
         if not isinstance(message, Mapping) or "role" not in message:
-            raise InvalidInput(f"message {number} of the list is no {{role, content}} dictionary")
+            raise InvalidInput(f"message {number} of the list is not a {{role, content}} dictionary")
 
     return messages_from_openai(cast("list[Json]", list(messages)))
 

@@ -189,7 +189,7 @@ def made_message(chosen: Sequence[_CommitChange]) -> str:
         same = list(group)
         if several and (words := next((_first_line(c.asked) for c in same if c.asked), "")):
             lines += ["", f"{_cut(words)}:"] if lines else [f"{_cut(words)}:"]
-        # Going back and forth is no work: it would be told twice.
+        # Going back and forth is not work: it would be told twice.
         work = [c for c in same if c.one.change.cause.by != "rewind"] or same
         done = dict.fromkeys(_first_line(c.one.change.description) for c in work)
         lines += [f"- {words}" for words in done if words][:_TOLD]

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
 What: TypeAlias = Literal["both", "files", "conversation"]
-_PATIENCE = 60.0  # seconds that one waits for whoever is at work on the same folder
+_PATIENCE = 60.0  # seconds to wait for another process at work on the same folder
 _SKEW = 1.0  # seconds by which the times of files may be behind the clock
 _ASKED = 40  # messages among which the last question is looked for
 PERSON = Cause("person")
@@ -118,7 +118,7 @@ class FolderScope(ABC):
     # -- looking ---------------------------------------------------------------------------------------------
 
     def look(self) -> str:
-        """A snapshot of the folder as it is now; what nobody has written down yet is noted as done by a person."""
+        """Return a snapshot of the folder as it is now; changes that were not written down yet are noted as a person's."""
         with self.alone():
             return self.note(PERSON)[0]
 
@@ -137,7 +137,7 @@ class FolderScope(ABC):
         return [] if found is None else [found]
 
     def note(self, cause: Cause, before: str = "") -> tuple[str, CodeChange | None]:
-        """A snapshot, and the change that was written down for it; for whoever holds the lock."""
+        """Return a snapshot, and the change that was written down for it; the caller holds the lock."""
         keeper, known, began = self.keeper, self.read_known(), time.time()
         if not self._programs_noted:
             self.note_programs()
@@ -256,7 +256,7 @@ class FolderScope(ABC):
     # -- the folder ------------------------------------------------------------------------------------------
 
     def inside(self, path: str | os.PathLike[str] | None) -> str | None:
-        """A path of the folder as changes name it, however somebody wrote it."""
+        """Return a path of the folder as changes name it, however the caller wrote it."""
         if path is None:
             return None
         given = Path(path).expanduser()
@@ -286,7 +286,7 @@ class FolderScope(ABC):
 
     @abstractmethod
     def finish_interrupted(self) -> None:
-        """Finish, or roll back, a rewind that a crash interrupted, for whoever holds the lock."""
+        """Finish, or roll back, a rewind that a crash interrupted; the caller holds the lock."""
 
 
 def default_home() -> Path:
@@ -302,7 +302,7 @@ def _folder(root: str | os.PathLike[str]) -> Path:
 
 
 def _only_ignored(path: Path, file: FileChange, seen: float) -> bool:
-    """True for a file that went out of sight or came into sight and is otherwise as it was when somebody last looked."""
+    """Return True for a file that went out of sight or came into sight and is otherwise as it was at the last look."""
     if file.action not in ("added", "deleted"):
         return False
     try:

@@ -190,7 +190,7 @@ def _foreign(keeper: Snapshots, since: Sequence[ChangeRecord], plan: RewindRepor
 
 
 def _touches(keeper: Snapshots, one: ChangeRecord) -> Iterator[tuple[str, str, str]]:
-    """Yield what a change did, path by path: the hash before and the hash after, empty if there is no file."""
+    """Yield what a change did, path by path: the hash before and the hash after, empty if there is none."""
     change = one.change
     files: Sequence[FileChange] = change.files
     if not one.whole and keeper.has(change.before) and keeper.has(change.after):
@@ -251,7 +251,7 @@ def redo(room: FolderScope, *, force: bool, dry_run: bool) -> RewindReport:
     with _nobody_else(room.thread, dry_run=dry_run), room.alone():
         last = room.thread.reading(lambda view: _last(view, room.place))
         if last is None:
-            raise NotFound("there is no rewind to take back", hint="`backscroll log` shows what happened")
+            raise NotFound("no rewind to take back", hint="`backscroll log` shows what happened")
         what: What = "both" if last.words and last.files else "files" if last.files else "conversation"
         now = ""
         if last.files is not None:

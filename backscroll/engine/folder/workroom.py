@@ -143,6 +143,6 @@ class Workroom(FolderScope):
             self.thread.store.write(lambda tx: keep_known(tx, self.place, "", 0.0))
 
     def finish_interrupted(self) -> None:
-        """Finish, or roll back, a rewind that a crash interrupted, for whoever holds the lock."""
+        """Finish, or roll back, a rewind that a crash interrupted; the caller holds the lock."""
         if is_interrupted(self):
             self.recovered = recover(self)

@@ -220,7 +220,7 @@ class ThreadGraph:
 
     @in_valid_text
     def delete(self, node: str) -> Override:
-        """There is no such node."""
+        """Say that a node does not exist, whatever the text says."""
         return self._write(Change.DELETE, node)
 
     @in_valid_text

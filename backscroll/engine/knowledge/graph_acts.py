@@ -118,6 +118,6 @@ def type_meant(text: str) -> str:
 
 
 def known_type(text: str) -> str | None:
-    """Return the same; None if it is no known type."""
+    """Return the same; None if it is not a known type."""
     plain = " ".join(text.split()).casefold()
     return "" if not plain else _type_labels().get(plain)

@@ -223,7 +223,7 @@ class _InsertionFinder:
             return [], "it was looked for when the question was asked"
         room = self._most(self.settings.share_recalled)
         if room < 60:
-            return [], "there is no room for recalled details"
+            return [], "no room for recalled details"
 
         frame = composer.meter.parts((Text(""),))
         known = {s for b in self.stable if b.section is Section.RECALLED for s in b.sources}
@@ -243,7 +243,7 @@ class _InsertionFinder:
         )
         taken = self._take_block(block)
         if not taken:
-            return [], "there is no room for recalled details"
+            return [], "no room for recalled details"
         return taken, f"{len(found.items)} details recalled"
 
     def _was_recalled(self, question: Message) -> bool:

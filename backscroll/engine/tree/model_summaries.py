@@ -15,7 +15,7 @@ from backscroll.derive.extract.assertions import rule_key
 from backscroll.derive.models import gist as model_gist
 from backscroll.derive.models import summary as model_summary
 from backscroll.derive.models.request import RecipePlan
-from backscroll.derive.recipe import Count, Recipe
+from backscroll.derive.recipe import Count
 from backscroll.derive.summaries.gist import Gist
 from backscroll.derive.summaries.summary import Summary
 from backscroll.derive.summaries.tree import PROGRESS
@@ -47,7 +47,6 @@ class SummaryJob(NamedTuple):
     read: ModelReading | None = None
 
 
-_CROP = Recipe("crop", 1)  # what rules make of cropped messages: names the inputs
 _SEEN = "modelled"  # under which the store keeps how far this work has come
 _PAGE = 128
 _LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came later was imported

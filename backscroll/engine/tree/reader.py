@@ -51,7 +51,7 @@ def far_summaries(thread: ThreadScope, before: bytes | None, budget: int, count:
 
 
 def text_of_node(thread: ThreadScope, level: int, opening: Ref) -> str:
-    """Return the text of one node as it is now; empty if there is no such node."""
+    """Return the text of one node as it is now; empty if it does not exist."""
 
     def look(view: View) -> str:
         entry = view.entry(opening)
@@ -71,7 +71,7 @@ class Forest:
         self._models: dict[str, list[str]] = {}
         self.texts = Texts("", view.reader, view, self._memo.gists)
         seen = view.reader.progress(self.thread, PROGRESS)
-        # Where there is no node yet, there is nothing to withhold.
+        # Without a node there is nothing to withhold.
         events = view.others(seen) if seen else []
         self._stale = sorted(changed_by(events, [View(view.reader, view.state, seen), view]))
         self._crops = _crops_of(view)

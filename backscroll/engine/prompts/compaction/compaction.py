@@ -188,7 +188,7 @@ def _draft_of(
     bound: Sequence[ProtectedText],
     trail: Trail,
 ) -> CompactionDraft | None:
-    """Return what prompts show under a compaction: the window that is left, what speaks for the rest; None if that is no smaller."""
+    """Return what prompts show under a compaction: the window that is left, what speaks for the rest; None if that is not smaller."""
     # Where what was condensed before stays as it is, so does the beginning of the window: else all would be rewritten.
     most = (_KEPT if len(found.cuts) <= 1 else 1) * kept_long(room)
     gone = _leading_gone(composer, found.levels, most)

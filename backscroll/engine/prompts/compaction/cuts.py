@@ -1,6 +1,6 @@
 """Cuts: results shown shorter where they stand, and what was condensed shown again; the past before them stays as it is.
 
-A step that cannot fit is cut before anybody caches it; a giant that a reply has answered is cut once that pays. Texts that were
+A step that cannot fit is cut before a service caches it; a giant that a reply has answered is cut once that pays. Texts that were
 placed under the compaction in force stay.
 """
 

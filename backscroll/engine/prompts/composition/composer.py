@@ -225,7 +225,7 @@ class Composer:
         """Pinned messages that these blocks do not show to the letter: pinned after they were condensed."""
         whole = {b.message for b in stable if b.level is Level.VERBATIM}
         late = [m for m in self.sheet.kept if m.role != "system" and m.id not in whole]
-        # Its author is in its words where anybody is named; what is placed has none.
+        # Its author is in its words where authors are named; what is placed has none.
         return [replace(self.make.whole(m, Section.MEMORY, "pinned"), author=None) for m in late]
 
     def far_of(self, frozen: StoredCompaction | None) -> list[FarSummary]:

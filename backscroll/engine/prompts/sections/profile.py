@@ -1,6 +1,6 @@
 """What a prompt tells from the other conversations of its user, or of its project.
 
-Lasting facts about the user and their preferences come first, the nearest to the question first where there is no room for all;
+Lasting facts about the user and their preferences come first, the nearest to the question first where not all fit;
 then what is known of whom or what the question names. Nothing that the prompt shows anyway, nothing twice. Each text names the
 revisions that it rests on: when one is deleted, edited or forgotten in its own thread, the text is missing from the next prompt
 here. Waits for nothing: what is not analysed yet is read up to a fixed amount.
