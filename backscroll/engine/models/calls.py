@@ -34,7 +34,7 @@ from backscroll.record.ports import Writer
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
 
-_AT_WORK: WeakSet[ModelCaller] = WeakSet()
+_AT_WORK: WeakSet[RecipeCaller] = WeakSet()
 _THINKING = 8192  # tokens for models that think before they answer
 
 
@@ -45,7 +45,7 @@ def abort_calls(owner: int | None) -> None:
             working.abort()
 
 
-class ModelCaller:
+class RecipeCaller:
     """One provider at work for one engine."""
 
     def __init__(
@@ -67,7 +67,7 @@ class ModelCaller:
         self._client = client
         self._patience = patience or Patience(tries=provider.tries)
 
-    def __enter__(self) -> ModelCaller:
+    def __enter__(self) -> RecipeCaller:
         return self
 
     def __exit__(self, *_: object) -> None:

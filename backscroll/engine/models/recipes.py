@@ -17,7 +17,7 @@ from backscroll.derive.models.request import G, RecipePlan, RecipeRequest, again
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.summaries.gist import Gist
 from backscroll.engine.models.artefacts import FAILURE, ModelText, better, better_of
-from backscroll.engine.models.calls import ModelCaller
+from backscroll.engine.models.calls import RecipeCaller
 from backscroll.engine.models.usage import MODELS, models_used
 from backscroll.errors import (
     BackscrollError,
@@ -79,7 +79,7 @@ def modelling_for(engine: EngineScope, *, background: bool = False) -> RecipeRun
     return RecipeRunner(engine, provider, background=background)
 
 
-class RecipeRunner(ModelCaller):
+class RecipeRunner(RecipeCaller):
     """One provider that writes artefacts for one engine; use it in a `with`, or close it."""
 
     def __init__(

@@ -79,7 +79,7 @@ class BlockMaker:
                 "tool", parts, Section.RECENT, Level.DIGEST, sources, told.message, None, "digest", tokens
             )
 
-    def far(self, found: Sequence[FarSummary]) -> Iterable[Block]:
+    def make_far(self, found: Sequence[FarSummary]) -> Iterable[Block]:
         """Yield what speaks for the far past."""
         if not found:
             return
@@ -101,7 +101,7 @@ class BlockMaker:
         language = self.language or language_of(words)
         return _TITLES["zh" if language.startswith("zh") else "en"][what]
 
-    def bound(self, alive: Collection[ProtectedText]) -> Iterable[Block]:
+    def make_binding(self, alive: Collection[ProtectedText]) -> Iterable[Block]:
         """Yield what is still open and binding, from before."""
         if not alive:
             return

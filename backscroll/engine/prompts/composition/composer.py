@@ -192,7 +192,7 @@ class Composer:
         """Return the history and what was placed since. Between what was condensed and what was left as it was stands what changes with
         every compaction: summaries of the far past, what was still open and binding. So the beginning can stay as it is."""
         bound = () if frozen is None else [b for b in frozen.bound if b.source not in self.dead]
-        beside = [*self.make.far(self.far_of(frozen)), *self.make.bound(bound)]
+        beside = [*self.make.make_far(self.far_of(frozen)), *self.make.make_binding(bound)]
         cuts = () if frozen is None else frozen.compaction.cuts
         if frozen is not None and frozen.placed_under != self.placed_under:
             return arrange(history, beside, cuts, (), {}, lambda _key, _block, _then: (), lambda _: ())
