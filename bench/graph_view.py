@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.view import Options
+from backscroll.graph.view import Options
 from backscroll.vocab.assertion import Assertion, Change, Claim, Override, TurnClaims
 from backscroll.vocab.ids import Ref
 from bench.table import Row, print_table

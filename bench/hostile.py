@@ -25,19 +25,21 @@ from backscroll.errors import BackscrollError
 from backscroll.formats import language, secrets
 from backscroll.formats.lorebooks import reader as lorebook
 from backscroll.formats.markdown import writer as markdown
-from backscroll.graph.naming import names
+from backscroll.graph.claims import names
 from backscroll.graph.world import description as world
 from backscroll.llm.tokens.tokens import tokenizer_for
+from backscroll.recall import snippet
 from backscroll.recall.index import candidate
 from backscroll.recall.question import analysis as understand
 from backscroll.recall.question import query, times
-from backscroll.recall.text import snippet, words
 from backscroll.recall.text import terms as cut
+from backscroll.recall.text import words
+from backscroll.tasks import relevance
 from backscroll.tasks.boundary import cues as boundary_cues
 from backscroll.tasks.boundary import signals as boundary_signals
 from backscroll.tasks.lifecycle import points as planning_points
 from backscroll.tasks.lifecycle import tiers
-from backscroll.tasks.memory import memory, relevance
+from backscroll.tasks.memory import memory
 from backscroll.tasks.preferences import reader as preferences_reading
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role

@@ -12,11 +12,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from backscroll.assemble.compaction.compaction import Compaction
 from backscroll.assemble.compaction.cuts import answered_giants, count_results, with_cuts
 from backscroll.assemble.compaction.last_resort import fit_last
 from backscroll.assemble.compaction.marks import (
-    MUST,
     Prices,
     aim,
     cap,
@@ -25,8 +23,10 @@ from backscroll.assemble.compaction.marks import (
     fits_whole,
     part,
 )
-from backscroll.assemble.compaction.policy import CompactionRoom, compact, trim
+from backscroll.assemble.compaction.policy import compact, trim
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.compaction.tuning import MUST, CompactionRoom
+from backscroll.assemble.view.compaction import Compaction
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.units import Unit, fresh_units, units_of
 from backscroll.assemble.view.view import RenderContext, find_protected_units, view

@@ -31,36 +31,36 @@ PAGE = Path(__file__).with_name("cli.md")
 OPENING = """\
 # The command line
 
-This page is made from the real help by `docs/generate_cli.py`; do not edit it. Everything here is also available in
+This page is generated from the help texts by `docs/generate_cli.py`; do not edit it. Everything here is also available in
 Chinese: `--lang zh`, BACKSCROLL_LANGUAGE=zh, `backscroll config set language zh`, or a Chinese locale.
 
 ## Names
 
-- A **thread** is named by the first digits of its id (as many as it takes), or by `last`, the one that changed last.
-- A **message** is named by its number as `show` prints it (`12`, counted from 1 along the live messages), by its id
-  (`3f2a9c1e.17`, or `.17` where the thread is known), or by `last`. Commands that take several also take ranges: `4:9`.
-  `#12` works too, but most shells take a `#` for a comment unless it is quoted.
+- Refer to a **thread** by an id prefix, or by `last` for the most recently changed one.
+- Refer to a **message** by its number as printed by `show` (`12`, counted from 1 along the live messages), by its id
+  (`3f2a9c1e.17`, or `.17` if the thread is known), or by `last`. Commands that accept several messages also accept ranges: `4:9`.
+  `#12` works too, but most shells treat an unquoted `#` as a comment.
 - A **revision** and an **event** have ids of the same form; `revisions` and `log` list them.
 
 ## Options of every command
 
-They may stand before or after the command.
+They can be given before or after the command.
 
 {options}
 ## Output
 
-Results go to standard output; remarks, problems and progress go to standard error. On a terminal, `show` uses your pager
-(`$PAGER`, else `less`; `--no-pager` or `PAGER=cat` for none). Colours are for terminals only, and `NO_COLOR` turns them
-off. In a pipe nothing is cut to a width. Whatever a conversation contains, control characters are shown, never sent to
-the terminal; an export that goes to a file or a pipe is exact.
+Results go to standard output; notes, problems and progress go to standard error. On a terminal, `show` uses your pager
+(`$PAGER`, else `less`; `--no-pager` or `PAGER=cat` for none). Colours are used on terminals only, and `NO_COLOR` turns them
+off. In a pipe, nothing is truncated. Control characters in a conversation are displayed, never sent to
+the terminal; an export to a file or a pipe is exact.
 
 ### JSON
 
-With `--json`, every command prints one JSON document: an object, or for a listing an array, which is `[]` where there is
-nothing. With `--jsonl`, each element of a listing is a line of its own, printed as soon as it is known; a result that is not a
-listing is one line. What takes long shows the difference: `run --json` prints the result with its events when the run has
-ended, `run --jsonl` every event as it comes; `import --watch` likewise. Text is UTF-8, not escaped. Keys are stable: new ones may be added, none changes its meaning.
-Ids are full, times are as stored (ISO 8601 with a time zone), numbers of messages and answers count from 1.
+With `--json`, every command prints one JSON document: an object, or for a listing an array, which may be empty (`[]`).
+With `--jsonl`, each element of a listing is one line, printed as soon as it is known; a result that is not a
+listing is one line. The difference matters for long operations: `run --json` prints the result with its events when the run
+ends, `run --jsonl` streams every event; the same holds for `import --watch`. Text is UTF-8, not escaped. Keys are stable: new ones may be added, existing ones keep their meaning.
+Ids are complete, times are as stored (ISO 8601 with a time zone), and messages and answers are numbered from 1.
 
 """
 

@@ -21,40 +21,39 @@ PAGE = Path(__file__).with_name("slash.md")
 OPENING = """\
 # Slash commands
 
-This page is made from the real catalogue by `docs/generate_slash.py`; do not edit it. In `backscroll chat`, a line that begins
-with `/` is a command: it acts on the conversation instead of going to the model. `/help` lists them, `/help COMMAND` says more,
-Tab completes names and arguments. In Chinese (`/lang zh`) everything is said in Chinese, and the Chinese names below work in
-either language. A line such as `/etc/hosts is broken` is a message: a path is no command.
+This page is generated from the catalogue of commands by `docs/generate_slash.py`; do not edit it. In `backscroll chat`, a line that starts
+with `/` is a command: it acts on the conversation and is not sent to the model. `/help` lists all commands, `/help COMMAND` explains one, and
+Tab completes names and arguments. `/lang zh` switches to Chinese; the Chinese names below work in both languages.
+A line such as `/etc/hosts is broken` is a message, because a path is not a command.
 
-What a command changes is written into the log like everything else: `/undo` takes it back. What would take something out of
-prompts, out of the history or out of files is shown first, and done only after a yes. A command that goes wrong says why and
-what to do; it never ends the conversation.
+Every change that a command makes is logged, and `/undo` reverts it. Commands that remove something from prompts, from the history
+or from files show it first and ask for confirmation. A command that fails says why and what to do; it never ends the conversation.
 
-**Numbers.** Where a command takes a *message*, it means the number that `/turns TURN` shows (counted along the live messages),
-`last`, or a handle such as `bs:17`; several at once and ranges (`4:9`) where it says `MESSAGE...`. Where a command takes a
-*turn*, it means the number that `/turns` shows, `last`, or counted from the end (`-1`).
+**Numbers.** A *message* is a number as shown by `/turns TURN` (counted along the live messages),
+`last`, or a handle such as `bs:17`; `MESSAGE...` accepts several, and ranges (`4:9`). A
+*turn* is a number as shown by `/turns`, `last`, or a negative number counted from the end (`-1`).
 """
 
 MENTIONS = """\
 ## Mentions
 
-A message may mention files and earlier words with `@`. The text is sent as it was typed; what is mentioned goes along as an
-attachment, marked as data. A line says what went along, and what could not.
+A message can mention files and earlier messages with `@`. The text is sent as typed; the mentioned content is sent as an
+attachment, marked as data. A line reports what was attached and what could not be.
 
-| typed | what goes along |
+| typed | attached |
 | --- | --- |
-| `@src/app.py` | the file, up to 60,000 characters (160,000 for all files of a message); longer ones are cut, and say so |
-| `@src/app.py:10-40`, `@src/app.py:12` | some lines of it |
+| `@src/app.py` | the file, up to 60,000 characters (160,000 for all files of a message); longer files are cut and marked |
+| `@src/app.py:10-40`, `@src/app.py:12` | these lines |
 | `@"a b.txt"` | a name with spaces |
-| `@src/` | what is in the folder, without what is ignored |
-| `@shot.png` | a picture (PNG, JPEG, GIF, WebP) or a PDF as such, told by its first bytes, up to 5 MB |
+| `@src/` | a list of the folder, without ignored files |
+| `@shot.png` | an image (PNG, JPEG, GIF, WebP) or a PDF, recognized by its first bytes, up to 5 MB |
 | `@bs:17`, `@bs:17-42` | earlier messages, quoted |
 | `@turn:3` | a whole turn, quoted |
 
-Completion looks for parts of names (`@eng/thr` finds `engine/thread.py`), in any language, and leaves out what is ignored. Spaces
-around a mention are not needed in Chinese (`看看@src/app.py这个文件`). Not attached: files outside of the folder (unless the whole
-path is typed), protected files wherever they are (keys, `.env`, `.git`, the store), pipes and devices, and binary files. What
-stands in fenced code is never a mention.
+Completion matches parts of names (`@eng/thr` finds `engine/thread.py`), in any language, and leaves out ignored files. In Chinese,
+a mention needs no spaces around it (`看看@src/app.py这个文件`). Not attached: files outside the folder (unless you type the full
+path), protected files anywhere (keys, `.env`, `.git`, the store), pipes, devices and binary files.
+Text in fenced code is never a mention.
 """
 
 

@@ -20,14 +20,14 @@ import os
 import secrets
 import signal
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import hypothesis
 import pytest
 
-from tests import postgres_server, programs, soak
+from tests import memory_disk, postgres_server, programs, soak, time_limit
 
 # The same examples at every run of the same commit: a test that fails one time in a thousand stops somebody who did nothing
 # wrong. Fresh examples come with the other profiles, and with `make fuzz`.
@@ -47,19 +47,41 @@ def pytest_configure(config: pytest.Config) -> None:
     # that a test starts in order to interrupt it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    memory_disk.use_folder()
     config.stash[FOLDER] = postgres_server.plan_folder()
+    time_limit.keep_stderr()
+    if _directs_others(config):
+        config.pluginmanager.register(time_limit.Silence())
+
+
+def _directs_others(config: pytest.Config) -> bool:
+    return bool(getattr(config.option, "tx", None)) and not hasattr(config, "workerinput")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    time_limit.limit_end()
     if folder := config.stash.get(FOLDER, None):
         postgres_server.stop_server(folder)
     programs.end_servers()
+    if not _directs_others(config):
+        time_limit.warn_of(time_limit.kill_children())
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Give every test, with its fixtures, a time limit; none where a person may be in the debugger."""
+    if item.config.getoption("usepdb"):
+        return (yield)
+    with time_limit.limit_test(item.nodeid):
+        return (yield)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if POSTGRES_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.postgres)
+        if item.get_closest_marker("crash"):
+            item.add_marker(pytest.mark.disk)
 
 
 def pytest_collection_finish() -> None:
@@ -84,6 +106,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             share = spent / (total or 1.0)
             terminalreporter.line(f"{spent:8.1f}  {share:5.1%}  {len(cases[room]):5} cases  {room}")
         terminalreporter.line(f"{total:8.1f}")
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A folder of the test's own: pytest's, which lies in memory where it can; with the marker `disk`, one on a disk."""
+    if request.node.get_closest_marker("disk") is None:
+        yield tmp_path
+    else:
+        with memory_disk.folder_on_disk() as folder:
+            yield folder
 
 
 @pytest.fixture(autouse=True)

@@ -31,6 +31,7 @@ from types import FrameType
 
 START_SECONDS = 180.0
 STOP_SECONDS = 60.0
+LONG = 30
 
 # Not durable against a power cut, which no test makes. A commit still is in the log before it is acknowledged.
 SETTINGS = {
@@ -38,6 +39,7 @@ SETTINGS = {
     "full_page_writes": "off",
     "listen_addresses": "",
     "max_connections": "100",
+    "max_wal_size": "256MB",  # it may lie in memory
     "shared_buffers": "32MB",
     "timezone": "UTC",
     "log_min_messages": "warning",
@@ -52,7 +54,9 @@ class ServerUnavailable(Exception):
 
 def plan_folder() -> Path:
     """The folder that a server of this process would live in: short, because a socket's path may have 100 letters."""
-    place = Path("/tmp") if os.access("/tmp", os.W_OK) else Path(tempfile.gettempdir())
+    place = Path(tempfile.gettempdir())
+    if len(str(place)) > LONG:
+        place = Path("/tmp")
     return place / f"backscroll-test-pg-{os.getpid()}-{secrets.token_hex(4)}"
 
 
@@ -88,7 +92,11 @@ def stop_server(folder: Path) -> None:
             time.sleep(0.01)
     shutil.rmtree(folder, ignore_errors=True)
     if ours:
-        os.waitpid(ours, 0)
+        from tests import time_limit  # the supervisor runs this file alone
+
+        if not time_limit.wait_for_end(ours, STOP_SECONDS):
+            os.kill(ours, signal.SIGKILL)
+            os.waitpid(ours, 0)
 
 
 def _start_supervisor(folder: Path, owner: int) -> None:

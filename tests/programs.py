@@ -39,6 +39,8 @@ _HONOURED = {
     *("bufsize", "capture_output", "check", "cwd", "encoding", "env", "errors", "input", "start_new_session"),
     *("stderr", "stdin", "stdout", "text", "timeout"),
 }
+#: Seconds for what a server does at once: to start, to fork, to end. One that is slower than this hangs.
+_PROMPT = 180.0
 #: So many programs with the same settings start from scratch before a server is started for the rest.
 _FROM_SCRATCH = 3
 #: In the child: the pty becomes the terminal of its session, so that Ctrl-C is a signal; then the program.
@@ -67,10 +69,15 @@ class Link:
             pass_fds=[theirs.fileno()],
         )
         theirs.close()
-        with self._channel.makefile("rb") as greeting:
-            said = greeting.readline()
+        self._channel.settimeout(_PROMPT)
+        try:
+            with self._channel.makefile("rb") as greeting:
+                said = greeting.readline()
+        except TimeoutError:
+            self._process.kill()
+            said = b""
         if not said:
-            raise ForkServerEnded(f"exit code {self._process.wait()}")
+            raise ForkServerEnded(f"at its start, with exit code {self._process.wait(_PROMPT)}")
         self.greeting = json.loads(said)
         if self.greeting["threads"] != 1:
             self.close()
@@ -98,12 +105,23 @@ class Link:
             raise ForkServerEnded(str(error)) from error
         finally:
             os.close(theirs)
+        if not select.select([ended], [], [], _PROMPT)[0]:
+            os.close(ended)
+            raise ForkServerEnded(f"it has not started a program within {_PROMPT:.0f} seconds")
         return _read_answer(ended, "started"), ended
 
     def close(self) -> None:
         """End the server and what it forked."""
+        # Not only closed: a process that was forked by a test may still have a copy of the socket.
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
         self._channel.close()
-        self._process.wait()
+        try:
+            self._process.wait(_PROMPT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(_PROMPT)
+            raise ForkServerEnded(f"by force: it has not ended within {_PROMPT:.0f} seconds") from None
 
 
 def _read_answer(pipe: int, expected: str) -> int:

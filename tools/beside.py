@@ -4,8 +4,8 @@
 
 CHECKS is a command line for the shell, TESTS a command with its arguments. The tests own the screen; what the checks
 say is kept and shown after them, whole, and the last line is the verdict on both. Where the checks fail the tests are
-stopped at once, for nobody commits what the checks refuse. Exit code: that of the checks if they failed, else that of
-the tests.
+stopped at once, for nobody commits what the checks refuse. Checks that go on long after the tests are ended and count as
+failed. Exit code: that of the checks if they failed, else that of the tests.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ import tempfile
 from collections.abc import Sequence
 
 LOOK_SECONDS = 0.2
+#: So long the checks may go on after the tests. They take two minutes: more than this is a hang.
+CHECK_SECONDS = float(os.environ.get("BACKSCROLL_CHECK_SECONDS", "1800"))
+#: So long the checks may take to end once they are asked to.
+END_SECONDS = 10.0
 
 
 def run(checks: str, tests: Sequence[str]) -> int:
@@ -37,7 +41,7 @@ def run(checks: str, tests: Sequence[str]) -> int:
             if tested is None:
                 return 130
             # Where tests have failed the checks finish all the same: both lists of faults are wanted at once.
-            checked = checking.wait()
+            checked = _finish(checking)
         finally:
             _end(checking)
         said.seek(0)
@@ -70,11 +74,24 @@ def _test(tests: Sequence[str], checking: subprocess.Popen[bytes]) -> int | None
                 asked = by_person = True
 
 
+def _finish(checking: subprocess.Popen[bytes]) -> int:
+    try:
+        return checking.wait(CHECK_SECONDS)
+    except subprocess.TimeoutExpired:
+        print(f"the checks have not ended {CHECK_SECONDS:.0f} seconds after the tests", flush=True)
+        _end(checking)
+        return checking.returncode or 1
+
+
 def _end(checking: subprocess.Popen[bytes]) -> None:
-    if checking.poll() is None:
+    """First politely, then by force; everything that the checks have started ends too."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        if checking.poll() is not None:
+            return
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(checking.pid, signal.SIGTERM)
-        checking.wait()
+            os.killpg(checking.pid, how)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            checking.wait(END_SECONDS)
 
 
 if __name__ == "__main__":

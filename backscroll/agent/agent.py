@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING
 from backscroll.agent.approval.approval import Rules
 from backscroll.agent.defaults import builtin_tools, folder_of, provider_of, workroom_of
 from backscroll.agent.loop.events import Began, Finished, Happening, Noted, RunUsage, run_to_end
-from backscroll.agent.loop.execution import RunContext
 from backscroll.agent.loop.instructions import system_text
-from backscroll.agent.loop.loop import Loop, RunLimits, answer_open, is_open
-from backscroll.agent.loop.step import ModelCaller
+from backscroll.agent.loop.limits import RunLimits, is_open
 from backscroll.agent.loop.stop_switch import Stop
 from backscroll.agent.person import Nobody, Person
 from backscroll.agent.tool import Tool, Tools
 from backscroll.agent.toolbox import Toolbox
+from backscroll.engine.budget.costs import spending, sum_costs, window_of
 from backscroll.engine.calls.instructions import instruct
 from backscroll.engine.calls.replies import AGENT, at_work, find_unanswered
 from backscroll.engine.core.run_lock import RunLock
@@ -35,9 +34,12 @@ from backscroll.llm.providers import Provider, client_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, ContentLike, Message
 from backscroll.vocab.part import Json, Text, ToolCall
+from backscroll.workspace.edits.journal import recover
 from backscroll.workspace.files.files import Files
 
 if TYPE_CHECKING:
+    from backscroll.agent.loop.execution import RunContext
+    from backscroll.agent.loop.loop import Loop
     from backscroll.agent.mcp.client import McpServers
     from backscroll.engine.thread import Thread
     from backscroll.vocab.prompt import Wire
@@ -79,7 +81,11 @@ class Agent:
             settings.agent_max_steps if max_steps is None else max_steps,
             settings.agent_spend if spend is None else spend,
         )
-        self.toolbox = Toolbox([*(builtin_tools(self.root) if standard else ()), *tools])
+        self._standard = standard
+        self._toolbox: Toolbox | None = None
+        self._toolbox_lock = threading.Lock()
+        if tools:  # what is wrong with them is said here; our own are loaded when they are needed
+            self._toolbox = self._make_toolbox(tools)
         self.rules = rules or Rules.load(self.root, settings)
         self.workroom = workroom_of(thread, self.root) if settings.workspace_snapshots else None
         self._system = system
@@ -89,7 +95,6 @@ class Agent:
         self._given = client is not None
         self._first = True  # nothing was run yet
         self._alone = RunLock(thread.id)
-        self._standard = standard
         self._mcp: McpServers | None = None
 
     def __enter__(self) -> Agent:
@@ -99,6 +104,16 @@ class Agent:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _make_toolbox(self, tools: Tools = ()) -> Toolbox:
+        return Toolbox([*(builtin_tools(self.root) if self._standard else ()), *tools])
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The tools that are offered to the model."""
+        with self._toolbox_lock:
+            self._toolbox = self._toolbox or self._make_toolbox()
+            return self._toolbox
 
     # -- who answers -----------------------------------------------------------------------------------------
 
@@ -137,6 +152,7 @@ class Agent:
         """Return the client of the service, opened when first used."""
         if self._client is None:
             if self._provider is None:
+                # start-up: for an agent without a model
                 from backscroll.agent.offline.companion import Companion
 
                 self._client = Companion(self.thread)
@@ -150,7 +166,7 @@ class Agent:
         self._alone.close()
         if self._mcp is not None:
             self._mcp.close()
-        for tool in self.toolbox:
+        for tool in self._toolbox or ():
             close = getattr(tool, "close", None)
             if callable(close):
                 close()
@@ -263,6 +279,9 @@ class Agent:
 
     def command(self, line: str) -> Iterator[Happening]:
         """Run a command of the user: without approval, recorded, and seen by the model at its next step."""
+        # start-up: see `_loop`
+        from backscroll.agent.loop.loop import answer_open
+
         self.stopping.clear()
         with self._alone:
             hands = self._hands(unasked=True)
@@ -277,13 +296,11 @@ class Agent:
 
     def rehearse(self) -> None:
         """Build the next prompt and discard it, to warm the caches; writes nothing, safe in another OS thread."""
-        from backscroll.llm.clients.preload import wire_of
-
         wire: Wire = "openai-chat"
         if self._client is not None:
             wire = self._client.wire
         elif self._provider is not None:
-            wire = wire_of(self._provider)
+            wire = self._provider.wire
         tools = self.toolbox.specs(wire)
         self.thread.prompt(self._budget(), model=self.model, tools=tools, wire=wire, dry_run=True)
 
@@ -309,8 +326,6 @@ class Agent:
 
     def counted(self) -> RunUsage:
         """Return tokens and money of the whole thread so far, background work included."""
-        from backscroll.engine.budget.costs import spending, sum_costs
-
         total = sum_costs(spending(self.thread.engine, thread=self.thread))
         nano = None if total.calls and total.unpriced == total.calls else total.nano
         return RunUsage(
@@ -320,11 +335,12 @@ class Agent:
     def _begin(self) -> list[Noted]:
         """Prepare the first run: finish or revert edits that a crash interrupted, and start MCP servers."""
         self._first = False
-        notes = [Noted("recovered", line) for line in Files(self.root).recover()]
+        notes = [Noted("recovered", line) for line in recover(Files(self.root))]
         done = None if self.workroom is None else self.workroom.recover() or self.workroom.recovered
         if done is not None:
             notes.append(Noted("rewound", f"an interrupted rewind was {done.outcome}"))
         if self._standard:
+            # start-up: servers are started by the first run
             from backscroll.agent.mcp.client import connect
 
             self._mcp = connect(self.root)
@@ -349,6 +365,10 @@ class Agent:
         return notes
 
     def _loop(self) -> Loop:
+        # start-up: a chat is ready before its first message is sent
+        from backscroll.agent.loop.loop import Loop
+        from backscroll.agent.loop.step import ModelCaller
+
         settings = self.thread.engine.settings
         client = self.client()
         language = self.thread.legible.info.language or settings.language
@@ -377,12 +397,13 @@ class Agent:
             return self.budget or settings.budget
         if not self.model:
             return _WINDOW
-        from backscroll.engine.budget.costs import window_of
-
         window = window_of(self.thread.engine, self.model)
         return None if window.known else max(_WINDOW, window.tokens)
 
     def _hands(self, *, unasked: bool = False) -> RunContext:
+        # start-up: see `_loop`
+        from backscroll.agent.loop.execution import RunContext
+
         settings = self.thread.engine.settings
         return RunContext(
             self.thread,

@@ -28,6 +28,7 @@ def folder_of(thread: Thread, root: str | Path | None) -> Path:
 
 def builtin_tools(root: Path) -> Tools:
     """Return the standard tools, loaded when first needed."""
+    # start-up: an agent stands before its tools are needed
     from backscroll.agent.tools import standard_tools
 
     return standard_tools(root)
@@ -35,6 +36,7 @@ def builtin_tools(root: Path) -> Tools:
 
 def workroom_of(thread: Thread, root: Path) -> Workroom:
     """Return the workroom of a folder, loaded when first needed."""
+    # start-up: only for agents that take snapshots
     from backscroll.engine.folder.workroom import Workroom
 
     return Workroom(thread, root)

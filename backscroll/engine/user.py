@@ -27,8 +27,8 @@ from backscroll.engine.thread import Thread
 from backscroll.engine.work.memory.memories import memories, preferences
 from backscroll.engine.work.memory.thread_memory import ThreadMemory
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.graph.predicates import normalize_predicate
-from backscroll.graph.reading.view import Contradiction, Fact
+from backscroll.graph.claims.predicates import normalize_predicate
+from backscroll.graph.view import Contradiction, Fact
 from backscroll.record.ports import Reader
 from backscroll.tasks.preferences.preferences import Preference
 from backscroll.tasks.preferences.profile import is_lasting, said_in, traits_of

@@ -22,6 +22,7 @@ _PACKED = ("PK\x03\x04", "\x1f\x8b", "Rar!", "7z\xbc\xaf")
 @cache
 def formats() -> tuple[Format, ...]:
     """Return every format; those that know a file for sure before those that may only think so."""
+    # start-up: a command that neither imports nor exports needs none of the readers
     from backscroll.formats import cline, grok, native
     from backscroll.formats.aider import reader as aider
     from backscroll.formats.anthropic import reader as anthropic

@@ -34,9 +34,9 @@ def readable_part(part: Part) -> str:
             return f"[{part.vendor}: {part.kind}]"
 
 
-def arguments_text(call: ToolCall, indent: int | None = None) -> str:
+def arguments_text(call: ToolCall) -> str:
     """Return the arguments as the wire sent them where it sent text, as JSON otherwise."""
-    return call.arguments if isinstance(call.arguments, str) else dumps(call.arguments, indent)
+    return call.arguments if isinstance(call.arguments, str) else dumps(call.arguments)
 
 
 def label_of(part: Media) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from backscroll.graph.index import ClaimLine, Order
-from backscroll.graph.naming.group import NOWHERE, NameGroup
-from backscroll.graph.naming.names import value_key
+from backscroll.graph.claims.claim import ClaimLine, Order
+from backscroll.graph.claims.names import value_key
+from backscroll.graph.claims.predicates import PredicateDirection, adds, direction, load_list_predicates
+from backscroll.graph.naming.identity import NOWHERE, NameGroup
 from backscroll.graph.overrides import OverrideStatement
-from backscroll.graph.predicates import PredicateDirection, adds, direction, load_list_predicates
-from backscroll.graph.reading.view import Fact
 from backscroll.graph.state import GraphState
+from backscroll.graph.view import Fact
 from backscroll.vocab.assertion import Claim
 
 #: Roles in which a node takes part in a predicate: with a value, as subject, as object, or at either end alike.

@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.graph import completion
+from backscroll.graph.claims import names
+from backscroll.graph.claims.predicates import direction, normalize_predicate
 from backscroll.graph.dependencies import ChangingGraphState
-from backscroll.graph.naming import names
-from backscroll.graph.naming.group import NameGroup
-from backscroll.graph.naming.identity import split_owner
-from backscroll.graph.predicates import direction, normalize_predicate
+from backscroll.graph.naming.identity import NameGroup, split_owner
 from backscroll.graph.reading.conflicts import conflicts
 from backscroll.graph.reading.lookup import Lookup
 from backscroll.graph.reading.nodes import all_facts, surroundings, view_of
 from backscroll.graph.reading.suggestions import questions, suggestions
-from backscroll.graph.reading.view import (
+from backscroll.graph.view import (
     Contradiction,
     Fact,
     MergeSuggestion,
@@ -31,6 +29,7 @@ from backscroll.graph.reading.view import (
     Rank,
     WorldEntry,
 )
+from backscroll.graph.world import completion
 from backscroll.graph.world import nodes as nodes_of_world
 from backscroll.graph.world.nodes import world_node, world_nodes
 from backscroll.graph.world.words import form_of

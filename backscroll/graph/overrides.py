@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backscroll.derive.extract.ontology import is_relation
-from backscroll.graph.index import NAMING
+from backscroll.graph.claims.claim import NAMING
+from backscroll.graph.claims.names import key_of, value_key
+from backscroll.graph.claims.predicates import direction, normalize_predicate
 from backscroll.graph.naming.identity import Pair, pair
-from backscroll.graph.naming.names import key_of, value_key
-from backscroll.graph.predicates import direction, normalize_predicate
 from backscroll.vocab.assertion import Change, Override
 from backscroll.vocab.ids import Ref
 

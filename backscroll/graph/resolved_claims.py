@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from backscroll.graph.claims.claim import ClaimLine
 from backscroll.graph.dependencies import ChangingGraphState
-from backscroll.graph.index import ClaimLine
-from backscroll.graph.naming.pronouns import REACH
+from backscroll.graph.tuning import REACH
 from backscroll.vocab.assertion import PRONOUN, Assertion, TurnClaims
 
 __all__ = ["REACH", "has_pronouns", "resolve_pronouns"]

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from functools import cache
 
-from backscroll.graph.index import (
+from backscroll.graph.claims.claim import Order, TurnEntry
+from backscroll.graph.claims.index import (
     ClaimIndex,
-    Order,
     Profile,
-    TurnEntry,
     add_votes,
     clear_gender,
     elect_type,
 )
-from backscroll.graph.naming.evidence import enough
-from backscroll.graph.naming.group import NOWHERE, NameGroup, Place
-from backscroll.graph.naming.identity import NameLinks, NameTie, RuleTies
-from backscroll.graph.naming.names import NAMELESS, ROLES, key_of
+from backscroll.graph.claims.names import NAMELESS, ROLES, key_of
+from backscroll.graph.claims.predicates import rules
+from backscroll.graph.naming.identity import NOWHERE, NameGroup, NameLinks, NameTie, Place, RuleTies
 from backscroll.graph.naming.vocatives import VocativeNames
 from backscroll.graph.overrides import OverrideLayer
-from backscroll.graph.predicates import rules
+from backscroll.graph.tuning import SHOWN
 from backscroll.vocab.ids import Ref
 
 
@@ -113,7 +111,14 @@ class GraphState:
 
     def has_enough_evidence(self, group: NameGroup) -> bool:
         """Return True if enough speaks for a name being one, or a person said something of it."""
-        return enough(group.members, self.index, self.layer)
+        members, layer = group.members, self.layer
+        if any(key in told for key in members for told in (layer.about, layer.stands, layer.shown)):
+            return True
+        if "user" in members:
+            return True
+        if members == ("assistant",):  # a program of which nothing is said but that it answers is not shown
+            return False
+        return sum(self.index.proof.get(key, 0) for key in members) >= SHOWN
 
     def visible(self, group: NameGroup) -> bool:
         """Return True for a node that is there and shown."""

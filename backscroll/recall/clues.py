@@ -15,8 +15,9 @@ import numpy as np
 from backscroll.recall.index.index import RecallIndex
 from backscroll.recall.index.lexical import K1, Across, LexicalScores, match, match_softly
 from backscroll.recall.index.vectors import along, beside, products, ranks, share, smooth_rows, standard
+from backscroll.recall.passages import texts_across
 from backscroll.recall.question.analysis import QuestionAnalysis
-from backscroll.recall.text.passages import texts_across
+from backscroll.recall.text.terms import terms_of
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -150,8 +151,6 @@ def _last(index: RecallIndex, asked: QuestionAnalysis, whole: LexicalScores) -> 
     """Return words of the last sentence of a question that has several: the others only lead up to it."""
     if len(asked.sentences) < 2:
         return share(whole.score)
-    from backscroll.recall.text.terms import terms_of
-
     terms = [t for t in dict.fromkeys(terms_of(asked.sentences[-1])[0]) if t not in index.names]
     return share(match(index.words, terms, index.shape.words, 0.75).score)
 

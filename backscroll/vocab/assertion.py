@@ -140,7 +140,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A person's own change to the graph. It hangs on the key of a name (`graph/naming/names`), which no re-analysis changes."""
+    """A person's own change to the graph. It hangs on the key of a name (`graph/claims/names`), which no re-analysis changes."""
 
     change: Change
     node: str  # key of a name

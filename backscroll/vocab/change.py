@@ -17,7 +17,7 @@ By: TypeAlias = Literal["tool", "turn", "person", "program", "rewind"]
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A change to one file. Hashes are of the content; empty where there is no file on that side."""
+    """A change to one file. Hashes are of the content; empty where that side has no file."""
 
     path: str  # inside the folder, with / between the parts
     action: Action

@@ -44,7 +44,7 @@ class Content:
         return text_of(self.parts)
 
 
-#: A content part as a dictionary, in the shape of the OpenAI Chat or Anthropic wire: `formats/sources/content_blocks` reads it.
+#: A content part as a dictionary, in the shape of the OpenAI Chat or Anthropic wire: `formats/content_blocks` reads it.
 PartLike: TypeAlias = Part | Mapping[str, Json]
 ContentLike: TypeAlias = str | Content | PartLike | Sequence[PartLike]
 

@@ -21,6 +21,7 @@ from backscroll.config import Settings, load
 from backscroll.errors import InvalidInput
 from tests.agent.sandboxes import ABLE, SECRET, SYSTEMS, needs_landlock, only, yard
 
+pytestmark = pytest.mark.disk
 NONE = KernelSupport(0, namespaces=False, calls=False)
 
 

@@ -13,6 +13,7 @@ from backscroll.agent.person import Decision, Proposal
 from tests.agent.sandboxes import needs_landlock
 from tests.agent.scripted_agent import Told, call, stage
 
+pytestmark = pytest.mark.disk
 SANDBOX: dict[str, Any] = {"agent_sandbox": "workspace"}
 
 

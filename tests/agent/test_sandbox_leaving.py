@@ -11,6 +11,8 @@ from backscroll.agent.commands.sandbox_exit import left_behind
 from tests.agent.sandboxes import needs_landlock
 from tests.agent.workbench import bench
 
+pytestmark = pytest.mark.disk
+
 
 def traps(root: Path) -> dict[str, str]:
     return Sandbox("workspace", "allow", root).traps()

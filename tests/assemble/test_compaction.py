@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction.compaction import Compaction, CompactionNote, IndexedString
+from backscroll.assemble.view.compaction import Compaction, CompactionNote, IndexedString
 from backscroll.errors import InvalidInput
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.prompt import Level

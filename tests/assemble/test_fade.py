@@ -7,7 +7,7 @@ import pytest
 from backscroll.assemble.compaction.notes import worth
 from backscroll.assemble.compaction.retention import PieceSelector, RetentionUnit
 from backscroll.assemble.compaction.trail import StringUse, Trail, strings_in_text
-from backscroll.assemble.compaction.weights import weights
+from backscroll.assemble.compaction.tuning import weights
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.pieces import Slots
 from backscroll.vocab.message import Message

@@ -5,11 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction.compaction import IndexedString
-from backscroll.assemble.compaction.notes import worth
-from backscroll.assemble.compaction.read_index import remember
+from backscroll.assemble.compaction.notes import index_strings, worth
 from backscroll.assemble.compaction.retention import PieceSelector, RetentionUnit
 from backscroll.assemble.compaction.trail import Trail, parts_of_strings
+from backscroll.assemble.view.compaction import IndexedString
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.pieces import Slots
 from backscroll.vocab.message import Message
@@ -31,7 +30,7 @@ def test_a_trail_that_begins_later_knows_what_the_whole_one_knows(
     every = units(history)
     gone = data.draw(st.integers(0, len(every)))
     whole = Trail(Meter(count), Slots()).extend(every)
-    kept = remember(whole, gone, most=10_000)
+    kept = index_strings(whole, gone, most=10_000)
     later = Trail(Meter(count), Slots()).begin(kept).extend(every[gone:])
     assert {m.text for m in kept} <= {s for seen in whole.seen[:gone] for s in seen.strings}
     for entry in kept:
@@ -51,14 +50,14 @@ def test_the_index_is_bounded_and_can_go_on(history: list[Message], most: int, d
     every = units(history)
     first = data.draw(st.integers(0, len(every)))
     second = data.draw(st.integers(0, len(every) - first))
-    kept = remember(Trail(Meter(count), Slots()).extend(every), first, most)
+    kept = index_strings(Trail(Meter(count), Slots()).extend(every), first, most)
     assert len(kept) <= most
     assert len({m.text for m in kept}) == len(kept)
     assert all(m.age >= 1 for m in kept)
     again = Trail(Meter(count), Slots()).begin(kept).extend(every[first:])
     ages = {m.text: m.age for m in kept}
     told = {s for seen in again.seen[:second] for s in seen.strings}
-    for entry in remember(again, second, most):
+    for entry in index_strings(again, second, most):
         if entry.text not in told:
             assert entry.age == ages[entry.text] + second
 

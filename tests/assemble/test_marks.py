@@ -9,9 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.assemble.compaction.marks import (
-    EARLY,
-    LEAST_CAP,
-    MUST,
     Prices,
     aim,
     cap,
@@ -20,6 +17,7 @@ from backscroll.assemble.compaction.marks import (
     fits_whole,
     marks,
 )
+from backscroll.assemble.compaction.tuning import EARLY, LEAST_CAP, MUST
 from backscroll.config import Settings
 
 PRICES = Prices()

@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction.compaction import Compaction, CompactionNote
-from backscroll.assemble.compaction.marks import Prices
-from backscroll.assemble.compaction.policy import CompactionRoom, compact, preview, trim
+from backscroll.assemble.compaction.policy import compact, trim
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.compaction.tuning import CompactionRoom
+from backscroll.assemble.view.compaction import Compaction, CompactionNote
 from backscroll.assemble.view.view import find_protected_units, view
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
@@ -219,21 +219,6 @@ def test_nothing_to_compact() -> None:
     """An empty history and one that is small enough are left alone."""
     assert compact([], None, lens(), target=100) is None
     assert compact(units([message(1, "user", Text("hi"))]), None, lens(), target=100) is None
-
-
-def test_a_preview_tells_what_would_go_and_when_it_pays_back() -> None:
-    """Tokens saved a call, what writing anew costs now, after how many calls the one has paid for the other."""
-    mine, eye = units(session(40)), lens()
-    made = compact(mine, None, eye, target=6000)
-    assert made is not None
-    told = preview(mine, None, made, eye, Prices())
-    assert (told.before, told.after) == (made.before, made.after)
-    assert [unit for unit, _ in told.fading] == list(made.levels)
-    assert told.saved == (told.before - told.after) * 0.1
-    assert told.cost > 0
-    assert told.pays_back is not None
-    assert (told.pays_back - 1) * told.saved < told.cost <= told.pays_back * told.saved
-    assert preview(mine, made, made, eye, Prices()).pays_back is None
 
 
 def test_units_that_are_gone_have_a_start_behind_them() -> None:

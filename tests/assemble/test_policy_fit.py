@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction.last_resort import FLOOR, cut_block, fit_last, middle_cut, minimum_of
+from backscroll.assemble.compaction.last_resort import cut_block, fit_last, middle_cut, minimum_of
 from backscroll.assemble.compaction.policy import compact
+from backscroll.assemble.compaction.tuning import LAST_FLOOR
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.view import find_held_messages, view
 from backscroll.errors import BudgetTooSmall, InvalidInput
@@ -83,7 +84,7 @@ def test_the_newest_step_is_there_with_all_of_its_results(sizes: list[int], past
     mine = units(history)
     blocks = view(mine, None, lens())
     newest = mine[-1]
-    smallest = sum(min(METER.message(m), FLOOR) for m in newest.messages)
+    smallest = sum(min(METER.message(m), LAST_FLOOR) for m in newest.messages)
     budget = (
         METER.message(history[0]) + max(smallest, METER.message(newest.messages[0])) + 60 * len(sizes) + more
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.assemble.compaction.relevance import relevance
+from backscroll.assemble.compaction.crop import relevance
 
 PARSER = "the parser in parser.py fails on empty input"
 WEATHER = "the weather was nice in June"

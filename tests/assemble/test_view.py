@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 
-from backscroll.assemble.compaction.compaction import Compaction, CompactionNote
+from backscroll.assemble.view.compaction import Compaction, CompactionNote
 from backscroll.assemble.view.view import CONDENSED, find_protected_units, view
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Reasoning, Text, ToolCall, ToolResult

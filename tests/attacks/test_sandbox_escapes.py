@@ -16,6 +16,7 @@ import pytest
 from backscroll.agent.commands.sandbox import KernelSupport
 from tests.agent.sandboxes import ABLE, SECRET, SYSTEMS, Yard, needs_landlock, needs_namespaces, only, yard
 
+pytestmark = pytest.mark.disk
 PYTHON = shlex.quote(sys.executable)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.summaries.clusters import clusters, likeness, pieces
+from backscroll.derive.essence.clusters import clusters, likeness, pieces
 
 
 def test_the_same_said_twice_is_one_group() -> None:

@@ -14,13 +14,12 @@ from backscroll.derive.essence.essentials import (
     Essential,
     EssentialKind,
     Findings,
-    essentials,
     fold,
     from_json,
     join,
     to_json,
 )
-from backscroll.derive.essence.reader import findings
+from backscroll.derive.essence.reader import essentials, findings
 from backscroll.derive.essence.tool_calls import command_name
 from backscroll.vocab.ids import Ref
 from tests.derive.planted import THREAD, Talk

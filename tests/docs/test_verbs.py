@@ -41,7 +41,7 @@ BESIDE = {
     "thread.graph": "numbers view write_changes",
     "thread.tasks": "put_before tiers title",
     "thread.memory": "plan questions",
-    "room": "alone auto_detect_code_changes draft everywhere inside keeper keepers look looked note note_programs out_of_reach"
+    "room": "alone auto_detect_code_changes draft everywhere finish_interrupted inside keeper keepers look looked note note_programs out_of_reach"
     " read_change read_known recover",
 }
 

@@ -18,7 +18,7 @@ from backscroll.engine.budget.counts import (
     usable,
 )
 from backscroll.errors import InvalidInput, StoreError
-from backscroll.llm.prices.windows import plain_name
+from backscroll.llm.prices.families import plain_name
 from backscroll.llm.tokens.calibration import key_of, restore_calibration, update_calibration
 from backscroll.llm.tokens.overhead import message_tokens
 from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for

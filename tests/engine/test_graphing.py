@@ -18,7 +18,7 @@ from backscroll.engine.knowledge.graph_acts import known_type, predicate_meant
 from backscroll.engine.knowledge.graph_cache import held_graph
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput, NotFound
-from backscroll.graph.reading.view import Rank
+from backscroll.graph.view import Rank
 from backscroll.stores.sqlite.store import SqliteStore
 from backscroll.vocab.assertion import Change
 from tests.properties.living import graph_dump

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.assemble.compaction.compaction import IndexedString
+from backscroll.assemble.view.compaction import IndexedString
 from backscroll.engine.core.lineage import View
 from backscroll.engine.crops import dead_sources
 from backscroll.engine.inputs.inputs import PromptInputs

@@ -13,7 +13,7 @@ import backscroll
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
 from backscroll.errors import InvalidInput
-from backscroll.graph.reading.view import Rank
+from backscroll.graph.view import Rank
 from tests.formats.test_cards import DATA, V2, archive, picture, text_chunk
 
 BOOK: dict[str, Any] = {

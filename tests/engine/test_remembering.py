@@ -16,8 +16,8 @@ from backscroll.engine.work.memory import plans
 from backscroll.engine.work.memory.memory_block import memory_block
 from backscroll.engine.work.tasks import Tasks
 from backscroll.errors import Ambiguous, InvalidInput, NotFound
-from backscroll.tasks.lifecycle.steps import WITHHELD
 from backscroll.tasks.memory.words import reminder
+from backscroll.tasks.notes import WITHHELD
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolCall, ToolResult

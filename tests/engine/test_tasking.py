@@ -16,7 +16,7 @@ from backscroll.engine.work.task_steps import start_task
 from backscroll.engine.work.tasks import Tasks
 from backscroll.engine.work.verdict import refuse_task
 from backscroll.errors import Conflict, InvalidInput, NotFound
-from backscroll.tasks.lifecycle.steps import WITHHELD
+from backscroll.tasks.notes import WITHHELD
 from backscroll.vocab.event import Kind
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 from backscroll.vocab.task import TaskState

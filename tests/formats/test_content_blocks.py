@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll.errors import FormatError, InvalidInput
-from backscroll.formats.sources.content_blocks import ANTHROPIC, OPENAI, part_of
+from backscroll.formats.content_blocks import ANTHROPIC, OPENAI, part_of
 from backscroll.vocab.part import Media, Part, Reasoning, Text, ToolCall, ToolResult
 
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backscroll.graph.reading.view import Evidence, Fact, NodeView, Rank
+from backscroll.graph.view import Evidence, Fact, NodeView, Rank
 from backscroll.vocab.assertion import Assertion, Change, Claim, Override
 from backscroll.vocab.ids import Ref
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from backscroll.derive.extract.ontology import types
 from backscroll.formats.lorebooks.reader import LoreEntry, read_lorebook
-from backscroll.graph.completion import NOWHERE, complete_node, seed_shape
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
+from backscroll.graph.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
+from backscroll.graph.world.completion import NOWHERE, complete_node, seed_shape
 from backscroll.graph.world.description import world_entries
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
@@ -260,7 +260,7 @@ def test_several_values_and_groups_in_the_shape() -> None:
 def test_what_a_person_forbids_is_not_inferred_either() -> None:
     """Neither from the world nor from the type: a forbidden value stays away, another one of the predicate may come."""
     from backscroll.graph.fold import Graph
-    from backscroll.graph.reading.view import WorldEntry
+    from backscroll.graph.view import WorldEntry
     from backscroll.vocab.assertion import Assertion, Change, Claim, Override, TurnClaims
     from backscroll.vocab.ids import Ref
 

@@ -22,7 +22,7 @@ from backscroll.graph.reading.exports import (
     to_mermaid,
 )
 from backscroll.graph.reading.page import MOST_NODES, page_data
-from backscroll.graph.reading.view import Fact, NodeView
+from backscroll.graph.view import Fact, NodeView
 from backscroll.graph.world.description import world_entries
 from tests.graph.graphs import HOSTILE, graph, number
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.view import Options, WorldEntry
+from backscroll.graph.view import Options, WorldEntry
 from backscroll.vocab.assertion import TurnClaims
 from tests.graph.claims import alias, ends, has, is_, node, now, person, ref, turn
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.view import Options, WorldEntry
+from backscroll.graph.view import Options, WorldEntry
 from backscroll.vocab.assertion import Assertion, Change, Claim, Override, TurnClaims
 from backscroll.vocab.ids import Ref
 from tests.graph.claims import ref, strings, told

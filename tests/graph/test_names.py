@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.graph.naming.names import (
+from backscroll.graph.claims.names import (
     both_scripts,
     gender_of,
     key_of,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.view import Options, Rank
+from backscroll.graph.view import Options, Rank
 from tests.graph.claims import alias, has, is_, now, override, person, ref, turn
 
 SAID = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.view import WorldEntry
+from backscroll.graph.view import WorldEntry
 from tests.graph.claims import has, node, override, person, turn
 
 

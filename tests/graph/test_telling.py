@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.graph.reading.view import Evidence, Fact, Neighbourhood, NodeView, Rank
 from backscroll.graph.reading.words import one_line, tell
+from backscroll.graph.view import Evidence, Fact, Neighbourhood, NodeView, Rank
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
 

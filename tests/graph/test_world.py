@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
 from backscroll.formats.lorebooks.reader import LoreEntry, read_lorebook
-from backscroll.graph.reading.view import WorldEntry
+from backscroll.graph.view import WorldEntry
 from backscroll.graph.world.description import from_json, to_json, world_entries, world_text
 from backscroll.graph.world.words import covers, predicate_of
 

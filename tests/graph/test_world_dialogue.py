@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.formats.lorebooks.reader import LoreEntry
-from backscroll.graph.reading.view import WorldEntry
+from backscroll.graph.view import WorldEntry
 from backscroll.graph.world.description import world_entries
 from backscroll.graph.world.dialogue import read_dialogue
 

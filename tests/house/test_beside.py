@@ -32,9 +32,11 @@ def endless(ready: Path) -> str:
     )
 
 
-def beside(checks: str, tests: str) -> subprocess.CompletedProcess[str]:
+def beside(checks: str, tests: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(BESIDE), checks, sys.executable, "-c", tests]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(
+        command, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=300
+    )
 
 
 def test_both_pass_and_the_checks_speak_last() -> None:
@@ -66,6 +68,23 @@ def test_checks_that_fail_after_the_tests_count_as_well(tmp_path: Path) -> None:
     done = beside(f"{until(over)}; echo 'a late fault'; exit 4", f"open({str(over)!r}, 'w').write('x')")
     assert done.returncode == 4
     assert "a late fault" in done.stdout
+
+
+def test_checks_that_never_end_are_ended_and_have_failed(tmp_path: Path) -> None:
+    """Even those that ignore a polite request."""
+    pid = tmp_path / "pid"
+    checks = f"trap '' TERM; echo $$ > '{pid}'; echo 'the checks said this'; while true; do sleep 1; done"
+    tests = f"import time\nwhile not open({str(pid)!r}, 'a+').tell(): time.sleep(0.05)\n{PASSES}"
+    done = beside(checks, tests, BACKSCROLL_CHECK_SECONDS="0.2")
+    assert done.returncode == -signal.SIGKILL & 0xFF
+    assert done.stdout.splitlines() == [
+        "the tests said this",
+        "the checks have not ended 0 seconds after the tests",
+        "the checks said this",
+        f"tests: passed; checks: ended by signal {signal.SIGKILL.value}",
+    ]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
 
 
 def test_a_person_who_stops_the_tests_waits_for_nothing(tmp_path: Path) -> None:

@@ -27,6 +27,21 @@ BESIDE_HELP = [
     "backscroll.engine",
 ]
 
+#: What a chat does without until the user has typed the first message; it is loaded meanwhile.
+BESIDE_CHAT = [
+    "markdown_it",
+    "pygments",
+    "rich.markdown",
+    "backscroll.agent.loop.loop",
+    "backscroll.agent.tools",
+    "backscroll.assemble.validity",
+    "backscroll.surfaces.chat.screen.player",
+    "backscroll.surfaces.chat.slash.registry",
+    "backscroll.workspace.edits",
+]
+#: What an MCP client that only lists tools does without.
+BESIDE_TOOLS = ["anyio", "asyncio", "mcp_types", "backscroll.engine.search.recall"]
+
 
 def heavy_after(statements: str, names: list[str] = HEAVY) -> list[str]:
     report = f"import json; print('\\n' + json.dumps(sorted(set({names}) & loaded)))"
@@ -59,7 +74,7 @@ except SystemExit as end:
 
 
 def test_a_chat_is_ready_before_a_model_is_loaded() -> None:
-    """The store is open, the agent made and the input line loaded: the SDK of the service is not."""
+    """The store is open, the agent made and the input line loaded: nothing is that the first answer needs, nor what draws it."""
     ready = """
 import backscroll, backscroll.surfaces.chat.app, backscroll.surfaces.chat.input.line, os, pathlib, tempfile
 from backscroll.agent.agent import Agent
@@ -69,8 +84,10 @@ os.environ["BACKSCROLL_CONFIG"] = str(folder / "config.toml")
 with backscroll.open(folder / "store.db") as store:
     agent = Agent(store.create("A chat"), root=folder)
     assert agent.model == "m"
+    assert agent.unfinished == ""
+    assert agent.counted().calls == 0
 """
-    assert heavy_after(ready, MODELS) == []
+    assert heavy_after(ready, [*MODELS, *BESIDE_CHAT]) == []
 
 
 def test_a_prompt_that_asks_for_nothing_loads_no_arrays() -> None:
@@ -92,8 +109,33 @@ def test_the_memory_is_offered_before_a_model_is_loaded() -> None:
     offered = """
 import backscroll, pathlib, tempfile
 from backscroll.surfaces.mcp.memory_tools import MemoryTools
-from backscroll.surfaces.mcp.server import offers
+from backscroll.surfaces.mcp.server import handshake_for, offers
+opening = [
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
+    b'"clientInfo":{"name":"client","version":"1"}}}',
+    b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}',
+]
 with backscroll.open(pathlib.Path(tempfile.mkdtemp()) / "store.db") as store:
-    assert offers(MemoryTools(store))
+    handshake = handshake_for(offers(MemoryTools(store)))
+    answers = [handshake.answer(line) for line in opening]
+assert b'"serverInfo"' in answers[0]
+assert answers[1] == b""
+assert b'"inputSchema"' in answers[2]
 """
-    assert heavy_after(offered, HEAVY) == []
+    assert heavy_after(offered, [*HEAVY, *BESIDE_TOOLS]) == []
+
+
+def test_garbage_is_collected_again_once_a_store_is_open() -> None:
+    """The collector rests while the program loads, and not a moment longer."""
+    opened = """
+import gc, pathlib, tempfile
+from backscroll.surfaces.cli.session import CliSession
+from backscroll.surfaces.garbage import pause_collection
+pause_collection()
+assert not gc.isenabled()
+with CliSession(store=str(pathlib.Path(tempfile.mkdtemp()) / "store.db")).engine(make=True):
+    assert gc.isenabled()
+    assert gc.get_freeze_count()
+"""
+    assert heavy_after(opened, MODELS) == []

@@ -16,6 +16,8 @@ from tests.agent.sandboxes import needs_landlock
 from tests.journeys.conftest import Cli
 from tests.journeys.test_run import Model, call
 
+pytestmark = pytest.mark.disk
+
 
 @pytest.fixture
 def model(cli: Cli) -> Any:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import backscroll
 from backscroll.derive.extract.ontology import is_relation
+from backscroll.graph.claims.names import key_of
 from backscroll.graph.fold import Graph
-from backscroll.graph.naming.names import key_of
-from backscroll.graph.reading.view import Rank
+from backscroll.graph.view import Rank
 from backscroll.vocab.assertion import Change, Override
 
 _NAMING = {Change.MERGE, Change.SPLIT, Change.DELETE, Change.RENAME}

@@ -31,7 +31,7 @@ from backscroll import Role
 from backscroll.engine.background.worker import bring_up_to_date
 from backscroll.engine.knowledge.analysis import catch_up, rebuild
 from backscroll.errors import BackscrollError
-from backscroll.graph.reading.view import Rank
+from backscroll.graph.view import Rank
 from backscroll.record.chain import from_bytes
 from backscroll.vocab.assertion import Change
 from backscroll.vocab.event import Kind

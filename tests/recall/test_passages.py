@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from backscroll.recall.index.candidate import Candidate, prepare
 from backscroll.recall.index.index import RecallIndex
-from backscroll.recall.question.analysis import understand
-from backscroll.recall.text.passages import (
+from backscroll.recall.passages import (
     counterpart_terms,
     find_passages,
     notions_of,
     odds_of_results,
     terms_for,
 )
+from backscroll.recall.question.analysis import understand
 
 TODAY = date(2026, 11, 15)
 NOISE = [f"line {n} of a long listing about nothing in particular" for n in range(30)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from backscroll.errors import InvalidInput
 from backscroll.recall.question.query import parse_query
-from backscroll.recall.text.snippet import LOOKED_AT, columns, snippet
+from backscroll.recall.snippet import LOOKED_AT, columns, snippet
 
 SHORT = [
     ("The dogs were running\nand  ran", "running dog", "The [dogs] were [running] and ran"),

@@ -155,7 +155,7 @@ def test_a_forget_waits_for_whoever_stores_something_made_of_the_words(opened: O
         tx.make([Artefact(b"k", "gist", thread.id, b"a secret", (a.revision, b.revision), AT)])
         tx.set_vectors("e", [(a.revision, HALF)])
         tx.set_tokens([(a.revision, "o200k", 2)])
-        tx.made([b"k"])  # everything is on the server now, and not yet committed
+        tx.read_artefacts([b"k"])  # everything is on the server now, and not yet committed
         storing.set()
         go_on.wait(30)
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.graph.reading.view import Fact, NodeView
+from backscroll.graph.view import Fact, NodeView
 from backscroll.surfaces.i18n import LANGUAGES, Language, section
 from backscroll.surfaces.pages import graph as graph_page
 from backscroll.surfaces.pages.graph import page

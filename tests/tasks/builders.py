@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.recipe import Count
+from backscroll.derive.summaries.gist import filter_quotable
 from backscroll.record.content import digest
 from backscroll.record.order import at_end
+from backscroll.tasks.memory.memory import ENDED, assemble_memories, found_in
+from backscroll.tasks.notes import FileChangeNote
+from backscroll.tasks.preferences.preferences import fold
+from backscroll.tasks.preferences.reader import statements
+from backscroll.tasks.preferences.tuning import SHOWN
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role, content_of
 from backscroll.vocab.part import Text, ToolCall, ToolResult
-from backscroll.vocab.task import Attempt, Task, TaskState
+from backscroll.vocab.task import Attempt, Memory, Task, TaskState
 
 HOME = "a" * 32
 
@@ -77,3 +86,28 @@ def task(state: TaskState = TaskState.COMPLETED, *attempts: Attempt, **more: Any
 def attempt(result: str, verdict: str = "", feedback: str = "", seq: int = 501) -> Attempt:
     """A result that was put before the person."""
     return Attempt(Ref(HOME, seq), "2026-11-01T12:00:00+00:00", "ann", result, verdict, feedback)
+
+
+def preferences_in(messages: Iterable[Message], *, task: str = "") -> list[Memory]:
+    """Return what some messages alone say about preferences, as memories."""
+    found = fold(s for m in messages for s in statements(m))
+    return [p.memory(task) for p in found if p.confidence >= SHOWN and not p.superseded]
+
+
+def remember(
+    task: Task,
+    messages: Sequence[Message],
+    *,
+    changes: Sequence[FileChangeNote] = (),
+    preferences: bool = True,
+    count: Count = rough_count,
+) -> list[Memory]:
+    """Return what is remembered of a task, given its live messages; nothing before it was sent back or ended.
+
+    `changes` are code changes that were logged beside the messages. With `preferences` what the messages of this task alone
+    say about those is there too.
+    """
+    if task.state not in ENDED:
+        return []
+    out = assemble_memories(task, found_in(task.state, messages, count), changes)
+    return [*out, *(preferences_in(filter_quotable(messages), task=task.id) if preferences else ())]

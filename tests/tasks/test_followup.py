@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.tasks.lifecycle.followup import (
-    MOST,
     AskInput,
     FollowUp,
     find_answer,
@@ -15,6 +14,7 @@ from backscroll.tasks.lifecycle.followup import (
     questions_by_model,
 )
 from backscroll.tasks.lifecycle.plans import SourcedText
+from backscroll.tasks.lifecycle.tuning import QUESTIONS
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Media
 from tests.tasks.builders import HOME, Talk
@@ -152,7 +152,7 @@ def test_three_at_the_most() -> None:
     talk = Talk()
     talk.assistant("a.py and b.py")
     text = "After the upgrade that page throws an error on our server, make it nicer"
-    assert len(asked(text, talk)) <= MOST
+    assert len(asked(text, talk)) <= QUESTIONS
 
 
 def test_the_questions_of_a_model() -> None:
@@ -168,5 +168,5 @@ def test_the_questions_of_a_model() -> None:
 @given(st.text(max_size=300))
 def test_any_feedback_can_be_asked_about(text: str) -> None:
     found = questions(AskInput(SourcedText(text, SAID)))
-    assert len(found) <= MOST
+    assert len(found) <= QUESTIONS
     assert found == questions(AskInput(SourcedText(text, SAID)))

@@ -15,8 +15,6 @@ from backscroll.errors import Conflict, InvalidInput
 from backscroll.record.order import at_end
 from backscroll.tasks.lifecycle.steps import (
     ALLOWED,
-    ENDED,
-    WITHHELD,
     checked_link,
     checked_step,
     current_of,
@@ -24,11 +22,13 @@ from backscroll.tasks.lifecycle.steps import (
     holds,
     is_allowed,
 )
+from backscroll.tasks.notes import WITHHELD
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Task, TaskAct, TaskState
 
 THREAD = "a" * 32
+ENDED = (TaskState.COMPLETED, TaskState.CANCELLED)
 
 
 class Log:

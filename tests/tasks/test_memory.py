@@ -6,17 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.tasks.memory.memory import (
-    FileChangeNote,
     decode_found,
     encode_found,
     found_in,
     key_of,
-    memory_id,
-    remember,
 )
+from backscroll.tasks.notes import FileChangeNote, memory_id
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind, TaskState
-from tests.tasks.builders import HOME, Talk, attempt, task
+from tests.tasks.builders import HOME, Talk, attempt, remember, task
 
 
 def of_kind(memories: list[Memory], kind: MemoryKind) -> list[Memory]:

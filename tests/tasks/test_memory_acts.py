@@ -8,8 +8,8 @@ import pytest
 
 from backscroll.errors import InvalidInput
 from backscroll.record.chain import to_bytes
-from backscroll.tasks.lifecycle.steps import WITHHELD
 from backscroll.tasks.memory.acts import added_id, checked_kind, layer_acts
+from backscroll.tasks.notes import WITHHELD
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind

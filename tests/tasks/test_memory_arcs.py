@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.tasks.memory.arcs import arcs_of
-from backscroll.tasks.memory.memory import remember
 from backscroll.vocab.task import MemoryKind
-from tests.tasks.builders import Talk, task
+from tests.tasks.builders import Talk, remember, task
 
 BANK = (
     "The import makes double payments since Monday.",

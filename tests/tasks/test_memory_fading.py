@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.memory.decay import HALF, LEAST, MemoryUse, fade_memory, weight
+from backscroll.tasks.memory.decay import MemoryUse, fade_memory, weight
+from backscroll.tasks.memory.tuning import HALF, LEAST
 from backscroll.vocab.task import Memory, MemoryKind
 
 SAID = "2026-01-01T00:00:00+00:00"

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.tasks.lifecycle.plans import (
-    MOST,
     PlanInput,
     SourcedText,
     plan_by_model,
@@ -15,6 +14,7 @@ from backscroll.tasks.lifecycle.plans import (
     render_state,
 )
 from backscroll.tasks.lifecycle.points import is_vague, points_of
+from backscroll.tasks.lifecycle.tuning import STEPS
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind
 from tests.tasks.builders import HOME
@@ -185,7 +185,7 @@ def test_without_feedback_the_plan_is_what_was_asked() -> None:
 
 def test_a_plan_is_never_longer_than_a_person_reads() -> None:
     many = tuple(said(f"todo number {n} about thing{n}", n + 1) for n in range(40))
-    assert len(plan_from(PlanInput("x", todos=many)).steps) <= MOST
+    assert len(plan_from(PlanInput("x", todos=many)).steps) <= STEPS
 
 
 def test_the_plan_of_a_model_is_read_with_its_marks() -> None:
@@ -213,5 +213,5 @@ def test_any_feedback_gives_a_plan(feedback: str, goal: str) -> None:
     state = PlanInput(goal, feedback=(said(feedback),))
     plan = plan_from(state)
     assert plan == plan_from(state)
-    assert 1 <= len(plan.steps) <= MOST
+    assert 1 <= len(plan.steps) <= STEPS
     assert plan.steps[-1].sources == (Ref(HOME, 7),)

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.tasks.preferences.preferences import SHOWN, Preference, defaults_from, fold, preferences_in
+from backscroll.tasks.preferences.preferences import Preference, defaults_from, fold
 from backscroll.tasks.preferences.reader import read_text, statements
+from backscroll.tasks.preferences.tuning import SHOWN
 from backscroll.vocab.message import Message
-from tests.tasks.builders import Talk
+from tests.tasks.builders import Talk, preferences_in
 
 
 def folded(*texts: str) -> list[Preference]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backscroll.derive.essence.sentences import rough_count
-from backscroll.tasks.memory.relevance import kind_of, rank, within
 from backscroll.tasks.memory.words import handles_of, line_of, render_memories
+from backscroll.tasks.relevance import kind_of, rank, within
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind
 from tests.tasks.builders import HOME

@@ -83,6 +83,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self.model)
         self.raw = b""
         self._master, slave = pty.openpty()
+        os.set_blocking(self._master, False)
         self._size(slave, columns, lines)
         kept = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "TERM": "xterm-256color"}
         kept |= {"LANG": "C.UTF-8"}
@@ -111,7 +112,7 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Press keys."""
-        os.write(self._master, text.encode())
+        self._write(text.encode())
 
     def enter(self, text: str) -> None:
         """Type a line and send it."""
@@ -174,14 +175,15 @@ class Terminal:
         """End the program and everything it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, how)
-        self.process.wait()
+        self.process.wait(PATIENCE)
 
     # -- inside ----------------------------------------------------------------------------------------------
 
     def _pump(self, seconds: float) -> bool:
-        """Take in what the program wrote; True where there was something."""
+        """Take in what the program wrote; True where there was something. One that never stops is heard for a second."""
         found = False
-        while select.select([self._master], [], [], 0.0 if found else seconds)[0]:
+        end = time.monotonic() + seconds + 1.0
+        while time.monotonic() < end and select.select([self._master], [], [], 0.0 if found else seconds)[0]:
             try:
                 data = os.read(self._master, 65_536)
             except OSError:  # the program has closed its side
@@ -192,9 +194,21 @@ class Terminal:
             self.raw += data
             self._stream.feed(data)
             for answer in self.model.answers:
-                os.write(self._master, answer.encode())
+                self._write(answer.encode())
             self.model.answers.clear()
         return found
+
+    def _write(self, data: bytes) -> None:
+        """Write everything, and read meanwhile: a program that waits until its output is read reads no input."""
+        end = time.monotonic() + PATIENCE
+        while data:
+            if not select.select([], [self._master], [], 0.1)[1]:
+                if time.monotonic() > end:
+                    raise AssertionError(f"the program has not read {len(data)} bytes of its input")
+                self._pump(0.0)
+                continue
+            with contextlib.suppress(BlockingIOError):
+                data = data[os.write(self._master, data) :]
 
     @staticmethod
     def _size(handle: int, columns: int, lines: int) -> None:

@@ -8,12 +8,12 @@ and can go on. Refuses: talking to the model (`agent/loop/step`), carrying out c
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from backscroll.agent.loop.answers import Answer
 from backscroll.agent.loop.events import Began, End, Finished, Happening, Noted, RunStep
 from backscroll.agent.loop.execution import RunContext
+from backscroll.agent.loop.limits import RunLimits, is_open
 from backscroll.agent.loop.repeats import Repeats
 from backscroll.agent.loop.step import ModelCaller
 from backscroll.agent.loop.stop_switch import RunStopped
@@ -21,7 +21,7 @@ from backscroll.engine.calls.replies import at_work, find_unanswered, record_res
 from backscroll.errors import BackscrollError, BudgetExceeded
 from backscroll.vocab.change import Cause
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import ContentLike, Message, cut_calls, is_cut
+from backscroll.vocab.message import ContentLike, cut_calls
 from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -35,14 +35,6 @@ _CUT_CALLS = 3  # replies in a row whose calls broke off there, after which a ru
 _COMMITTED: Mapping[str, tuple[End, ...]] = {"turn": ("answered", "completed"), "task": ("completed",)}
 LEFT_BEHIND = "was not run: the person went on with something else"
 CRASHED = "was running when the program ended; whether and how far it took effect is not known"
-
-
-@dataclass(frozen=True, slots=True)
-class RunLimits:
-    """How far one run may go."""
-
-    steps: int = 60
-    spend: float = 0.0  # US dollars; 0: no limit
 
 
 class Loop:
@@ -280,14 +272,3 @@ def _answer_crashed(hands: RunContext) -> Iterator[Happening]:
 def _close(hands: RunContext, call: ToolCall, text: str) -> None:
     result = ToolResult(call.id, (Text(text),), True, call.name)
     record_result(hands.thread, result, {"line": text.splitlines()[0]})
-
-
-def is_open(newest: Message) -> bool:
-    """Return True if an answer is still owed: after words of the person, a result, or an answer that broke off or stopped at its limit.
-
-    What a person ran manually waits for no answer.
-    """
-    about = cast("dict[str, Json]", newest.content.metadata.get("act") or {})
-    if newest.role == "tool":
-        return about.get("by") != "person" or "refused" in about
-    return newest.role == "user" or bool(about.get("interrupted")) or is_cut(newest)

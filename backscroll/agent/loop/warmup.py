@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from backscroll.llm.clients.preload import preload
+from backscroll.llm.clients.kinds import preload
 
 if TYPE_CHECKING:
     from backscroll.agent.agent import Agent
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class AgentWarmup:
     """Makes an agent ready, once, in a thread of its own."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, also: Callable[[], object] | None = None) -> None:
         self._agent = agent
+        self._also = also  # what a surface needs besides, to draw the answer, say
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self.trouble: list[str] = []  # what could not be loaded
@@ -56,11 +57,18 @@ class AgentWarmup:
     def _steps(self) -> Iterator[Callable[[], object]]:
         """In the order in which a first answer needs them."""
         provider = self._agent.provider
+        yield self._load_loop
         yield self._look
         if provider is not None:
             yield lambda: preload(provider)
+        if self._also is not None:
+            yield self._also
         yield self._agent.rehearse
         yield self._recall
+
+    def _load_loop(self) -> None:
+        # start-up: a chat stands before it
+        import backscroll.agent.loop.loop  # noqa: F401
 
     def _look(self) -> None:
         """Read the folder once: the first snapshot reads every file, the next ones only what changed.
@@ -73,6 +81,7 @@ class AgentWarmup:
                 workroom.keeper.take()
 
     def _recall(self) -> None:
+        # start-up: a chat stands before it
         from backscroll.engine.search.recall import preload as make_ready
         from backscroll.llm.encoders.encoder import encoder_of
 

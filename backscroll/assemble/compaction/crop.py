@@ -1,4 +1,4 @@
-"""Cropping: which messages may leave the prompt, and which amounts are possible.
+"""Cropping: which messages may leave the prompt, which amounts are possible, and what the messages have to do with the task.
 
 Never cropped: system messages, the latest user message, pinned messages, calls without a result. A reply and the results of its
 calls go together or not at all, so only some amounts are possible; the others are refused with the nearest ones. A crop from the
@@ -14,6 +14,8 @@ from typing import Any
 
 from backscroll.assemble.view.units import Unit
 from backscroll.errors import InvalidInput
+from backscroll.recall.text.terms import stopwords
+from backscroll.recall.text.words import index_words
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
@@ -134,3 +136,26 @@ def runs(all_seqs: Sequence[int], gone: Iterable[int]) -> list[list[int]]:
 def within(seq: int, crop_runs: Sequence[Sequence[int]]) -> bool:
     """Return True if a message number lies in one of the runs."""
     return any(first <= seq <= last for first, last in crop_runs)
+
+
+def relevance(task: str, texts: Sequence[str]) -> float:
+    """Return how much old messages have to do with the current task: the share of its distinctive words that they hold, 0 to 1.
+
+    Words that every sentence has count nothing, names and numbers count more. No model is asked.
+    """
+    common = stopwords()
+    wanted = {word for word in index_words(task).split() if word not in common}
+    if not wanted or not texts:
+        return 0.0
+    held: set[str] = set()
+    for text in texts:
+        held.update(index_words(text).split())
+    total = sum(_weight(word) for word in wanted)
+    return sum(_weight(word) for word in wanted & held) / total
+
+
+def _weight(word: str) -> float:
+    """Return the weight of a word: more for names and numbers (with digits or marks), little for single letters."""
+    if len(word) < 2:
+        return 0.25
+    return 1.5 if any(c.isdigit() or c in "_./" for c in word) else 1.0

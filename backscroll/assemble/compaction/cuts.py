@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from backscroll.assemble.compaction.compaction import Compaction
 from backscroll.assemble.compaction.policy import trim
 from backscroll.assemble.compaction.retention import Boost
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.compaction.tuning import CUT_WORTH
+from backscroll.assemble.view.compaction import Compaction
 from backscroll.assemble.view.units import Unit
 from backscroll.assemble.view.view import RenderContext
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import ToolResult
-
-WORTH = 2  # tokens saved for each that is written anew, from which a cut pays before the next compaction
 
 
 def count_results(units: Iterable[Unit], among: Collection[Ref]) -> int:
@@ -57,7 +56,7 @@ def answered_giants(
             giants.append(place)
             gained += tokens - cap
             behind += cap
-            if gained > WORTH * behind:
+            if gained > CUT_WORTH * behind:
                 chosen = list(giants)
         else:
             behind += tokens

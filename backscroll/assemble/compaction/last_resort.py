@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from backscroll.assemble.compaction.retention import water_level
+from backscroll.assemble.compaction.tuning import HEAD, LAST_FLOOR, NEWEST
 from backscroll.assemble.view.meter import Meter, render_arguments
 from backscroll.assemble.view.pieces import GAP, arguments_of
 from backscroll.errors import BudgetTooSmall
@@ -19,10 +20,6 @@ from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Level, Section
-
-FLOOR = 48  # tokens: nothing is cut to less before the oldest go
-NEWEST = 4  # times as large as anything else: what is left of a newest step that has to be cut
-HEAD = 0.6  # of what is left of a cut text comes before the gap
 
 
 def minimum_of(blocks: Sequence[Block], safe: Collection[Ref], meter: Meter) -> int:
@@ -71,13 +68,13 @@ def _newest(groups: Sequence[Sequence[Block]]) -> int | None:
 def _share_room(group: Sequence[Block], room: int, meter: Meter, safe: Collection[Ref]) -> list[Block]:
     """Return a unit in so many tokens: what is small stays whole, what is large gets as much as any other."""
     free = room - sum(b.tokens for b in group if _is_held(b, safe))
-    share = max(_level([b.tokens for b in group if not _is_held(b, safe)], free), FLOOR)
+    share = max(_level([b.tokens for b in group if not _is_held(b, safe)], free), LAST_FLOOR)
     return [b if _is_held(b, safe) else cut_block(b, share, meter) for b in group]
 
 
 def _least(group: Sequence[Block], safe: Collection[Ref], meter: Meter) -> list[Block]:
     """Return a unit as small as it gets."""
-    return [b if _is_held(b, safe) else cut_block(b, FLOOR, meter) for b in group]
+    return [b if _is_held(b, safe) else cut_block(b, LAST_FLOOR, meter) for b in group]
 
 
 def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
@@ -112,7 +109,7 @@ def _cut_to(
             for b in g
             if not _is_held(b, safe)
         ]
-        low, high = FLOOR, max((n for n, _ in sizes), default=FLOOR)
+        low, high = LAST_FLOOR, max((n for n, _ in sizes), default=LAST_FLOOR)
         while low < high:
             middle = (low + high + 1) // 2
             if fixed + sum(min(n, middle * share) for n, share in sizes) <= budget:

@@ -9,25 +9,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-from backscroll.assemble.compaction.compaction import Reason
+from backscroll.assemble.compaction.tuning import (
+    BESIDE,
+    EARLY,
+    FREE_WORTH,
+    FULL,
+    GIANT_GROWTH,
+    GIANT_STEP,
+    LEAST_CAP,
+    LEAST_GROWTH,
+    LOW,
+    MOST_LOW,
+    MUST,
+    PART,
+    SMALL_BUDGET,
+    SQUEEZED,
+)
+from backscroll.assemble.view.compaction import Reason
 from backscroll.config import Settings
-
-MUST = 0.97  # of the budget: no room for another message
-FULL, BESIDE = (
-    0.97,
-    120,
-)  # of the budget, and tokens less: what is filled when the newest step takes all it can get
-EARLY = 0.65  # of the distance that smooth growth allows
-LOW = 0.25  # of the room beside what is protected, for a budget of SMALL tokens: what a compaction leaves
-MOST_LOW = 0.5  # … for the smallest budgets
-SQUEEZED = 0.1  # of the room: what the past keeps, however large the newest step is
-GIANT = 0.135  # of that room, for a budget of SMALL tokens: a step that is larger is condensed first once it was seen
-SMALL = 8000
-GROWS = 0.25  # that share grows with this power of the budget
-LEAST_CAP = 300  # tokens that a step may always take
-PART = 0.45  # of the room, at most, for a result that cannot be shown whole
-WORTH = 0.25  # a compaction that is free should still take away this share
-LEAST = 0.12  # hysteresis: never again before the prompt has grown by this share
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def aim(
 
 def usual_low(budget: int) -> float:
     """Return the share of the room that a compaction leaves to the past: more where the budget is so small that little else fits."""
-    return min(MOST_LOW, LOW * sqrt(max(1.0, SMALL / max(budget, 1))))
+    return min(MOST_LOW, LOW * sqrt(max(1.0, SMALL_BUDGET / max(budget, 1))))
 
 
 def compute_full_budget(budget: int) -> int:
@@ -94,7 +93,7 @@ def fits_whole(budget: int, fixed: int, fresh: int) -> bool:
 
 def cap(budget: int, fixed: int) -> int:
     """Return what a step may take in the tail of a compaction, once it was seen whole."""
-    share = GIANT * (max(budget, 1) / SMALL) ** GROWS
+    share = GIANT_STEP * (max(budget, 1) / SMALL_BUDGET) ** GIANT_GROWTH
     return int(max(share * (budget - fixed), LEAST_CAP))
 
 
@@ -124,11 +123,11 @@ def decide(
     if tokens_now > MUST * budget:
         return "must"
     tokens_now -= fresh
-    if tokens_now < kept * (1 + LEAST):
+    if tokens_now < kept * (1 + LEAST_GROWTH):
         return None
     bounds = marks(budget, growth, kept, prices, settings)
     if tokens_now > bounds.high:
         return "pays"
-    if idle_seconds > cache_seconds and tokens_now > bounds.low * (1 + WORTH):
+    if idle_seconds > cache_seconds and tokens_now > bounds.low * (1 + FREE_WORTH):
         return "free"
     return None

@@ -1,17 +1,21 @@
-"""Notes: specific strings that are carried on when the text around them fades.
+"""Notes: specific strings that are carried on when the text around them fades, and the index they are chosen from.
 
 Owns the worth of a string: who used it, how often, how lately, what it looks like. A note names the revision it was read in.
+Most of what a conversation comes back to after a long time was never spoken: a path, a symbol or an amount in one tool result.
+So what is known of strings whose units leave the window (where they were read, who used them, how lately) is written into the
+compaction that passes over them, up to a limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import exp, log1p
 
-from backscroll.assemble.compaction.trail import StringUse
-from backscroll.assemble.compaction.weights import weights
-
-FAINT = 0.001  # chances below this are not worth looking at
+from backscroll.assemble.compaction.trail import StringUse, Trail
+from backscroll.assemble.compaction.tuning import FAINT, INDEXED, weights
+from backscroll.assemble.view.compaction import IndexedString
+from backscroll.assemble.view.meter import rough
 
 
 def worth(use: StringUse, now: int) -> float:
@@ -34,3 +38,39 @@ def _lasting(use: StringUse, table: Mapping[str, float]) -> float:
     if spoken + use.told == 1:
         score += table["once"]
     return score
+
+
+@dataclass(slots=True)
+class _Count:
+    last: int  # unit, counted as the trail does
+    words: int = 0
+    arguments: int = 0
+    told: int = 0
+
+
+def index_strings(trail: Trail, gone: int, most: int = INDEXED) -> tuple[IndexedString, ...]:
+    """Return what the trail began with and the strings of its first `gone` units: those most likely to be needed per token,
+    newest last.
+    """
+    counts: dict[str, _Count] = {m.text: _Count(-m.age, m.words, m.arguments, m.told) for m in trail.earlier}
+    for seen in trail.seen[:gone]:
+        for string in seen.strings:
+            count = counts.get(string)
+            if count is None:
+                count = counts[string] = _Count(seen.number)
+            count.last = seen.number
+            count.words += string in seen.used.get("words", ())
+            count.arguments += string in seen.used.get("argument", ())
+            count.told += string in seen.used.get("result", ())
+    uses, now = trail.uses, len(trail.seen)
+    ranked = sorted(
+        (-value / (1 + rough(string)), string)
+        for string in counts
+        if (value := worth(uses[string], now)) > FAINT
+    )
+    chosen = sorted((string for _, string in ranked[:most]), key=lambda s: (counts[s].last, s))
+    return tuple(
+        IndexedString(s, uses[s].revision, gone - c.last, c.words, c.arguments, c.told, uses[s].crowd)
+        for s in chosen
+        if (c := counts[s])
+    )

@@ -9,13 +9,20 @@ the prompt is None.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import ceil, inf
+from dataclasses import replace
+from math import inf
 
-from backscroll.assemble.compaction.compaction import Compaction, CompactionNote, Reason
-from backscroll.assemble.compaction.marks import Prices
 from backscroll.assemble.compaction.retention import Boost, PieceSelector, RetentionUnit
 from backscroll.assemble.compaction.trail import Trail, strings_in_text
+from backscroll.assemble.compaction.tuning import (
+    FIT_ROUNDS,
+    NEARLY_FULL,
+    RESULT_FLOOR,
+    RETRY_SHARE,
+    SPARE,
+    CompactionRoom,
+)
+from backscroll.assemble.view.compaction import Compaction, CompactionNote, Reason
 from backscroll.assemble.view.meter import rough
 from backscroll.assemble.view.pieces import Range
 from backscroll.assemble.view.units import Unit, fresh_units
@@ -24,21 +31,6 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text, ToolResult
 from backscroll.vocab.prompt import Block, Level
-
-SPARE = 0.2  # of the room, for what is condensed, however large the newest step is
-FLOOR = 24  # tokens of a result, however many there are
-CLOSE, ROUNDS = 0.97, 6  # a share that is filled so far is full; so often it is tried
-LESS = 0.99  # what did not fit is tried again a little smaller than it should be
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionRoom:
-    """How the room of a compaction is shared out: all shares are of what is left beside what is protected."""
-
-    tail: float = 0.25  # recent units, verbatim
-    notes: float = 0.55  # of what is left for condensed text
-    lines: float = 0.4  # one line for every old unit, at most
-    front: float = 1.5  # what earlier compactions left may take so much before everything is chosen anew
 
 
 def compact(
@@ -124,18 +116,18 @@ def _cut_step(
     if not results or sum(sizes) <= cap:
         return None
     chooser = PieceSelector(trail, set(), set(), boost)
-    want = room = max(cap - others, FLOOR * len(results))
+    want = room = max(cap - others, RESULT_FLOOR * len(results))
     best: dict[Ref, tuple[Range, ...]] = {}
     keeps = best
-    for _ in range(ROUNDS):
+    for _ in range(FIT_ROUNDS):
         keeps = {**whole, **chooser.fresh(results, room)}
         shown = lens.show_unit(unit, Level.DIGEST, keeps)
         got = sum(b.tokens for b in shown if isinstance(b, Block)) - others
         if got <= want:
             best = keeps
-            if got >= CLOSE * want:
+            if got >= NEARLY_FULL * want:
                 break
-        room *= want / max(got, 1) * (1 if got <= want else LESS)
+        room *= want / max(got, 1) * (1 if got <= want else RETRY_SHARE)
     return best or keeps
 
 
@@ -345,33 +337,3 @@ class _CompactionJob:
                 alive.append(source)
         alive.sort(key=lambda source: source.seen.number)
         return {s.seen.unit.id: levels[s.seen.unit.id] for s in sources}, spent, alive
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionPreview:
-    """What a compaction would do, before it is done."""
-
-    before: int  # tokens of the view
-    after: int
-    fading: tuple[tuple[Ref, Level], ...]  # units that would be shown at another level than now, oldest first
-    saved: float  # a call, in plain input tokens
-    cost: float  # now: what has to be written to the cache anew
-    pays_back: int | None  # calls until the saving has paid for it; None: never
-
-
-def preview(
-    units: Sequence[Unit], current: Compaction | None, made: Compaction, lens: RenderContext, prices: Prices
-) -> CompactionPreview:
-    """Return what a compaction that was made but not taken would go for."""
-    old, new = view(units, current, lens), view(units, made, lens)
-    before, after = sum(b.tokens for b in old), sum(b.tokens for b in new)
-    same = 0
-    for one, other in zip(old, new, strict=False):
-        if one.parts != other.parts or one.role != other.role:
-            break
-        same += one.tokens
-    was = (current or Compaction()).levels
-    fading = tuple((unit, level) for unit, level in made.levels.items() if level is not was.get(unit))
-    saved = prices.read * (before - after)
-    cost = prices.write * (after - same) - prices.read * (after - same)
-    return CompactionPreview(before, after, fading, saved, cost, ceil(cost / saved) if saved > 0 else None)

@@ -13,7 +13,7 @@ from math import exp, log, log1p
 from operator import attrgetter, itemgetter
 from typing import NamedTuple, TypeAlias
 
-from backscroll.assemble.compaction.notes import FAINT, worth
+from backscroll.assemble.compaction.notes import worth
 from backscroll.assemble.compaction.trail import (
     Trail,
     TrailMessage,
@@ -22,19 +22,21 @@ from backscroll.assemble.compaction.trail import (
     strings_in_text,
     tokens_in_text,
 )
-from backscroll.assemble.compaction.weights import weights
+from backscroll.assemble.compaction.tuning import (
+    CARRIED,
+    COPIED_LINE,
+    CRUMB,
+    EDGE,
+    FAINT,
+    JOINT,
+    SPOKEN,
+    SPREAD,
+    weights,
+)
 from backscroll.assemble.view.meter import rough
 from backscroll.assemble.view.pieces import LONG, Range, merge_ranges
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
-
-FRESH = 10.0  # in a fresh result: what a line that is copied is worth beside a string that is used
-SPREAD = 3  # pieces to either side that share a score in a fresh result
-EDGE = 0.5  # worth of its first and last pieces
-SPOKEN = 4.0  # in a fresh result, what was talked about before is worth so much more
-CARRIED = 0.03  # the chance of a note whose text comes before all that was looked at
-CRUMB = 4.0  # tokens: a room smaller than this is full
-JOINT = 1.5  # tokens that a gap or a separator costs
 
 _LOGS = (0.0, *(log(n / 40) for n in range(1, LONG + 1)))  # how a line's length counts
 
@@ -196,7 +198,7 @@ class PieceSelector:
         worths: dict[str, float] = {}
         out = [0.0] * len(leaf.lines)
         for number, _, chance in self._chances(leaf, 0.0):
-            out[number] = FRESH * chance
+            out[number] = COPIED_LINE * chance
         for slot in leaf.slots:
             ends = list(accumulate(map(len, slot.pieces)))
             number = 0

@@ -10,8 +10,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from backscroll.assemble.compaction.compaction import IndexedString
-from backscroll.assemble.compaction.weights import Weights, weights
+from backscroll.assemble.compaction.tuning import (
+    COPIED_FROM,
+    LEAST_RATE,
+    LONGEST,
+    SCANNED,
+    SHORTEST,
+    Weights,
+    weights,
+)
+from backscroll.assemble.view.compaction import IndexedString
 from backscroll.assemble.view.meter import Meter
 from backscroll.assemble.view.pieces import Kind, Range, Slot, Slots
 from backscroll.assemble.view.units import Unit
@@ -33,10 +41,6 @@ _SEVERAL = late(r"\W")
 #: Between the parts of paths and dotted names.
 _SEAM = late(r"[/.:#@]+")
 _HUMP = late(r"[a-z][A-Z]")
-SHORTEST, LONGEST = 4, 100  # characters of a string
-LINE = 25  # characters from which a line is worth copying
-FEWEST = 0.1  # tokens of a character: of what is shown in part, fewer are counted than it has
-GIANT = 400_000  # characters of a message beyond which nothing is looked for
 #: What tools put before a line of a file or a diff; the line itself is what gets copied.
 _NUMBERED = late(r"\s*(?:\d+\s*[→:|\t]|[-+>](?=\s))\s?")
 _DIGIT = late(r"\d")
@@ -156,7 +160,7 @@ class Trail:
         for leaf in leaves:
             for slot in leaf.slots:
                 text = "".join(slot.pieces)
-                strings = strings_in_text(text) if len(text) <= GIANT else set[str]()
+                strings = strings_in_text(text) if len(text) <= SCANNED else set[str]()
                 self._record_uses(strings, slot, leaf.message.revision, number, table)
                 used.setdefault(slot.kind, set()).update(strings)
             lines.update(leaf.lines)
@@ -181,7 +185,7 @@ class Trail:
         slots = self.slots(message)
         lines = tuple([_plain(piece) for slot in slots for piece in slot.pieces])
         length = sum([len(piece) for slot in slots for piece in slot.pieces])
-        rate = max(self.meter.message(message) / length, FEWEST) if length else 0.0
+        rate = max(self.meter.message(message) / length, LEAST_RATE) if length else 0.0
         return TrailMessage(message, slots, lines, rate)
 
     def find_remaining(
@@ -268,4 +272,4 @@ def tokens_in_text(text: str) -> Iterator[tuple[str, int]]:
 def _plain(text: str) -> str:
     found = _NUMBERED.match(text)
     line = text[found.end() :].strip() if found else text.strip()
-    return line if len(line) >= LINE else ""
+    return line if len(line) >= COPIED_FROM else ""

@@ -90,7 +90,7 @@ class RequestBody:
 
 
 def request_of(value: Json, wire: str | None = None, model: str | None = None) -> RequestBody:
-    """Return the request in a JSON value. Raises FormatError where there is no prompt in it."""
+    """Return the request in a JSON value. Raises FormatError if it has no prompt."""
     chosen = checked_wire(wire) if wire is not None else None
     items = as_array(value)
     if items is not None:

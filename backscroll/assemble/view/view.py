@@ -10,11 +10,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapp
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from backscroll.assemble.compaction.compaction import Compaction, CompactionNote
-from backscroll.assemble.view.digest import call_lines
+from backscroll.assemble.view.compaction import Compaction, CompactionNote
 from backscroll.assemble.view.excerpt import shown_parts
 from backscroll.assemble.view.meter import Meter
-from backscroll.assemble.view.pieces import GAP, Range, Slot, Slots, render_kept, shorten_arguments
+from backscroll.assemble.view.pieces import (
+    GAP,
+    Range,
+    Slot,
+    Slots,
+    arguments_of,
+    render_kept,
+    shorten_arguments,
+    strings_in,
+)
 from backscroll.assemble.view.units import Unit, newest_turn, waiting_replies
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -31,6 +39,32 @@ CONDENSED = "Earlier, condensed; [bs:…] names the originals:"
 NOTES = "Notes from earlier: "
 _CHINESE = {CONDENSED: "较早的内容，已压缩；[bs:…] 指向原文：", NOTES: "较早的要点："}
 LEAD = 80  # characters that stand for words of which nothing was kept
+
+
+def call_lines(unit: Unit) -> dict[str, str]:
+    """Return one line for every call of a unit, and for results whose call is not in it."""
+    results = {p.call_id: p for m in unit.messages for p in m.parts if isinstance(p, ToolResult)}
+    out: dict[str, str] = {}
+    for message in unit.messages:
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                out[part.id] = _line(part, results.get(part.id))
+    for call_id, result in results.items():
+        out.setdefault(call_id, _outcome(result))
+    return out
+
+
+def _line(call: ToolCall, result: ToolResult | None) -> str:
+    values = [v.strip().replace("\n", " ") for v in strings_in(arguments_of(call)) if v.strip()]
+    target = min(values, key=lambda v: (not any(c in v for c in "/_."), len(v) > 120))[:90] if values else ""
+    return f"{call.name} {target}: {_outcome(result)}" if result else f"{call.name} {target}"
+
+
+def _outcome(result: ToolResult) -> str:
+    text = next((c.text for c in result.content if isinstance(c, Text)), "")
+    return next(
+        (line.strip()[:90] for line in text.split("\n") if line.strip() and not line.startswith("```")), ""
+    )
 
 
 def find_protected_units(units: Sequence[Unit]) -> dict[Ref, str]:

@@ -16,6 +16,7 @@ from typing import NamedTuple, cast
 
 from backscroll.derive.digest import Digest
 from backscroll.derive.essence.cues import CODE, ID, NUMBER, CueSentence, mark_sentences, paths_in
+from backscroll.derive.essence.learning import factor, features_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import ToolCall, ToolResult
 
@@ -100,7 +101,7 @@ def weigh_message(
     """Return what a message is worth, with reasons.
 
     `digests` are those of its calls or results; `referenced` counts later mentions of it; `recency` goes from 0 (old) to
-    1 (newest); `weights` are learned factors by feature (`derive/learning`).
+    1 (newest); `weights` are learned factors by feature (`derive/essence/learning`).
     """
     table = _weights()["message"]
     best = _best_sentence(message)
@@ -121,8 +122,6 @@ def weigh_message(
         total += table["recent"] * min(1.0, recency)
         reasons.append("recent")
     if weights:
-        from backscroll.derive.learning import factor, features_of
-
         times = factor(features_of(message), weights)
         if times != 1.0:
             total *= times

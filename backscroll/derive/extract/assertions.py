@@ -69,10 +69,12 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
     people = [one for one in told if one.role == "user"] if work else lines_apart(told)
     found: list[Assertion] = []
     if spoken := in_tongue(people, "en"):
+        # start-up: a conversation in Chinese needs no English rules (35 ms)
         from backscroll.derive.extract.en import reader as extract_en
 
         found += extract_en.read(spoken)
     if spoken := in_tongue(people, "zh"):
+        # start-up: a conversation in English needs no Chinese rules (90 ms)
         from backscroll.derive.extract.zh import reader as extract_zh
 
         found += extract_zh.read(spoken)

@@ -41,10 +41,12 @@ def _labels(text: str) -> list[re.Match[str]]:
 def _is_word(label: str) -> bool:
     """Return True for what is an ordinary word before a colon."""
     if label.isascii():
+        # start-up: only a message with labels needs the words of its language
         from backscroll.derive.extract.en.grammar.words import common, words
 
         parts = label.lower().split()
         return all(part in common() or part in words("never_names") for part in parts)
+    # start-up: as above
     from backscroll.derive.extract.zh.naming.shapes import like_a_name
 
     return not like_a_name(label)

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar, cast, get_args
 
 from backscroll.engine.core.clock import add_timezone
 from backscroll.errors import InvalidInput
-from backscroll.formats.sources.content_blocks import part_of
+from backscroll.formats.content_blocks import part_of
 from backscroll.formats.sources.json_text import dumps, printable
 from backscroll.vocab.message import Content, ContentLike, content_of
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult

@@ -19,9 +19,9 @@ from backscroll.assemble.compaction.crop import (
     checked_direction,
     cut_amount,
     cut_range,
+    relevance,
     runs,
 )
-from backscroll.assemble.compaction.relevance import relevance
 from backscroll.assemble.view.units import Unit, units_of
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Count

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, cast
 
-from backscroll.assemble.compaction.compaction import Compaction
+from backscroll.assemble.view.compaction import Compaction
 from backscroll.derive.summaries.tree import just_before
 from backscroll.engine.core.lineage import View
 from backscroll.errors import StoreCorrupt

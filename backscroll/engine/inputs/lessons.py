@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backscroll.derive.learning import features_of, weights
+from backscroll.derive.essence.learning import features_of, weights
 from backscroll.engine.core.history import legible_message
 from backscroll.record.derived import Lesson
 from backscroll.record.ports import Writer

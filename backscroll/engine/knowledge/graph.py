@@ -30,9 +30,9 @@ from backscroll.engine.knowledge.idle import flush_if_idle
 from backscroll.engine.knowledge.lore.imports import tell_book
 from backscroll.engine.knowledge.turn_states import ThreadWindow, flush_turns
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.graph.claims.names import key_of
 from backscroll.graph.fold import Graph
-from backscroll.graph.naming.names import key_of
-from backscroll.graph.reading.view import (
+from backscroll.graph.view import (
     Contradiction,
     Fact,
     MergeSuggestion,

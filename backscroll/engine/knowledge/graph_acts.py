@@ -12,8 +12,8 @@ from typing import cast
 
 from backscroll.derive.extract.ontology import labels, types
 from backscroll.errors import InvalidInput
-from backscroll.graph.predicates import normalize_predicate
-from backscroll.graph.reading.view import Fact, WorldEntry
+from backscroll.graph.claims.predicates import normalize_predicate
+from backscroll.graph.view import Fact, WorldEntry
 from backscroll.record.acts import acts_in_force
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.ports import Reader

@@ -17,7 +17,7 @@ from backscroll.derive.models.turn import ImpliedAttribute
 from backscroll.engine.knowledge.model_world import implied_entries
 from backscroll.engine.models.usage import ASSERTIONS, models_used
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.view import Options, WorldEntry
+from backscroll.graph.view import Options, WorldEntry
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader
 from backscroll.vocab.assertion import Assertion, TurnClaims

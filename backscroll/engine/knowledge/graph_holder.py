@@ -27,7 +27,7 @@ from backscroll.engine.knowledge.graph_cache import (
 )
 from backscroll.engine.knowledge.lore.books import card_name
 from backscroll.graph.fold import Graph, let_go
-from backscroll.graph.reading.view import Options
+from backscroll.graph.view import Options
 from backscroll.record.acts import acts_in_force
 from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader, ThreadState

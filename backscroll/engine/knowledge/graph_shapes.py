@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 from backscroll.derive.extract.ontology import predicate, types
 from backscroll.engine.knowledge.graph_acts import known_type, predicate_meant
-from backscroll.graph.completion import seed_shape
 from backscroll.graph.fold import Graph
 from backscroll.graph.reading.exports import FORMATS, evidence_json, fact_json, render_graph, to_json
 from backscroll.graph.reading.page import page_data
-from backscroll.graph.reading.view import Evidence, Fact, NodeView, WorldEntry
+from backscroll.graph.view import Evidence, Fact, NodeView, WorldEntry
+from backscroll.graph.world.completion import seed_shape
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 

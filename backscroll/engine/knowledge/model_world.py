@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from backscroll.derive.models.turn import ImpliedAttribute
 from backscroll.engine.core.lineage import View
 from backscroll.engine.knowledge.graph_acts import world_in
-from backscroll.graph.reading.view import WorldEntry
+from backscroll.graph.view import WorldEntry
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message

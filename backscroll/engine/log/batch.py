@@ -17,8 +17,8 @@ from backscroll.engine.log import operations
 from backscroll.engine.log.writer import add_message
 from backscroll.errors import InvalidInput
 from backscroll.formats.anthropic.message import messages_from_anthropic
+from backscroll.formats.content_blocks import is_anthropic
 from backscroll.formats.openai.message import messages_from_openai
-from backscroll.formats.sources.content_blocks import is_anthropic
 from backscroll.record.history import HIDDEN, PINNED
 from backscroll.record.order import at_end
 from backscroll.vocab.event import Event

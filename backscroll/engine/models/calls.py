@@ -25,7 +25,7 @@ from backscroll.errors import BudgetExceeded, InvalidInput, ModelError
 from backscroll.llm.clients.client import Client, Request
 from backscroll.llm.clients.client import Reply as Answer
 from backscroll.llm.clients.retries import Patience, with_retries
-from backscroll.llm.prices.windows import thinks
+from backscroll.llm.prices.families import thinks
 from backscroll.llm.providers import Provider, client_for
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.record.derived import Charge

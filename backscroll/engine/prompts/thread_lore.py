@@ -18,7 +18,7 @@ from backscroll.vocab.prompt import Section
 
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
-    from backscroll.graph.reading.view import WorldEntry
+    from backscroll.graph.view import WorldEntry
     from backscroll.recall.lore.activation import LoreLine
 
 

@@ -179,7 +179,7 @@ def recall_for_prompt(
     if scope == "thread" and len(thread) <= len(shown):
         return None  # all there is stands in the prompt
     # start-up: numpy is loaded by the first search
-    from backscroll.recall.question.relevance import holds_most
+    from backscroll.recall.relevance import holds_most
 
     wanted = wanted_from(thread.info, scope)
     if wanted is not None:
@@ -204,7 +204,7 @@ def _is_worth_it(
     """Return whether a plain question, in which nothing points to the past, gets details: what the prompt does not show has to be surely about it,
     and not less likely than all that it shows."""
     # start-up: numpy is loaded by the first search
-    from backscroll.recall.question.relevance import is_surely_about
+    from backscroll.recall.relevance import is_surely_about
 
     hidden, seen = -1, float("-inf")
     for place, number in enumerate(map(int, weighed.rows)):
@@ -324,8 +324,8 @@ def _weigh_pool(pool: RecallPool, asked: QuestionAnalysis) -> ScoredTexts:
 
     from backscroll.recall.clues import measure_best  # start-up: numpy is loaded by the first search
     from backscroll.recall.fuse import fusion
-    from backscroll.recall.question.relevance import is_about, is_worded, texts_of_domains
-    from backscroll.recall.text.passages import odds_of_results
+    from backscroll.recall.passages import odds_of_results
+    from backscroll.recall.relevance import is_about, is_worded, texts_of_domains
 
     if not len(pool.index):
         return ScoredTexts(np.zeros(0, np.intp), np.zeros(0), {})

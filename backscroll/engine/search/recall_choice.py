@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from backscroll.recall.reasons import reason_of
 from backscroll.recall.text.excerpt import excerpt
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -168,7 +167,7 @@ class Choice:
     def terms(self) -> set[str]:
         """By which sentences of a long text are chosen: the words of the question and their counterparts."""
         # start-up: numpy is loaded by the first search
-        from backscroll.recall.text.passages import notions_of, terms_for
+        from backscroll.recall.passages import notions_of, terms_for
 
         return {*self.asked.words, *terms_for(notions_of(self.asked))}
 
@@ -289,6 +288,9 @@ class Choice:
 
     def _item(self, weighed: int, filling: _RoomFiller, room: int, *, whole: bool) -> RecallItem | None:
         """Return a message within so many tokens: all of it, or (where `whole` is not asked for) an excerpt. None if it does not fit."""
+        # start-up: numpy is loaded by the first search
+        from backscroll.recall.selection import reason_of
+
         number = int(self.weighed.rows[weighed])
         place, prepared = self.pool.places[number], self.pool.index.texts[number]
         text = prepared.candidate.text

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from backscroll.engine.core.lineage import View, ancestors, kin_of
 from backscroll.engine.search.recall_pool import RecallPool, encoder_for, new_pool
 from backscroll.errors import InvalidInput
+from backscroll.recall.passages import counterpart_terms
 from backscroll.recall.question.analysis import QuestionAnalysis
 from backscroll.recall.question.query import Query, QueryPhrase, Term, parse_query
-from backscroll.recall.text.passages import counterpart_terms
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.order import at_end
 from backscroll.record.ports import Reader, RevisionBody, SearchFilter, ThreadState

@@ -9,7 +9,7 @@ from backscroll.engine.core.checks import checked_time
 from backscroll.engine.core.lineage import View, ancestors, kin_of
 from backscroll.errors import StoreCorrupt
 from backscroll.recall.question.query import Query, parse_query
-from backscroll.recall.text.snippet import snippet
+from backscroll.recall.snippet import snippet
 from backscroll.record.content import decode, searchable
 from backscroll.record.history import Entry
 from backscroll.record.ports import RawHit, Reader, RevisionBody, SearchFilter, ThreadState

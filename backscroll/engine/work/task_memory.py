@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from backscroll.derive.essence.essentials import EssentialKind, essentials
+from backscroll.derive.essence.essentials import EssentialKind
+from backscroll.derive.essence.reader import essentials
 from backscroll.engine.work.memory.memories import hints, load_relevant_history, task_summary
 from backscroll.engine.work.memory.reader import collect
 from backscroll.tasks.lifecycle.words import essential_lines

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.deprecation import warn_renamed
-from backscroll.derive.essence.essentials import essentials
+from backscroll.derive.essence.reader import essentials
 from backscroll.engine.core.signatures import doors
 from backscroll.engine.work import boundaries as tasking_boundaries
 from backscroll.engine.work import comparison as tasking_compare

@@ -21,15 +21,14 @@ from backscroll.formats.language import language_of
 from backscroll.formats.shape import Format, Source
 from backscroll.formats.sources.account_exports import (
     ExportFiles,
-    beside,
     documents,
     moment,
+    read_conversations,
     sniff_documents,
     with_leftovers,
 )
-from backscroll.formats.sources.json_stream import Member, StreamElement, pieces
 from backscroll.formats.sources.json_text import dumps
-from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem
+from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, short_title
 from backscroll.formats.sources.tree import BEGINNING, MessageNode, walk
 from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
@@ -56,27 +55,13 @@ def _read(source: Source) -> Iterator[ForeignThread]:
 def _read_documents(source: Source) -> Iterator[ForeignThread | Problem | Aside]:
     files = ExportFiles(source)
     for document in documents(source):
-        members: dict[str, Json] = {}
-        for piece in pieces(document, "conversations"):
-            if isinstance(piece, Problem):
-                yield piece
-            elif isinstance(piece, Member):
-                members[piece.key] = piece.value
-            else:
-                yield _element(piece, document, files)
-        if as_object(members.get("mapping")) is not None:
-            yield _thread(members, stem(document.name), files)
-        else:
-            yield from beside(members)
-
-
-def _element(piece: StreamElement, document: Source, files: ExportFiles) -> ForeignThread | Problem:
-    conversation = as_object(piece.value)
-    if conversation is None or as_object(conversation.get("mapping")) is None:
-        return Problem(
-            f"element {piece.number} is not a conversation: it has no mapping of nodes", piece.line
+        yield from read_conversations(
+            document, _is_conversation, lambda found, name: _thread(found, name, files), "mapping of nodes"
         )
-    return _thread(conversation, f"{stem(document.name)}-{piece.number}", files)
+
+
+def _is_conversation(data: Mapping[str, Json]) -> bool:
+    return as_object(data.get("mapping")) is not None
 
 
 def _thread(conversation: Mapping[str, Json], name: str, files: ExportFiles) -> ForeignThread:

@@ -13,15 +13,14 @@ from backscroll.formats.claude_ai.message import VENDOR, content_of, role_of
 from backscroll.formats.language import language_of
 from backscroll.formats.shape import Format, Source
 from backscroll.formats.sources.account_exports import (
-    beside,
     documents,
     moment,
+    read_conversations,
     sniff_documents,
     with_leftovers,
 )
-from backscroll.formats.sources.json_stream import Member, pieces
 from backscroll.formats.sources.json_text import dumps
-from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, short_title, stem
+from backscroll.formats.sources.rows import UNKNOWN, as_array, as_object, as_text, short_title
 from backscroll.formats.sources.tree import MessageNode, build_message, walk
 from backscroll.vocab.foreign import Aside, ForeignThread, Item, Problem
 from backscroll.vocab.part import Json
@@ -46,24 +45,11 @@ def _read(source: Source) -> Iterator[ForeignThread]:
 
 def _read_documents(source: Source) -> Iterator[ForeignThread | Problem | Aside]:
     for document in documents(source):
-        members: dict[str, Json] = {}
-        for piece in pieces(document, "conversations"):
-            if isinstance(piece, Problem):
-                yield piece
-            elif isinstance(piece, Member):
-                members[piece.key] = piece.value
-            else:
-                conversation = as_object(piece.value) or {}
-                if as_array(conversation.get("chat_messages")) is None:
-                    yield Problem(
-                        f"element {piece.number} is not a conversation: it has no messages", piece.line
-                    )
-                else:
-                    yield _thread(conversation, f"{stem(document.name)}-{piece.number}")
-        if as_array(members.get("chat_messages")) is not None:
-            yield _thread(members, stem(document.name))
-        else:
-            yield from beside(members)
+        yield from read_conversations(document, _is_conversation, _thread, "messages")
+
+
+def _is_conversation(data: Mapping[str, Json]) -> bool:
+    return as_array(data.get("chat_messages")) is not None
 
 
 def _thread(conversation: Mapping[str, Json], name: str) -> ForeignThread:

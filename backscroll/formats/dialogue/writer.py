@@ -193,7 +193,7 @@ def _part_out(part: Part, blobs: Blobs, unsaid: ExportLosses) -> dict[str, Json]
 
 
 def part_in(value: Json) -> Part | None:
-    """Return the part that `_part_out` wrote; None where the value is no such thing."""
+    """Return the part that `_part_out` wrote; None if the value is something else."""
     data = as_object(value)
     if data is None:
         return None

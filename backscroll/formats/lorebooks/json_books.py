@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from backscroll.errors import FormatError
 from backscroll.formats.cards.card import CharacterCard, card_of
-from backscroll.formats.lorebooks.entry import LoreEntry
-from backscroll.formats.lorebooks.rule import WakeRule, rule_of
+from backscroll.formats.lorebooks.rule import LoreEntry, WakeRule, rule_of
 from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import as_array, as_object, as_text, short_title, without
 from backscroll.vocab.part import Json

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backscroll.errors import FormatError
-from backscroll.formats.lorebooks.entry import LoreEntry
 from backscroll.formats.lorebooks.json_books import entries_of
+from backscroll.formats.lorebooks.rule import LoreEntry
 from backscroll.formats.lorebooks.text_books import from_markdown, from_plain, looks_like_markdown
 from backscroll.formats.sources.json_text import NotJson, dumps, try_parse
 from backscroll.formats.sources.rows import as_array, as_object, stem

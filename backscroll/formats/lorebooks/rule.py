@@ -1,4 +1,4 @@
-"""When an entry of a lorebook is put into a prompt: its keys, their logic, and where it goes, as role-play programs mean them.
+"""An entry of a lorebook, and when it is put into a prompt: its keys, their logic and where it goes, as role-play programs mean them.
 
 Owns the fields of SillyTavern's world info, of `character_book` (V2, V3, with SillyTavern's `extensions`) and of the
 decorators at the top of an entry. Refuses: deciding whether an entry wakes (`recall/lore/activation`).
@@ -207,3 +207,22 @@ def _number(value: Json, usual: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return usual
     return int(max(-1e9, min(value, 1e9)))
+
+
+@dataclass(frozen=True, slots=True)
+class LoreEntry:
+    """A piece of a world description with the words that call for it."""
+
+    name: str
+    keys: tuple[str, ...] = ()  # words that call for it
+    secondary_keys: tuple[str, ...] = ()  # words that must be there too
+    text: str = ""
+    comment: str = ""  # what the author noted beside it
+    constant: bool = False  # always in the prompt: it holds for everything
+    enabled: bool = True
+    order: int = 100
+    source: str = ""  # name of the book or file
+    category: str = ""  # what the book files it under: "character", "places"
+    rest: str = ""  # SillyTavern's other fields as JSON, for the way back
+    rule: WakeRule | None = None  # what wakes it; None: it only describes the world
+    in_card: bool = False  # a part of a character card, which precedes the conversation

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from backscroll.formats.lorebooks.entry import LoreEntry
+from backscroll.formats.lorebooks.rule import LoreEntry
 from backscroll.formats.sources.rows import short_title
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

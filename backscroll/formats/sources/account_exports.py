@@ -14,8 +14,9 @@ from itertools import chain
 
 from backscroll.errors import BackscrollError, FormatError
 from backscroll.formats.shape import Source
+from backscroll.formats.sources.json_stream import Member, pieces
 from backscroll.formats.sources.json_text import dumps, try_parse
-from backscroll.formats.sources.rows import as_object, as_text, time_of
+from backscroll.formats.sources.rows import as_object, as_text, stem, time_of
 from backscroll.vocab.foreign import Aside, ForeignThread, Problem
 from backscroll.vocab.part import Json
 
@@ -42,6 +43,29 @@ def sniff_documents(source: Source, likely: Callable[[str], float]) -> float:
         return 0.0
     head = first.head().lstrip()
     return likely(head) if head[:1] in ("[", "{") else 0.0
+
+
+def read_conversations(
+    document: Source,
+    is_conversation: Callable[[Mapping[str, Json]], bool],
+    to_thread: Callable[[Mapping[str, Json], str], ForeignThread],
+    lacks: str,
+) -> Iterator[ForeignThread | Problem | Aside]:
+    """Yield the conversations of a document, a list or a single one, and what stands beside them. `lacks`: what other elements miss."""
+    members: dict[str, Json] = {}
+    for piece in pieces(document, "conversations"):
+        if isinstance(piece, Problem):
+            yield piece
+        elif isinstance(piece, Member):
+            members[piece.key] = piece.value
+        elif is_conversation(found := as_object(piece.value) or {}):
+            yield to_thread(found, f"{stem(document.name)}-{piece.number}")
+        else:
+            yield Problem(f"element {piece.number} is not a conversation: it has no {lacks}", piece.line)
+    if is_conversation(members):
+        yield to_thread(members, stem(document.name))
+    else:
+        yield from beside(members)
 
 
 def with_leftovers(found: Iterable[ForeignThread | Problem | Aside]) -> Iterator[ForeignThread]:

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple, cast
 
+from backscroll.graph.claims.claim import ClaimLine
+from backscroll.graph.claims.names import value_key
+from backscroll.graph.claims.predicates import direction, rules
 from backscroll.graph.facts import EITHER, OBJECT, SUBJECT, VALUE, FactSpan, spans
-from backscroll.graph.index import ClaimLine
-from backscroll.graph.naming.group import NOWHERE, NameGroup
-from backscroll.graph.naming.names import value_key
+from backscroll.graph.naming.identity import NOWHERE, NameGroup
 from backscroll.graph.overrides import OverrideStatement
-from backscroll.graph.predicates import direction, rules
 from backscroll.graph.reading.fact_views import fact, predicates_of
-from backscroll.graph.reading.view import Contradiction, Evidence, Fact, Rank
 from backscroll.graph.state import GraphState
+from backscroll.graph.view import Contradiction, Evidence, Fact, Rank
 from backscroll.vocab.assertion import Claim
 from backscroll.vocab.ids import Ref
 

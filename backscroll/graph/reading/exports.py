@@ -14,9 +14,9 @@ from backscroll.derive.extract.ontology import predicate
 from backscroll.errors import InvalidInput
 from backscroll.formats.lorebooks.reader import LoreEntry, write_lorebook
 from backscroll.formats.sources.json_text import dumps
-from backscroll.graph.completion import NOWHERE, seed_shape
-from backscroll.graph.reading.view import Evidence, Fact, NodeView, Rank
 from backscroll.graph.reading.words import one_line
+from backscroll.graph.view import Evidence, Fact, NodeView, Rank
+from backscroll.graph.world.completion import NOWHERE, seed_shape
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 

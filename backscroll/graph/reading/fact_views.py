@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from backscroll.graph.claims.claim import ClaimLine
+from backscroll.graph.claims.names import key_of
+from backscroll.graph.claims.predicates import direction
 from backscroll.graph.facts import EITHER, OBJECT, SUBJECT, VALUE, FactSpan
-from backscroll.graph.index import ClaimLine
-from backscroll.graph.naming.group import NOWHERE, NameGroup
-from backscroll.graph.naming.names import key_of
+from backscroll.graph.naming.identity import NOWHERE, NameGroup
 from backscroll.graph.overrides import OverrideStatement
-from backscroll.graph.predicates import direction
-from backscroll.graph.reading.view import Evidence, Fact, Rank
 from backscroll.graph.state import GraphState
+from backscroll.graph.view import Evidence, Fact, Rank
 from backscroll.vocab.assertion import Change, Claim, Override
 from backscroll.vocab.ids import Ref
 

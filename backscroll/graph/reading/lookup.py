@@ -10,9 +10,8 @@ import difflib
 import unicodedata
 from collections.abc import Iterable
 
-from backscroll.graph.naming.group import NameGroup
-from backscroll.graph.naming.identity import split_owner
-from backscroll.graph.naming.names import ROLES, key_of, readable, trim_name, units, units_with_places
+from backscroll.graph.claims.names import ROLES, key_of, readable, trim_name, units, units_with_places
+from backscroll.graph.naming.identity import NameGroup, split_owner
 from backscroll.graph.state import GraphState
 
 _APART = frozenset(',;!?\n，。！？；、：:"“”')

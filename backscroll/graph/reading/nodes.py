@@ -1,6 +1,6 @@
 """A node in its current state, put together from its facts; what lies around it.
 
-Views are made on read and kept until something touches them. What the text does not say is filled in by `graph/completion`, below
+Views are made on read and kept until something touches them. What the text does not say is filled in by `graph/world/completion`, below
 everything that was said.
 """
 
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from backscroll.graph.completion import complete_node
+from backscroll.graph.claims.claim import ClaimLine
+from backscroll.graph.claims.names import ROLES, readable, value_key
+from backscroll.graph.claims.predicates import direction, suits
 from backscroll.graph.facts import OBJECT, VALUE, FactSpan, spans
-from backscroll.graph.index import ClaimLine
-from backscroll.graph.naming.group import NameGroup
-from backscroll.graph.naming.names import ROLES, readable, value_key
-from backscroll.graph.predicates import direction, suits
+from backscroll.graph.naming.identity import NameGroup
 from backscroll.graph.reading.fact_views import fact, predicates_of
 from backscroll.graph.reading.lookup import choose_name, choose_spelling
-from backscroll.graph.reading.view import Evidence, Fact, Neighbourhood, NodeView, Options, Rank, WorldEntry
 from backscroll.graph.state import GraphState
+from backscroll.graph.view import Evidence, Fact, Neighbourhood, NodeView, Options, Rank, WorldEntry
+from backscroll.graph.world.completion import complete_node
 
 #: What tells a node from others of its name, the most distinctive first.
 _QUALIFIERS = ("race", "occupation", "title", "kind")

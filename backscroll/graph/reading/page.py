@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from backscroll.derive.extract.ontology import predicate, types
-from backscroll.graph.completion import NOWHERE
 from backscroll.graph.reading.exports import every_relation
-from backscroll.graph.reading.view import Evidence, Fact, NodeView, Rank
 from backscroll.graph.reading.words import one_line
+from backscroll.graph.view import Evidence, Fact, NodeView, Rank
+from backscroll.graph.world.completion import NOWHERE
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 

@@ -10,14 +10,13 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
+from backscroll.graph.claims.names import ROLES, code_like, key_of, shape_of
+from backscroll.graph.claims.predicates import direction, rules
 from backscroll.graph.facts import VALUE, spans
-from backscroll.graph.naming.group import NameGroup
-from backscroll.graph.naming.identity import pair, tokens_of
-from backscroll.graph.naming.names import ROLES, code_like, key_of, shape_of
-from backscroll.graph.predicates import direction, rules
+from backscroll.graph.naming.identity import NameGroup, pair, tokens_of
 from backscroll.graph.reading.lookup import choose_name
-from backscroll.graph.reading.view import Contradiction, MergeSuggestion, NodeView, Question, WorldEntry
 from backscroll.graph.state import GraphState
+from backscroll.graph.view import Contradiction, MergeSuggestion, NodeView, Question, WorldEntry
 from backscroll.vocab.assertion import PRONOUN
 
 #: A name that more keys share than this says nothing.

@@ -1,7 +1,7 @@
 """The world description: entries of a lorebook or project description, with what they state read by rules.
 
 Owns which names an entry is found by, what type of thing it is about, and what it states about itself and in passing about others
-("All elves are …"). Not here: completing nodes (`graph/completion`) and making anything up: an entry that rules do not understand still
+("All elves are …"). Not here: completing nodes (`graph/world/completion`) and making anything up: an entry that rules do not understand still
 has its words, for a model's prompt.
 """
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from backscroll.derive.extract.ontology import types
 from backscroll.errors import InvalidInput
-from backscroll.formats.lorebooks.entry import LoreEntry
 from backscroll.formats.lorebooks.json_books import TOLD
-from backscroll.formats.lorebooks.rule import rule_from_json
-from backscroll.graph.reading.view import WorldEntry
+from backscroll.formats.lorebooks.rule import LoreEntry, rule_from_json
+from backscroll.graph.view import WorldEntry
 from backscroll.graph.world.dialogue import read_dialogue, unseen_before
 from backscroll.graph.world.en import read_english
 from backscroll.graph.world.fields import read_fields
@@ -179,8 +179,6 @@ def _type(entry: LoreEntry, header: str, name: str, said: Sequence[WorldStatemen
 
 
 def _check_type(value: str) -> str:
-    from backscroll.derive.extract.ontology import types
-
     return value if value in types() else ""
 
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from backscroll.graph.completion import complete_node
-from backscroll.graph.naming.names import ROLES, key_of, readable
-from backscroll.graph.reading.view import NodeView, Options, WorldEntry
+from backscroll.graph.claims.names import ROLES, key_of, readable
+from backscroll.graph.view import NodeView, Options, WorldEntry
+from backscroll.graph.world.completion import complete_node
 from backscroll.graph.world.words import form_of, is_han, plain
 
 _KEPT = 8  # descriptions at hand at a time

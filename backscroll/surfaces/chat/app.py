@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from backscroll.agent.loop.warmup import AgentWarmup
 from backscroll.engine.calls.replies import AGENT
 from backscroll.engine.calls.run_end import how_ended, mark_ended
 from backscroll.errors import BackscrollError
@@ -31,7 +32,6 @@ from backscroll.surfaces.chat.person import TerminalPerson
 from backscroll.surfaces.chat.screen import banner, taskbar
 from backscroll.surfaces.chat.screen.first_minute import FirstMinute
 from backscroll.surfaces.chat.screen.live_area import LiveArea
-from backscroll.surfaces.chat.screen.player import Player
 from backscroll.surfaces.chat.screen.status import StatusFigures, status_line, update_totals
 from backscroll.surfaces.chat.screen.tool_lines import FoldedLines, render_output, render_unfolded
 from backscroll.surfaces.chat.startup import title_from, verdict_given
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 
     from backscroll.agent.agent import Agent
     from backscroll.agent.loop.events import Finished, Happening
-    from backscroll.agent.loop.warmup import AgentWarmup
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
     from backscroll.surfaces.chat.input.typeahead import TypeaheadGuard
+    from backscroll.surfaces.chat.screen.player import Player
     from backscroll.vocab.message import ContentLike
     from backscroll.vocab.task import Task
 
@@ -152,6 +152,9 @@ class Chat:
 
     def play(self, happenings: Iterable[Happening]) -> Finished | None:
         """Draw what an agent does as it happens, until it is finished or stopped."""
+        # start-up: it draws Markdown, which is loaded while the user types
+        from backscroll.surfaces.chat.screen.player import Player
+
         player = Player(
             self._region,
             self._folds,
@@ -336,9 +339,7 @@ class Chat:
 
     def _warm(self, line: LineInput) -> None:
         """Load what the first answer needs as soon as the prompt stands; before that it would only make the person wait."""
-        from backscroll.agent.loop.warmup import AgentWarmup
-
-        warming = self._warming = AgentWarmup(self._agent)
+        warming = self._warming = AgentWarmup(self._agent, also=_load_player)
 
         def stands(_: object) -> None:
             warming.start()
@@ -424,6 +425,11 @@ class Chat:
         from backscroll.surfaces.chat.slash.replies import trouble
 
         trouble(self, error)
+
+
+def _load_player() -> None:
+    # start-up: after the prompt stands, in a thread of its own
+    import backscroll.surfaces.chat.screen.player  # noqa: F401
 
 
 def make_console() -> Console:

@@ -18,7 +18,6 @@ from backscroll.agent.person import Decision, Judgement, Proposal, Span, WiderRu
 from backscroll.surfaces.chat.input import questions as asking
 from backscroll.surfaces.chat.screen.diffs import BRIEF, diff_lines
 from backscroll.surfaces.chat.screen.invisible_characters import reveal_invisible
-from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines
 from backscroll.surfaces.cli.screen.cells import cut, wrap
 from backscroll.surfaces.cli.screen.plain import one_line, safe
 from backscroll.surfaces.i18n import count, t
@@ -378,7 +377,10 @@ def _outcome(proposal: Proposal, decision: Decision) -> Text:
 
 
 def _markdown(place: QuestionScreen, source: str) -> list[Text]:
+    # start-up: the chat is ready before Markdown can be drawn
     from rich.console import Console
+
+    from backscroll.surfaces.chat.screen.markdown_look import as_texts, block_lines
 
     room = max(20, place.width - 3)
     lines = as_texts(block_lines(Console(width=room, force_terminal=True), safe(source), room))

@@ -1,4 +1,4 @@
-"""The door: chooses the language, answers the quick questions itself, and hands the rest to `running`.
+"""The entry point: chooses the language, answers the quick questions itself, and leaves the rest to `surfaces/cli/runner`.
 
 `--help` and `--version` alone need no command and no library. Everything else loads what it needs.
 """
@@ -11,12 +11,14 @@ import sys
 
 from backscroll.surfaces import i18n
 from backscroll.surfaces.cli.language import choose_language
+from backscroll.surfaces.garbage import pause_collection
 
 _QUICK = ({"--help"}, {"-h"}, {"--version"})
 
 
 def main() -> None:
     """The entry point of the `backscroll` command."""
+    pause_collection()
     arguments = sys.argv[1:]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -27,12 +29,14 @@ def main() -> None:
         sys.stdout.write(_quick_answer(arguments))
         code = 0
     else:
+        # start-up: the quick answers need none of it
         from backscroll.surfaces.cli.runner import run
 
         code = run(arguments)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
+        # start-up: as above
         from backscroll.surfaces.cli.runner import closed_pipe
 
         code = closed_pipe()
@@ -49,9 +53,11 @@ def _plain(arguments: list[str]) -> set[str]:
 
 def _quick_answer(arguments: list[str]) -> str:
     if "--version" in arguments:
+        # start-up: the help page does without
         from backscroll import __version__
 
         return f"backscroll {__version__}\n"
+    # start-up: for the help page alone
     from backscroll.surfaces.cli.screen.help_page import of_program
 
     return of_program()

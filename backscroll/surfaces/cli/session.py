@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from backscroll.errors import NotFound
 from backscroll.surfaces.cli.screen.screen import Screen
+from backscroll.surfaces.garbage import resume_collection
 from backscroll.surfaces.i18n import t
 
 if TYPE_CHECKING:
@@ -73,4 +74,6 @@ class CliSession:
 
         if not make and not self.has_store:
             raise NotFound(t("cli.no_store", path=self.place), hint=t("cli.no_store_hint"))
-        return backscroll.open(**cast("Any", self.arguments))
+        engine = backscroll.open(**cast("Any", self.arguments))
+        resume_collection()
+        return engine

@@ -34,13 +34,13 @@ class MemoryTools:
     user: str | None = None
 
     def recall(self, query: str, thread: str = "", project: str = "", budget: int = 2000) -> str:
-        """What of the past answers a question, quoted, best value for the tokens. Use it before guessing about earlier work.
+        """Find passages of earlier conversations that answer a question. Use it before guessing about earlier work.
 
         Args:
-            query: what you want to know, in a sentence, in any language
-            thread: only in this conversation (first digits of its id); empty: the one served, or all
-            project: only in the conversations of this project
-            budget: tokens the answer may take
+            query: your question, as a sentence, in any language
+            thread: search only this conversation (an id prefix); empty: the default one, or all
+            project: search only the conversations of this project
+            budget: maximum tokens of the answer
         """
         from backscroll.engine.search.recall import recall_across  # heavy; a client lists the tools first
 
@@ -52,23 +52,23 @@ class MemoryTools:
                 self.engine, query, budget, project=(project or self.project) or None, user=self.user
             )
         if not found.items:
-            return "Nothing in the record answers this."
+            return "No earlier message answers this."
         lines = [
             f"{qualify_handles(item.handle, item.thread)} {item.speaker}, {item.at[:16]}: {item.text}"
             for item in found.items
         ]
         more = (
-            "" if found.exact else "\nNot all of the past was looked through; a narrower question finds more."
+            "" if found.exact else "\nNot every message was compared; a narrower question may find more."
         )
         return "\n\n".join([_QUOTED, *lines]) + more
 
     def expand(self, handle: str, thread: str = "", offset: int = 0) -> str:
-        """The full original behind a handle such as [bs:3f2a9c1e.17], as `recall`, `search` or a prompt showed it.
+        """Return the full original behind a handle such as [bs:3f2a9c1e.17], from `recall`, `search` or a prompt.
 
         Args:
             handle: the handle, with or without brackets
-            thread: the conversation, for a handle that names none, such as [bs:17]
-            offset: characters to skip, to read on in a very long original
+            thread: the conversation of a handle that names none, such as [bs:17]
+            offset: characters to skip, to continue reading a very long original
         """
         if offset < 0:
             raise InvalidInput("offset counts from 0", hint="leave it out to begin at the beginning")
@@ -83,13 +83,13 @@ class MemoryTools:
         return f"{_QUOTED}\n\n{shown}{more}"
 
     def search(self, query: str, thread: str = "", project: str = "", limit: int = 10) -> str:
-        """Messages that hold all the words ("a phrase", -not, OR, begin*), best first, each with its handle.
+        """Find messages that contain all the words ("a phrase", -not, OR, prefix*), best match first, with their handles.
 
         Args:
-            query: words to look for
-            thread: only in this conversation
-            project: only in the conversations of this project
-            limit: how many at the most
+            query: search terms
+            thread: search only this conversation
+            project: search only the conversations of this project
+            limit: maximum number of messages
         """
         if not 1 <= limit <= 100:
             raise InvalidInput(f"cannot list {limit} messages", hint="give a limit from 1 to 100")
@@ -102,62 +102,62 @@ class MemoryTools:
             limit=limit,
         )
         if not found.hits:
-            return "No message holds these words."
+            return "No message contains these words."
         lines = [
             f"{Handle(h.message.seq, h.message.seq, h.thread)}{f' ({h.title})' if h.title else ''} "
             f"{h.author or h.role}, {h.at[:16]}: {h.snippet}"
             for h in found.hits
         ]
-        head = [_QUOTED, *(["No message holds all of the words; these hold some:"] if found.relaxed else [])]
+        head = [_QUOTED, *(["No message contains all the words; partial matches:"] if found.relaxed else [])]
         return "\n\n".join([*head, *lines])
 
     def recent_operations(self, thread: str = "", rounds: int = 5) -> str:
-        """What tools did lately in a conversation: tool, target, outcome in one line, handle.
+        """List recent tool calls of a conversation: tool, target, outcome in one line, handle.
 
         Args:
-            thread: the conversation; empty: the one served, or the newest
-            rounds: of how many turns
+            thread: the conversation; empty: the default one, or the newest
+            rounds: number of turns to cover
         """
         from backscroll.engine.folder.tool_uses import render_operations
 
         found = self._thread(thread)
         told = render_operations(found.operations(rounds), found.legible.info.language or "en")
         if not told:
-            return "No tool was used in these turns."
+            return "No tool calls in these turns."
         return f"{_heading(found)}\n{qualify_handles(told, found.id)}"
 
     def task_status(self, thread: str = "") -> str:
-        """The task at hand in a conversation: title, state, plan, the last attempt and its verdict, and the tasks before it.
+        """Show the current task of a conversation: title, state, plan, the last result and its verdict, and earlier tasks.
 
         Args:
-            thread: the conversation; empty: the one served, or the newest
+            thread: the conversation; empty: the default one, or the newest
         """
         found = self._thread(thread)
         tasks = found.tasks.list()
         if not tasks:
-            return "There is no task in this conversation."
+            return "This conversation has no tasks."
         current = found.tasks.current()
         lines: list[str] = []
         if current is not None:
-            lines.append(f"At hand: {current.title} ({current.state.value})")
+            lines.append(f"Current task: {current.title} ({current.state.value})")
             summary = found.tasks.summary(current)
             lines += [summary] if summary else []
             if current.attempts:
                 last = current.attempts[-1]
                 verdict = last.verdict or "no verdict yet"
                 lines.append(
-                    f"Last attempt: {last.result} ({verdict}{f': {last.feedback}' if last.feedback else ''})"
+                    f"Last result: {last.result} ({verdict}{f': {last.feedback}' if last.feedback else ''})"
                 )
         others = [t for t in tasks if current is None or t.id != current.id]
         lines += [f"- {t.title} ({t.state.value})" for t in others[-10:]]
         return f"{_heading(found)}\n" + qualify_handles("\n".join(lines), found.id)
 
     def threads(self, project: str = "", limit: int = 20) -> str:
-        """Conversations in the record, the most recently changed first, with their ids.
+        """List conversations with their ids, most recently changed first.
 
         Args:
-            project: only those of this project
-            limit: how many at the most
+            project: list only the conversations of this project
+            limit: maximum number of conversations
         """
         infos = self.engine.threads(
             project=(project or self.project) or None, user=self.user, limit=max(1, min(limit, 200))
@@ -168,7 +168,7 @@ class MemoryTools:
             for i in infos
             if not i.forgotten
         ]
-        return "\n".join(lines) or "The record is empty."
+        return "\n".join(lines) or "No conversations yet."
 
     def _home(self, handle: str, thread: str) -> Thread:
         """The conversation in which a handle is read; where several are possible it has to say which."""
@@ -180,8 +180,8 @@ class MemoryTools:
         ][:2]
         if len(several) > 1:
             raise Ambiguous(
-                f"{handle} does not say in which conversation it stands",
-                hint="give `thread`, or a handle with its thread, such as [bs:3f2a9c1e.17]",
+                f"{handle} does not name its conversation",
+                hint="pass `thread`, or a handle that names it, such as [bs:3f2a9c1e.17]",
             )
         return self._thread("")
 
@@ -194,8 +194,8 @@ class MemoryTools:
             if not info.forgotten:
                 return self.engine.thread(info.id)
         raise NotFound(
-            "the record is empty",
-            hint="talk first: backscroll chat; or bring something in: backscroll import",
+            "no conversations yet",
+            hint="start one with `backscroll chat`, or import some with `backscroll import`",
         )
 
 

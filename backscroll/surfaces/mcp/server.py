@@ -1,30 +1,36 @@
-"""The server: the questions of `memory_tools` over the Model Context Protocol, on stdin and stdout.
+"""The server: the tools of `memory_tools` over the Model Context Protocol, on stdin and stdout.
 
-Owns the list of questions with a word on every argument, and turning errors of ours into results that say what to do; the protocol
-itself, both its generations, is the business of its own package. Refuses: writing to the record, a network port, resources and
-prompts (there are none). Before: `surfaces/mcp/memory_tools`. After: the command `mcp`.
+Owns the list of tools with a description of every argument, and turning our errors into results that say what to do. The `mcp`
+package speaks the protocol, in both its generations; it is loaded when a session goes beyond its opening (`surfaces/mcp/handshake`).
+Refuses: writing to the record, a network port, resources and prompts (there are none).
 """
 
 from __future__ import annotations
 
+import io
+import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from backscroll import __version__
 from backscroll.agent.arguments import check_arguments, read_arguments
 from backscroll.agent.schema import Signature, signature_of
 from backscroll.errors import BackscrollError, MissingExtra
+from backscroll.surfaces.mcp.handshake import Handshake
 from backscroll.surfaces.mcp.memory_tools import MemoryTools
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
+_TITLE = "Backscroll"
 _ABOUT = (
-    "The record of earlier conversations and agent runs, kept whole. Ask `recall` before guessing about the past; handles such as "
-    "[bs:3f2a9c1e.17] are expanded by `expand`."
+    "The full record of earlier conversations and agent runs. Call `recall` before guessing about the past; pass handles such as "
+    "[bs:3f2a9c1e.17] to `expand`."
 )
 #: Old names of arguments, which still work for one release.
 OLD_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
@@ -36,14 +42,14 @@ NAMES = ("recall", "expand", "search", "recent_operations", "task_status", "thre
 
 @dataclass(frozen=True, slots=True)
 class ToolEndpoint:
-    """One question that can be asked."""
+    """A tool that a client can call."""
 
     work: Callable[..., str]
     signature: Signature
     old_arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def answer(self, given: Json) -> tuple[str, bool]:
-        """Words, and whether they are an error: what is wrong is told to the model that asked."""
+        """Return the answer, and whether it is an error: the calling model is to read what was wrong."""
         try:
             named = self._with_new_names(read_arguments(given))
             arguments = check_arguments(self.signature.schema, named)
@@ -61,7 +67,7 @@ class ToolEndpoint:
 
 
 def offers(memory: MemoryTools) -> dict[str, ToolEndpoint]:
-    """All questions by name."""
+    """Return all tools by name."""
     return {
         name: ToolEndpoint(
             work := getattr(memory, name), signature_of(work, name), OLD_ARGUMENTS.get(name, {})
@@ -70,58 +76,144 @@ def offers(memory: MemoryTools) -> dict[str, ToolEndpoint]:
     }
 
 
-def server_for(memory: MemoryTools) -> Server[Any]:
-    """A server that answers from one store; nothing runs yet."""
-    try:
-        import mcp_types as types
-        from anyio import to_thread
-        from mcp.server import Server
-    except ImportError as error:
-        raise MissingExtra(
-            "serving the memory needs the package mcp", hint="pip install 'backscroll[mcp]'"
-        ) from error
-    known = offers(memory)
-    looks_only = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+def list_tools(known: Mapping[str, ToolEndpoint]) -> list[Json]:
+    """Describe all tools as the protocol does: they only read, and a repeated call does no harm."""
+    reads_only = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
+    return [
+        {
+            "name": name,
+            "description": offer.signature.description,
+            "inputSchema": dict(offer.signature.schema),
+            "annotations": reads_only,
+        }
+        for name, offer in known.items()
+    ]
 
-    async def list_tools(_context: object, _params: object) -> types.ListToolsResult:
-        tools = [
-            types.Tool(
-                name=name,
-                description=offer.signature.description,
-                input_schema=dict(offer.signature.schema),
-                annotations=looks_only,
-            )
-            for name, offer in known.items()
-        ]
-        return types.ListToolsResult(tools=tools)
 
-    async def call_tool(_context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
+def handshake_for(known: Mapping[str, ToolEndpoint]) -> Handshake:
+    """Begin a session that needs no SDK yet; it says of this server what `server_for` says."""
+    about = {
+        "capabilities": {"tools": {"listChanged": False}},
+        "instructions": _ABOUT,
+        "serverInfo": {"name": "backscroll", "title": _TITLE, "version": __version__},
+    }
+    return Handshake(about, lambda: list_tools(known))
+
+
+def server_for(known: Mapping[str, ToolEndpoint]) -> Server[Any]:
+    """Build a server of the SDK that offers these tools; nothing runs yet."""
+    # start-up: the SDK takes longer to load than everything else; a session that only lists tools does without
+    import mcp_types as types
+    from anyio import to_thread
+    from mcp.server import Server
+
+    async def answer_list(_context: object, _params: object) -> types.ListToolsResult:
+        return types.ListToolsResult.model_validate({"tools": list_tools(known)}, by_name=False)
+
+    async def answer_call(_context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         offer = known.get(params.name)
         if offer is None:
-            words, wrong = f"Unknown tool: {params.name}. There are: {', '.join(known)}", True
-        else:  # a long recall keeps nobody waiting
+            words, wrong = f"unknown tool: {params.name} (available: {', '.join(known)})", True
+        else:  # in a thread: a long recall does not hold up other requests
             words, wrong = await to_thread.run_sync(offer.answer, params.arguments)
         return types.CallToolResult(content=[types.TextContent(text=words)], is_error=wrong)
 
     return Server(
         "backscroll",
         version=__version__,
-        title="Backscroll",
+        title=_TITLE,
         instructions=_ABOUT,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
+        on_list_tools=answer_list,
+        on_call_tool=answer_call,
     )
 
 
 def serve(memory: MemoryTools) -> None:
-    """Answer until the other side hangs up."""
-    server = server_for(memory)  # before what follows: it says which package is missing
+    """Answer until the client hangs up."""
+    if missing := [name for name in ("mcp", "mcp_types", "anyio") if find_spec(name) is None]:
+        raise MissingExtra(
+            f"serving the memory needs the package {missing[0]}", hint="pip install 'backscroll[mcp]'"
+        )
+    known = offers(memory)
+    with wire() as (source, drain):
+        handshake = handshake_for(known)
+        for line in source:
+            answer = handshake.answer(line)
+            if answer is None:
+                serve_rest(known, [*handshake.settled, line], source, drain)
+                return
+            drain.write(answer)
+            drain.flush()
 
+
+def serve_rest(
+    known: Mapping[str, ToolEndpoint], settled: list[bytes], source: BinaryIO, drain: BinaryIO
+) -> None:
+    """Let the SDK answer what is still to come.
+
+    It is told first what was settled without it: the lines of the handshake, if there was one, and the first one it must answer. Its
+    own answer to `initialize` is dropped, because the client has one.
+    """
+    # start-up: see `server_for`
     import anyio
     from mcp.server.stdio import stdio_server
 
-    async def answering() -> None:
-        async with stdio_server() as (source, drain):
-            await server.run(source, drain, server.create_initialization_options())
+    server = server_for(known)
+    opening = io.BufferedReader(_Replayed(b"".join(settled), source))
+    read = anyio.wrap_file(io.TextIOWrapper(opening, encoding="utf-8", errors="replace"))
+    write = anyio.wrap_file(_Unrepeated(drain, drop=len(settled) > 1))
 
-    anyio.run(answering)
+    async def answer_all() -> None:
+        async with stdio_server(read, write) as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    anyio.run(answer_all)
+
+
+class _Replayed(io.RawIOBase):
+    """Bytes that were read already, then those that are still to come."""
+
+    def __init__(self, first: bytes, rest: BinaryIO) -> None:
+        self._first = io.BytesIO(first)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = self._first.read(len(buffer)) or self._rest.read1(len(buffer))  # type: ignore[attr-defined]
+        buffer[: len(found)] = found
+        return len(found)
+
+
+class _Unrepeated(io.TextIOWrapper):
+    """Text on its way out, without its first line where that was said already."""
+
+    def __init__(self, drain: BinaryIO, *, drop: bool) -> None:
+        super().__init__(drain, encoding="utf-8", newline="\n")
+        self._drop = drop
+
+    def write(self, text: str, /) -> int:
+        kept = text
+        if self._drop:
+            _, ended, kept = text.partition("\n")
+            self._drop = not ended
+        super().write(kept)
+        return len(text)
+
+
+@contextmanager
+def wire() -> Generator[tuple[BinaryIO, BinaryIO]]:
+    """The two ends of the client, kept to ourselves: stray output goes to standard error, and a program that we start reads nothing."""
+    sys.stdout.flush()
+    ends = os.dup(0), os.dup(1)
+    try:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(2, 1)
+        # The SDK reads in a thread that may still wait for a line when it ends: the descriptors stay open as long as the process.
+        yield os.fdopen(ends[0], "rb", closefd=False), os.fdopen(ends[1], "wb", closefd=False)
+    finally:
+        os.dup2(ends[0], 0)
+        os.dup2(ends[1], 1)

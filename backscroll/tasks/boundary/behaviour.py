@@ -20,10 +20,10 @@ from typing import NamedTuple
 from backscroll.tasks.boundary.features import MessageFeatures
 from backscroll.tasks.boundary.reasons import Reason
 from backscroll.tasks.boundary.signals import Signal
+from backscroll.tasks.boundary.tuning import FILES_KEPT
 from backscroll.vocab.part import Json
 
 _MINUTE_US = 60_000_000
-_FILES_KEPT = 40
 _LIST = re.compile(r"^(?:[-*•] |\d{1,2}[.)、] ?\S|#{1,4} |\*\*|\|)", re.MULTILINE)
 
 
@@ -57,7 +57,7 @@ class Behaviour:
     last_failed: bool = False
     done: bool = False  # the person's last words were that it is done
     since: int = 99  # messages since the last boundary
-    touched: deque[str] = field(default_factory=lambda: deque(maxlen=_FILES_KEPT))
+    touched: deque[str] = field(default_factory=lambda: deque(maxlen=FILES_KEPT))
 
     def weigh(self, signal: Signal, said: MessageFeatures) -> BehaviourClues:
         """Return what speaks for and against, before the message belongs to the past."""

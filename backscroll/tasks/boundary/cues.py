@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from backscroll.tasks.boundary.tuning import HEAD, NEXT, PHRASE, REVISING, TAIL
 from backscroll.vocab.part import Json
 
 #: Kinds of cues, in the order of their flags.
@@ -22,8 +23,6 @@ KINDS = (
 )  # fmt: skip
 _HEDGE = "hedge"
 _REVISE = "revise"
-_HEAD, _TAIL = 500, 300
-_REVISING = 300  # characters of a message that asks for another form of the last answer
 _CLAUSE = re.compile(r"[,.;:!?，。；：！？、\n(（]")
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|(?m:^>.*$)", re.DOTALL)
@@ -36,8 +35,6 @@ _AFTER_END = re.compile(
     r"we (?:need|should|can|have to)|on to|moving on|start(?:ing)? (?:on|with|a|the)|the next)\b[^\n]*"
     r"|(?:那么?|然后|接着)?(?:接下来|下面|下一(?!步怎么)|现在(?:开始|来|做|帮)|开始(?:做|写|弄|搞|新)|重新开始|再帮|帮我|我们(?:来|开始|重新|做)|咱们(?:来|开始|做)|请(?:帮|你))[^\n]*)"
 )
-_NEXT = 10  # letters of what is asked for; a Chinese character counts twice
-_PHRASE = 60
 _STOP = re.compile(r"[.!?。！？\n]")
 _QUESTION = re.compile(r"[?？]|(?:吗|呢|么)\s*(?:[。，,.!！~]|$)")
 _PRONOUN_EN = re.compile(
@@ -93,7 +90,7 @@ def ends_of(text: str) -> str:
     if "```" in text or "\n>" in text or text.startswith(">"):
         text = _QUOTED.sub("\n", text[:20_000])
     text = text.strip()
-    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n{text[-TAIL:]}"
 
 
 def sentences_of(text: str) -> list[str]:
@@ -164,9 +161,9 @@ def _find_start(low: str, *, chinese: bool) -> str:
     if end is None:
         return ""
     rest = _AFTER_END.match(low, end.end())
-    if rest is None or len(rest["next"]) + len(_HAN.findall(rest["next"])) < _NEXT:
+    if rest is None or len(rest["next"]) + len(_HAN.findall(rest["next"])) < NEXT:
         return ""
-    return rest["next"].strip()[:_PHRASE]
+    return rest["next"].strip()[:PHRASE]
 
 
 def read_cues(text: str) -> CueReading:
@@ -190,7 +187,7 @@ def read_cues(text: str) -> CueReading:
         if found.keys() & {"start", "end", "shift", "want", "build"}
         else "",
         _said_plainly(low, "end", chinese=chinese) if "end" in found else "",
-        _revising(low, chinese=chinese) if len(low) <= _REVISING else "",
+        _revising(low, chinese=chinese) if len(low) <= REVISING else "",
     )
 
 

@@ -17,15 +17,11 @@ from backscroll.tasks.boundary.features import ConversationState
 from backscroll.tasks.boundary.model import BoundaryModel, load_model
 from backscroll.tasks.boundary.reasons import Reason, evidence_of, reasons_of
 from backscroll.tasks.boundary.signals import Signal, placed_signals, signals_of
+from backscroll.tasks.boundary.tuning import SURE, THRESHOLD, UNSURE
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 
 __all__ = ["THRESHOLD", "Boundary", "BoundaryScore", "Detector", "Reason", "Signal", "signals_of", "suggest"]
-
-#: From here on a message is called a boundary; the weights are shifted so that this is the middle.
-THRESHOLD = 0.5
-UNSURE = 0.3  # where the score is high and nothing speaks of another subject
-_SURE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,7 @@ class Detector:
         if first or behaved.never:
             self._behaviour.learn(signal, boundary=first, done=explicit == "end")
             return BoundaryScore(0.0, (), explicit, ends)
-        total = max(-_SURE, min(_SURE, learned + sum(r.weight for r in behaved.reasons)))
+        total = max(-SURE, min(SURE, learned + sum(r.weight for r in behaved.reasons)))
         value = min(behaved.most, 1 / (1 + exp(-total)))
         if value > THRESHOLD and evidence_of(self._model.names, parts) < behaved.evidence:
             value = UNSURE  # how something is said never decides alone
@@ -93,14 +89,13 @@ def suggest(
     messages: Sequence[Message],
     *,
     threshold: float = THRESHOLD,
-    language: str = "",
 ) -> list[Boundary]:
     """Return the messages of a history at which a new task or topic seems to start, in order."""
     if not 0.0 <= threshold <= 1.0:
         raise InvalidInput(
             f"not a threshold between 0 and 1: {threshold}", hint="0.5 is usual; higher suggests less"
         )
-    detector = Detector(language)
+    detector = Detector()
     out: list[Boundary] = []
     for message, signal in placed_signals(messages):
         score = detector.step(signal)

@@ -15,26 +15,17 @@ from math import expm1, log1p, sqrt
 
 from backscroll.recall.text.terms import tagged_words, terms_of
 from backscroll.tasks.boundary.cues import KINDS, CueReading, ends_of, read_cues, sentences_of
+from backscroll.tasks.boundary.tuning import FADE, FRESH, NAMES_READ, PEERS, READ, WINDOW, WORDS
 
-#: More of a message is not read: pasted pages say little about where a subject begins.
-_READ = 3_000
-_WINDOW = 4
-_FADE = 0.7
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][a-zA-Z]{2,}")
 _TITLE = re.compile('《([^》]{1,40})》|“([^”]{1,30})”|「([^」]{1,30})」|"([^"]{1,30})"')
 _WORD = re.compile("[a-z0-9']+|[\u3400-\u9fff\uf900-\ufaff]", re.IGNORECASE)
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 _NAME_TAGS = ("nr", "ns", "nt", "nz")
-_NAMES_READ = 600
 _TYPES = ("fix", "build", "find", "explain")
 #: Cues that open a subject whatever the rest says, and those that do together with something new.
 _OPENING = frozenset({"shift", "start"})
 _OPENING_TOO = frozenset({"more", "want", "greeting", "end", "thanks"})
-_FRESH, _WORDS = (
-    3,
-    5,
-)  # words that were never said before, and words at all, from which a message may open a subject by itself
-_PEERS = 0.25  # share of messages of either side that are about oneself
 
 #: Which cues of the previous message, and of the speaker's own last message, are looked at.
 _PREV = (
@@ -119,7 +110,7 @@ class ConversationState:
     """The conversation so far."""
 
     count: int = 0
-    said: deque[MessageFeatures] = field(default_factory=lambda: deque(maxlen=_WINDOW))
+    said: deque[MessageFeatures] = field(default_factory=lambda: deque(maxlen=WINDOW))
     own: dict[bool, MessageFeatures] = field(default_factory=dict[bool, MessageFeatures])
     known: set[str] = field(default_factory=set[str])
     known_names: set[str] = field(default_factory=set[str])
@@ -147,7 +138,7 @@ class ConversationState:
         return row, said
 
     def _read(self, user: bool, text: str) -> MessageFeatures:
-        text = text[:_READ]
+        text = text[:READ]
         read = read_cues(text)
         terms = _terms(text)
         pieces = sentences_of(ends_of(text))
@@ -159,7 +150,7 @@ class ConversationState:
         return MessageFeatures(
             user, read, terms, last, names, fresh, len(names - self.known_names), words,
             any(c.isdigit() for c in text), _share(terms, recent), self._bare(user, read, terms, fresh, words),
-            expm1(other["words"].mean), min(mine["tells"].mean, other["tells"].mean) > _PEERS,
+            expm1(other["words"].mean), min(mine["tells"].mean, other["tells"].mean) > PEERS,
         )  # fmt: skip
 
     def _bare(
@@ -174,7 +165,7 @@ class ConversationState:
             return False
         prev = self.said[-1].read.cues if self.said else frozenset[str]()
         own = self.own[user].read.cues if user in self.own else frozenset[str]()
-        few = len(fresh) < _FRESH or words < _WORDS
+        few = len(fresh) < FRESH or words < WORDS
         return few and not prev & {"offer", "closing"} and "end" not in own
 
     def _basic(self, said: MessageFeatures) -> list[float]:
@@ -284,7 +275,7 @@ class ConversationState:
         if said.user:
             self.last_type = _type(said.read) or self.last_type
         for term in self.faded:
-            self.faded[term] *= _FADE  # pyright: ignore[reportArgumentType]
+            self.faded[term] *= FADE  # pyright: ignore[reportArgumentType]
         self.faded.update(said.terms)
         if len(self.faded) > 2_000:
             self.faded = Counter(dict(self.faded.most_common(1_000)))
@@ -304,7 +295,7 @@ def _names(text: str) -> list[str]:
     """Return names and titles: capitals inside a sentence, what stands in quotation marks, Chinese names as the word cutter tags
     them.
     """
-    text = text[:_NAMES_READ]
+    text = text[:NAMES_READ]
     quoted = [group for found in _TITLE.finditer(text) for group in found.groups() if group]
     tagged = tagged_words(text) if _HAN.search(text) else []
     chinese = [

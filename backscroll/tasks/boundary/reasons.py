@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from backscroll.tasks.boundary.features import MessageFeatures
+from backscroll.tasks.boundary.tuning import LEAST_REASON, REASONS
 
-_MOST = 6
-_LEAST = 0.05
 #: Beginnings of the names of numbers -> the reason they belong to; the first that fits.
 _GROUPS: tuple[tuple[str, str], ...] = (
     ("cue_start", "says_start"), ("cue_end", "says_end"), ("prev_end", "said_done"), ("own_end", "said_done"),
@@ -63,10 +62,10 @@ def reasons_of(
     found = [
         Reason(group, round(weight, 3), _detail(group, said))
         for group, weight in sums.items()
-        if abs(weight) >= _LEAST
+        if abs(weight) >= LEAST_REASON
     ]
     found.extend(behaved)
-    return tuple(sorted(found, key=lambda r: (-abs(r.weight), r.name))[:_MOST])
+    return tuple(sorted(found, key=lambda r: (-abs(r.weight), r.name))[:REASONS])
 
 
 #: What a subject is told by; and phrases that open or close one, which count where they speak for a beginning.

@@ -12,16 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from backscroll.derive.digest import digests_of
-from backscroll.derive.essence.essentials import EssentialKind, essentials
+from backscroll.derive.essence.essentials import EssentialKind
+from backscroll.derive.essence.reader import essentials
 from backscroll.recall.text.terms import cut_words, stopwords
 from backscroll.recall.text.words import fold_word, is_unspaced, stem
+from backscroll.tasks.lifecycle.tuning import COMPARED, LISTED, POOL, TOPICS
 from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.task import Task
 
-_TOPICS = 12  # words that say what a task is about
-_POOL = 40  # of these, words that are compared
-_LISTED = 12  # things of a kind that are listed
-_SCANNED = 8_000  # characters of a message that are looked at
 _WORD = re.compile(r"[^\W_][\w.\-/]*[^\W_]|[^\W_]", re.UNICODE)
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
 
@@ -82,16 +80,16 @@ def compare(first: ComparisonSide, second: ComparisonSide) -> Comparison:
     return Comparison(
         first,
         second,
-        files[:_LISTED],
-        _common(first.tools, second.tools)[:_LISTED],
-        topics[:_TOPICS],
-        _common(first.errors, second.errors)[:_LISTED],
+        files[:LISTED],
+        _common(first.tools, second.tools)[:LISTED],
+        topics[:TOPICS],
+        _common(first.errors, second.errors)[:LISTED],
         round(sum(known) / len(known), 3) if known else 0.0,
         how[0] if how else "",
     )
 
 
-def only(side: Sequence[str], common: Sequence[str], most: int = _LISTED) -> tuple[str, ...]:
+def only(side: Sequence[str], common: Sequence[str], most: int = LISTED) -> tuple[str, ...]:
     """Return what one side has alone."""
     shared = set(common)
     return tuple(item for item in side if item not in shared)[:most]
@@ -108,7 +106,7 @@ def _share(first: Sequence[str], second: Sequence[str]) -> float | None:
 
 
 def _iterate_texts(messages: Iterable[Message]) -> Iterable[str]:
-    return (m.text[:_SCANNED] for m in messages if m.role in ("user", "assistant") and m.text)
+    return (m.text[:COMPARED] for m in messages if m.role in ("user", "assistant") and m.text)
 
 
 def topics_of(texts: Iterable[str]) -> list[str]:
@@ -123,7 +121,7 @@ def topics_of(texts: Iterable[str]) -> list[str]:
                 continue
             counts[key] += 1
             spellings.setdefault(key, Counter())[word] += 1
-    ranked = sorted(counts, key=lambda key: (-counts[key], key))[:_POOL]
+    ranked = sorted(counts, key=lambda key: (-counts[key], key))[:POOL]
     return [min(spellings[key], key=lambda word, key=key: (-spellings[key][word], word)) for key in ranked]
 
 

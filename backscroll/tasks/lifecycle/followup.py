@@ -19,8 +19,9 @@ from backscroll.derive.essence.cues import CODE, lower_aligned, paths_in
 from backscroll.derive.recipe import Recipe
 from backscroll.tasks.lifecycle.plans import SourcedText
 from backscroll.tasks.lifecycle.points import is_vague, language_in, points_of
-from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.lifecycle.tuning import CANDIDATES, FIRM, QUESTIONS, READ
 from backscroll.tasks.memory.request import lines_of
+from backscroll.tasks.notes import quote_text
 from backscroll.tasks.preferences.preferences import fold
 from backscroll.tasks.preferences.reader import PreferenceStatement, read_text, statements
 from backscroll.vocab.ids import Ref
@@ -29,10 +30,6 @@ from backscroll.vocab.part import Json
 
 #: How questions are found by rules; the version goes up whenever the same input would give others.
 RECIPE = Recipe("task-questions", 2)
-MOST = 3
-_FIRM = 0.8  # strength of an instruction that is not just overwritten
-_NAMES = 4  # candidates that are offered
-_WIDE = 20_000
 _ERROR = re.compile(
     r"[\w.]*(?:Error|Exception)\b|\b(?:errno|code|status|exit(?: code)?)[ :=]*\d+|\b[45]\d\d\b|(?:error|fatal|panic)(?:\[\w+\])?: \S"
     r"|(?:错误|异常|报错)[:：]\s*\S|错误码|```"
@@ -87,15 +84,15 @@ def questions(state: AskInput) -> list[FollowUp]:
     for question in found:
         if question.about not in out and find_answer(question, state.after) is None:
             out[question.about] = question
-    return list(out.values())[:MOST]
+    return list(out.values())[:QUESTIONS]
 
 
 def _missing(state: AskInput, cues: _FollowUpCues) -> Iterator[FollowUp]:
     said = state.feedback
     if said is None:
         return
-    words, low = cues.words, lower_aligned(said.text[:_WIDE])
-    heard = "\n".join(m.text for m in state.before if m.role in ("user", "tool"))[-_WIDE:]
+    words, low = cues.words, lower_aligned(said.text[:READ])
+    heard = "\n".join(m.text for m in state.before if m.role in ("user", "tool"))[-READ:]
     yield from _conflicts(state, said, words)
     points = points_of(said.text)
     if (points and all(p.vague for p in points)) or is_vague(said.text):
@@ -115,14 +112,14 @@ def _missing(state: AskInput, cues: _FollowUpCues) -> Iterator[FollowUp]:
 
 def _which(state: AskInput, said: SourcedText, cues: _FollowUpCues) -> Iterator[FollowUp]:
     """Yield which file is meant, where none is named and the history knows several (or none)."""
-    hit = cues.cues["file"].search(lower_aligned(said.text[:_WIDE]))
+    hit = cues.cues["file"].search(lower_aligned(said.text[:READ]))
     if hit is None or paths_in(said.text) or CODE.search(said.text) or state.media:
         return
     known: dict[str, None] = {}
     for message in reversed(state.before[-40:]):
         if message.role != "tool":
-            known.update(dict.fromkeys(paths_in(message.text[:_WIDE])))
-    names = list(known)[:_NAMES]
+            known.update(dict.fromkeys(paths_in(message.text[:READ])))
+    names = list(known)[:CANDIDATES]
     words = cues.words
     if len(names) > 1:
         text = words["file"].format(names=", ".join(names))
@@ -134,7 +131,7 @@ def _which(state: AskInput, said: SourcedText, cues: _FollowUpCues) -> Iterator[
 
 def _conflicts(state: AskInput, said: SourcedText, words: Mapping[str, str]) -> Iterator[FollowUp]:
     """Instructions against firm ones from before, or against each other in one breath."""
-    earlier = [s for m in state.before if m.role == "user" for s in statements(m) if s.strength >= _FIRM]
+    earlier = [s for m in state.before if m.role == "user" for s in statements(m) if s.strength >= FIRM]
     now = [
         PreferenceStatement(*read[:6], read.strength, said.source, said.source, said.at, number)
         for number, read in enumerate(read_text(said.text))
@@ -142,7 +139,7 @@ def _conflicts(state: AskInput, said: SourcedText, words: Mapping[str, str]) -> 
     for one in now:
         for old in (*earlier, *now[: one.number]):
             # Who says "from now on" again has decided.
-            firm_now = one.strength >= _FIRM and old in earlier
+            firm_now = one.strength >= FIRM and old in earlier
             if not firm_now and any(p.superseded for p in fold([old, one])):
                 text = words["conflict"].format(
                     before=quote_text(old.text, 100), now=quote_text(one.text, 100)
@@ -167,7 +164,7 @@ def find_answer(question: FollowUp, later: Sequence[Message]) -> Message | None:
 
 
 def _answers(about: str, message: Message) -> bool:
-    text = message.text[:_WIDE]
+    text = message.text[:READ]
     if not text.strip():
         return about in ("expected", "error", "file") and len(message.parts) > 0
     if is_vague(text):
@@ -194,4 +191,4 @@ def questions_by_model(text: str, rules: Sequence[FollowUp], known: Mapping[int,
         )
         for line in lines_of(text, known)
     ]
-    return out[:MOST] or list(rules)
+    return out[:QUESTIONS] or list(rules)

@@ -10,21 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from backscroll.derive.essence.clusters import likeness, pieces
 from backscroll.derive.recipe import Recipe
-from backscroll.derive.summaries.clusters import likeness, pieces
 from backscroll.tasks.lifecycle.points import Point, language_in, plan_words, points_of
-from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.lifecycle.tuning import AVOID, PREFERENCES, RULES, SAME_STEP, STEPS, TOUCHES
 from backscroll.tasks.memory.request import lines_of
+from backscroll.tasks.notes import quote_text
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory
 
 #: How plans are made by rules; the version goes up whenever the same input would give another plan.
 RECIPE = Recipe("task-plan", 2)
-MOST = 10  # steps
-_ALIKE = 0.6  # share of words from which two steps are the same
-_TOUCHES = 0.3  # … from which what was tried has to do with a step
-_RULES, _PREFERENCES, _AVOID = 3, 4, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,7 @@ def plan_from(state: PlanInput) -> Plan:
     ):
         steps.add(step)
     ending = list(_ending(state, words))
-    made = [_with_past(s, state, words) for s in steps.made[: max(1, MOST - len(ending))]]
+    made = [_with_past(s, state, words) for s in steps.made[: max(1, STEPS - len(ending))]]
     return Plan((*made, *ending), _avoid(state), "rules", language)
 
 
@@ -120,7 +117,7 @@ class _PlanSteps:
     def add(self, step: PlanStep) -> None:
         own = pieces(step.text.partition(":")[2] or step.text.partition("：")[2] or step.text)
         for number, words in enumerate(self._words):
-            if likeness(own, words) >= _ALIKE:
+            if likeness(own, words) >= SAME_STEP:
                 held = self.made[number]
                 sources = tuple(dict.fromkeys((*held.sources, *step.sources)))
                 self.made[number] = replace(held, sources=sources)
@@ -175,11 +172,11 @@ def _earlier(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
 def _ending(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
     """Yield what holds, what is preferred, and the check."""
     liked = {quote_text(m.text) for m in state.preferences}
-    rules = [r for r in state.rules if quote_text(r.text) not in liked][-_RULES:]
+    rules = [r for r in state.rules if quote_text(r.text) not in liked][-RULES:]
     if rules:
         text = " · ".join(quote_text(r.text, 120) for r in rules)
         yield PlanStep(words["keep"].format(text=text), words["why_rule"], tuple(r.source for r in rules))
-    wanted = state.preferences[:_PREFERENCES]
+    wanted = state.preferences[:PREFERENCES]
     if wanted:
         text = " · ".join(quote_text(m.text, 120) for m in wanted)
         sources = tuple(dict.fromkeys(s for m in wanted for s in m.sources[:2]))
@@ -210,7 +207,7 @@ def _with_past(step: PlanStep, state: PlanInput, words: Mapping[str, str]) -> Pl
 
 def _touches(one: frozenset[str], other: frozenset[str]) -> bool:
     few = min(len(one), len(other))
-    return few > 1 and len(one & other) >= max(2, _TOUCHES * few)
+    return few > 1 and len(one & other) >= max(2, TOUCHES * few)
 
 
 def _avoid(state: PlanInput) -> tuple[PlanStep, ...]:
@@ -219,7 +216,7 @@ def _avoid(state: PlanInput) -> tuple[PlanStep, ...]:
         seen.setdefault(
             quote_text(tried.text, 160), PlanStep(quote_text(tried.text, 160), "", (tried.source,))
         )
-    return tuple(list(seen.values())[-_AVOID:])
+    return tuple(list(seen.values())[-AVOID:])
 
 
 # -- by a model --------------------------------------------------------------------------------------------------
@@ -256,5 +253,5 @@ def plan_by_model(text: str, rules: Plan, known: Mapping[int, Ref]) -> Plan:
             line.messages or whole,
         )
         for line in lines_of(text, known)
-    )[:MOST]
+    )[:STEPS]
     return rules if not steps else Plan(steps, rules.avoid, "model", rules.language)

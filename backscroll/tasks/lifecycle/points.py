@@ -1,6 +1,6 @@
 """Points: feedback taken apart into the things it asks for, in English and Chinese.
 
-Owns the cutting (sentences, list items, "also", 还有) and what a point asks for (mend, add, take out, change, answer). A verdict
+Owns the cutting (sentences, list items, "also", 还有) and what a point asks for (fix, add, remove, change, answer). A verdict
 that says nothing about what is wrong ("still broken", 不对) is told as vague, so that the assistant asks instead of guessing. The
 cues are data (`planning.toml`).
 """
@@ -17,13 +17,11 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 
 from backscroll.derive.essence.cues import CODE, lower_aligned, paths_in
 from backscroll.derive.essence.sentences import sentences
-from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.lifecycle.tuning import POINTS, READ, VAGUE
+from backscroll.tasks.notes import quote_text
 from backscroll.vocab.part import Json
 
 Wish: TypeAlias = Literal["error", "missing", "remove", "change", "question", "other", "unclear"]
-MOST = 12  # points of one text
-_VAGUE = 80  # characters of a verdict that says nothing: who writes more says what is wrong
-_WIDE = 20_000
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _BULLET = re.compile(
     r"^\s*(?:[-*+•·▪◦]|\d{1,3}[.)、）:：]|[(（]\d{1,3}[)）]|[一二三四五六七八九十]{1,3}[、.）)]|第[一二三四五六七八九十][点，、：:]?|首先[，,]?|\[[ xX]\])\s*"
@@ -81,7 +79,7 @@ def plan_words(language: str) -> Mapping[str, str]:
 def points_of(text: str) -> list[Point]:
     """Return what a text asks for, in order, each once."""
     out: dict[str, Point] = {}
-    for piece in sentences(text[:_WIDE]):
+    for piece in sentences(text[:READ]):
         if piece.shape == "code":
             loud = _LOUD.findall(piece.text)
             if loud:
@@ -102,7 +100,7 @@ def points_of(text: str) -> list[Point]:
     found = list(out.values())
     told = [p for p in found if not p.vague]
     # "Still broken. The button does nothing.": the second sentence says what the first means.
-    return (told or found)[:MOST]
+    return (told or found)[:POINTS]
 
 
 def _split_points(text: str, cues: _PointCues) -> list[str]:
@@ -136,7 +134,7 @@ def is_vague(text: str) -> bool:
     cues, low = _cues("zh" if _HAN.search(text) else "en"), lower_aligned(text).strip(_END)
     if cues.vague.fullmatch(low) is not None:
         return True
-    return len(low) <= _VAGUE and _says_nothing(low, cues)
+    return len(low) <= VAGUE and _says_nothing(low, cues)
 
 
 def _says_nothing(low: str, cues: _PointCues) -> bool:

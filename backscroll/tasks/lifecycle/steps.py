@@ -15,6 +15,7 @@ from backscroll.errors import Conflict, InvalidInput
 from backscroll.record.acts import acts_in_force
 from backscroll.record.chain import words_from_bytes
 from backscroll.record.crops import fold_standing
+from backscroll.tasks.notes import WITHHELD
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
@@ -47,12 +48,8 @@ _AFTER: Mapping[TaskAct, TaskState] = {
     TaskAct.CANCEL: TaskState.CANCELLED,
     TaskAct.RESUME: TaskState.IN_PROGRESS,
 }
-#: States in which nothing more is done.
-ENDED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
 #: How two tasks can belong together.
 LINKS = ("follows", "part of", "related", "split from")
-#: What is said in place of words that speak of messages which are no longer as they were.
-WITHHELD = "withheld: messages that this speaks of were changed since"
 
 Span: TypeAlias = tuple[bytes, bytes | None]
 #: True if a message stands as it stood at an event of the log.

@@ -11,11 +11,8 @@ from enum import StrEnum
 
 from backscroll.recall.text.terms import stopwords
 from backscroll.recall.text.words import index_words, normalize_text
+from backscroll.tasks.lifecycle.tuning import MIDDLE, SAME_TITLE
 from backscroll.vocab.task import Task
-
-#: Ended or resting tasks whose summaries prompts show.
-MIDDLE = 3
-_ALIKE = 0.6  # share of the distinctive words of both titles that they have in common
 
 
 class Tier(StrEnum):
@@ -52,7 +49,7 @@ def alike(one: str, other: str) -> bool:
     first, second = ({w for w in index_words(t).split() if w not in common} for t in (one, other))
     if min(len(first), len(second)) < 2:
         return False
-    return len(first & second) >= _ALIKE * len(first | second)
+    return len(first & second) >= SAME_TITLE * len(first | second)
 
 
 def _plain(title: str) -> str:

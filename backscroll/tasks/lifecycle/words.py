@@ -14,11 +14,9 @@ from functools import cache
 from importlib.resources import files
 
 from backscroll.derive.essence.essentials import Essential, EssentialKind
+from backscroll.tasks.lifecycle.tuning import LINE, LINES
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.task import Task, TaskState
-
-_LINE = 400  # characters of one line; feedback may be longer
-_MOST = 8  # lines of a kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ def _lines(standing: TaskBriefing, words: Mapping[str, str]) -> Iterator[str]:
     yield from _render_list(words["questions"], [f"- {_short(q)}" for q in standing.questions])
     todos = [e for e in standing.todos if e.kind is EssentialKind.TODO]
     yield from _render_list(
-        words["todo"], [f"- {_short(e.text)} {handle_of(e.message)}" for e in todos[-_MOST:]]
+        words["todo"], [f"- {_short(e.text)} {handle_of(e.message)}" for e in todos[-LINES:]]
     )
     yield from _render_list(words["hints"], [f"- {_short(r.removeprefix('- '))}" for r in standing.reminders])
     if standing.cancelled is not None:
@@ -118,12 +116,12 @@ def _verdict(task: Task, words: Mapping[str, str]) -> Iterator[str]:
 def _render_list(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield title
-        yield from lines[:_MOST]
+        yield from lines[:LINES]
 
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LINE else f"{line[:_LINE].rstrip()}…"
+    return line if len(line) <= LINE else f"{line[:LINE].rstrip()}…"
 
 
 def _moment(time: str) -> str:

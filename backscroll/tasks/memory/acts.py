@@ -17,8 +17,7 @@ from typing import TypeAlias, cast
 
 from backscroll.errors import InvalidInput
 from backscroll.record.chain import words_from_bytes
-from backscroll.tasks.lifecycle.steps import WITHHELD
-from backscroll.tasks.memory.memory import memory_id
+from backscroll.tasks.notes import WITHHELD, memory_id
 from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json

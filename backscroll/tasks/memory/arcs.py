@@ -15,42 +15,43 @@ from typing import TypeAlias
 from backscroll.derive.digest import Digest
 from backscroll.derive.essence.cues import NUMBER, mark_sentences
 from backscroll.tasks.memory.moves import wrong
-from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.memory.tuning import (
+    ARC_PART,
+    ARCS,
+    CAPPED,
+    CAUSE_IN_COURSE,
+    CLEAR,
+    CLOSING,
+    EVIDENCE,
+    FIX,
+    FIX_IN_COURSE,
+    HINTED,
+    NEAR,
+    READ,
+    SAYS,
+    SURE_CAUSE,
+    TALK,
+    TELLING,
+    WITHOUT_LEAD,
+)
 from backscroll.tasks.memory.turns import (
     PLAN,
-    WIDE,
     MessageSigns,
     SentenceWeights,
     plain_of,
     size_of,
     turns_of,
 )
+from backscroll.tasks.notes import quote_text
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.message import Message
 from backscroll.vocab.values.pattern import late
 
-MOST = 3  # arcs of one task, the last ones
-_SHOWN = 200  # characters of each part
-_FIX, _EVIDENCE = 1.4, 1.3  # from which weight a sentence tells one
-_SURE, _SAYS = 2.0, 1.6  # … a cause and a fix, by its words alone
-_CAPPED = 2.2  # more words than these do not make it surer
-_DONE, _WHY = 0.3, 0.5  # … where the course of the talk tells it too
-_NEAR = 0.8  # weight of the last statement before a message says how it went
-_TALK = 30  # messages of a talk that is read as a whole
-_CLOSING = 25  # characters of a last word that explains nothing
-_CLEAR = 1.9  # weight from which words alone tell that it went well
-_HINTED = 0.7  # weight from which the assistant says what a tool has just shown
-_TOLD = 8  # characters of a part that is shown without what announces it
-_BARE = 14  # weight in letters from which a message says what went well
 #: What only announces a part.
 _LEAD = late(
     r"(?i)^(?:found (?:it|the (?:cause|problem|bug))|(?:so )?(?:the |that's the )?(?:root |real )?(?:cause|reason|problem|issue|culprit)(?: (?:is|was))?"
     r"|it (?:turned|turns) out|fixed|done|that fits|(?:找|查)到了?(?:原因)?(?:了)?|(?:根本)?原因(?:找到了|是|在于)|问题(?:是|(?:出)?在于?))"
     r"(?:\s*[:：,，.]\s*|\s+that\s+|\s+(?=[a-z]))|^(?:(?:根本)?原因是|问题(?:是|出在|在于))\s*"
-)
-#: What points back at the sentence before it.
-_BACK = late(
-    r"(?i)^(?:that(?:'s| is| fits| explains)|this (?:is|means)|hence|therefore|so\b|which|因此|所以|这(?:就|样|是)|于是)"
 )
 
 
@@ -83,7 +84,7 @@ class Arc:
 def _part(part: ArcSentence, *, handles: bool) -> str:
     lead = _LEAD.match(part.text)
     rest = part.text if lead is None else part.text[lead.end() :]
-    text = quote_text(rest if len(rest) >= _TOLD else part.text, _SHOWN).rstrip(" .。!！,，;；")
+    text = quote_text(rest if len(rest) >= WITHOUT_LEAD else part.text, ARC_PART).rstrip(" .。!！,，;；")
     seq = part.message.id.seq
     return f"{text} {Handle(seq, seq)}" if handles else text
 
@@ -95,11 +96,11 @@ def arcs_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> list[Arc
     say by themselves what they are count.
     """
     turns = turns_of(said, digests)
-    if sum(turn.role != "tool" for turn in turns.values()) <= _TALK:
+    if sum(turn.role != "tool" for turn in turns.values()) <= TALK:
         found = _courses(turns)
         if found:
-            return [_arc(said, turns, *parts) for parts in found[-MOST:]]
-    return _by_words(said, turns)[-MOST:]
+            return [_arc(said, turns, *parts) for parts in found[-ARCS:]]
+    return _by_words(said, turns)[-ARCS:]
 
 
 def trouble_before(said: Sequence[Message], after: int, arc: Arc) -> ArcSentence | None:
@@ -109,7 +110,7 @@ def trouble_before(said: Sequence[Message], after: int, arc: Arc) -> ArcSentence
     for message in said[after : upto + 1]:
         if message.role != "user":
             continue
-        for piece in mark_sentences(message.text[:WIDE]):
+        for piece in mark_sentences(message.text[:READ]):
             if piece.sentence.shape not in ("prose", "item") or not plain_of(piece.text.strip()):
                 continue
             if "question" not in piece.cues:
@@ -176,23 +177,27 @@ def _course(turns: Mapping[int, MessageSigns], places: Sequence[int], at: int) -
         turn = turns[places[n]]
         for fix in turn.told:
             value = _as_fix(turns, places, n, fix)
-            if fix.number >= evidence.number or value < _DONE or (own and not (turn.edits or _did(fix))):
+            if (
+                fix.number >= evidence.number
+                or value < FIX_IN_COURSE
+                or (own and not (turn.edits or _did(fix)))
+            ):
                 continue
-            near = _NEAR if n == stated[-1] else 0.0
+            near = NEAR if n == stated[-1] else 0.0
             why, because = _find_cause(turns, places, n, fix)
             total = weight + value + near + because
             if best is None or total > best[0]:
                 best = total, (why, fix, evidence)
     if best is None and not own:
         # No message says what was done; why it was so may still be told, and that it went well is.
-        why = [s for n in stated for s in turns[places[n]].told if s.cause >= _SAYS and s.fix < _FIX]
+        why = [s for n in stated for s in turns[places[n]].told if s.cause >= SAYS and s.fix < FIX]
         found = max(why, key=lambda s: (s.cause, s.number), default=None)
         best = None if found is None else (weight + found.cause, (None, found, evidence))
     return best
 
 
 def _did(one: SentenceWeights) -> bool:
-    return one.fix >= _FIX and "advises" not in one.moves
+    return one.fix >= FIX and "advises" not in one.moves
 
 
 def _worked_on(turns: Mapping[int, MessageSigns], one: SentenceWeights) -> bool:
@@ -210,16 +215,16 @@ def _shows(
     if turn.long or turn.fails or _is_explained(turns, places, at):
         return None
     if turn.role == "tool":
-        weights = {s.number: (s, min(s.evidence, _CAPPED) - 0.6) for s in turn.told if s.evidence >= _HINTED}
+        weights = {s.number: (s, min(s.evidence, CAPPED) - 0.6) for s in turn.told if s.evidence >= HINTED}
     elif turn.role == "assistant":
-        least = _HINTED if turn.seen else _CLEAR
-        weights = {s.number: (s, min(s.evidence, _CAPPED)) for s in turn.told if s.evidence >= least}
+        least = HINTED if turn.seen else CLEAR
+        weights = {s.number: (s, min(s.evidence, CAPPED)) for s in turn.told if s.evidence >= least}
     else:
         settled = _settles(turns, places, at)
-        found = [s for s in turn.told if "reports" in s.moves and (settled or s.evidence >= _CLEAR)]
-        weights = {s.number: (s, 0.9 + min(s.evidence, _CAPPED)) for s in found}
+        found = [s for s in turn.told if "reports" in s.moves and (settled or s.evidence >= CLEAR)]
+        weights = {s.number: (s, 0.9 + min(s.evidence, CAPPED)) for s in found}
     weights = {
-        n: (s, w + 0.4 * bool(NUMBER.search(s.text)) - 0.8 * (size_of(s.text) < _BARE))
+        n: (s, w + 0.4 * bool(NUMBER.search(s.text)) - 0.8 * (size_of(s.text) < TELLING))
         for n, (s, w) in weights.items()
     }
     return max(weights.values(), key=lambda row: (row[1], row[0].number), default=None)
@@ -230,7 +235,7 @@ def _is_explained(turns: Mapping[int, MessageSigns], places: Sequence[int], at: 
     after = turns[places[at + 1]] if at + 1 < len(places) else None
     if after is None or after.role == "user":
         return False
-    return any(s.cause >= _SAYS and len(s.text) > _CLOSING for s in after.told)
+    return any(s.cause >= SAYS and len(s.text) > CLOSING for s in after.told)
 
 
 def _settles(turns: Mapping[int, MessageSigns], places: Sequence[int], at: int) -> bool:
@@ -241,19 +246,19 @@ def _settles(turns: Mapping[int, MessageSigns], places: Sequence[int], at: int) 
     after = turns[places[at + 1]] if at + 1 < len(places) else None
     if after is None or after.role == "user":
         return True
-    told = [s for s in after.told if "proposes" in s.moves or s.fix >= _FIX]
+    told = [s for s in after.told if "proposes" in s.moves or s.fix >= FIX]
     return not told and not after.long and not after.open and not after.edits
 
 
 def _as_fix(turns: Mapping[int, MessageSigns], places: Sequence[int], n: int, one: SentenceWeights) -> float:
     """Return how well a sentence of the assistant says what was done or is to be done."""
     turn, before = turns[places[n]], turns[places[n - 1]]
-    value = min(one.fix, _CAPPED) - 0.5 * min(one.cause, _CAPPED)
+    value = min(one.fix, CAPPED) - 0.5 * min(one.cause, CAPPED)
     if not turn.long:
         value += 0.7 * ("proposes" in one.moves) + 0.6 * turn.edits
         # What comes after a person asked what now, or nodded, is the answer to it.
         value += 0.6 * (before.role == "user" and n > 1 and not before.fails)
-    return value - 0.8 * (one.evidence >= _EVIDENCE and one.evidence > one.fix)
+    return value - 0.8 * (one.evidence >= EVIDENCE and one.evidence > one.fix)
 
 
 def _find_cause(
@@ -267,13 +272,13 @@ def _find_cause(
         for one in turn.told:
             if one.number >= fix.number or (turn.role == "user" and not looked):
                 continue
-            value = min(one.cause, _CAPPED) - 0.5 * min(one.fix, _CAPPED)
+            value = min(one.cause, CAPPED) - 0.5 * min(one.fix, CAPPED)
             if turn.role == "assistant" and not turn.long:
                 # What the assistant states between the trouble and the fix is what it found, whatever its words.
                 value += 0.9 * (n < upto) - 0.4 * ("proposes" in one.moves) + 0.3 * (turn.seen and n < upto)
             same = best[0] is not None and best[0].place == one.place
             longer = same and value == best[1] and best[0] is not None and len(one.text) > len(best[0].text)
-            if value >= _WHY and (value > best[1] or longer):
+            if value >= CAUSE_IN_COURSE and (value > best[1] or longer):
                 best = one, value
         looked = looked or turn.role == "assistant"
     return best
@@ -302,9 +307,9 @@ def _chosen_causes(told: Sequence[SentenceWeights]) -> list[SentenceWeights]:
     """Return sentences that say why; of those with nothing done between them the weightiest."""
     out: list[SentenceWeights] = []
     for one in told:
-        if one.cause < _SURE or one.cause < one.fix:
+        if one.cause < SURE_CAUSE or one.cause < one.fix:
             continue
-        done = out and any(s.fix >= _FIX and s.fix > s.cause for s in told[out[-1].number + 1 : one.number])
+        done = out and any(s.fix >= FIX and s.fix > s.cause for s in told[out[-1].number + 1 : one.number])
         if not out or done:
             out.append(one)
         elif one.cause > out[-1].cause:
@@ -317,11 +322,11 @@ def _strong(
 ) -> _Parts | None:
     """Return what was surely done behind a cause, and the best evidence behind it."""
     # Advice is not done yet.
-    fixes = [s for s in told[low:high] if s.fix >= _SAYS and s.fix >= s.evidence and _did(s)]
+    fixes = [s for s in told[low:high] if s.fix >= SAYS and s.fix >= s.evidence and _did(s)]
     fix = max(fixes, key=lambda s: (s.fix, -s.number), default=None)
     if fix is None:
         return None
-    shown = [s for s in told[fix.number + 1 : high] if s.evidence >= _EVIDENCE and s.evidence > s.cause]
+    shown = [s for s in told[fix.number + 1 : high] if s.evidence >= EVIDENCE and s.evidence > s.cause]
     return cause, fix, max(shown, key=lambda s: (s.evidence, s.number), default=None)
 
 
@@ -332,7 +337,7 @@ def _arc(
     fix: SentenceWeights,
     evidence: SentenceWeights | None,
 ) -> Arc:
-    if cause is None and fix.cause >= _SAYS and fix.fix < _FIX and evidence is not None:
+    if cause is None and fix.cause >= SAYS and fix.fix < FIX and evidence is not None:
         # It says why, and no message says what was done; that it helped, a message says.
         shown = ArcSentence(_quote_report(evidence, turns[evidence.place]), said[evidence.place])
         return Arc(ArcSentence(fix.text, said[fix.place]), None, shown)
@@ -360,13 +365,13 @@ def _whole(
     low = -1 if cause is None else cause.number
     high = 1 << 30 if evidence is None else evidence.number
     every = " ".join(s.text for s in told if low < s.number < high)
-    return every if len(every) <= _SHOWN else fix.text
+    return every if len(every) <= ARC_PART else fix.text
 
 
 def _quote_report(evidence: SentenceWeights, turn: MessageSigns) -> str:
     """Return what the user reports, whole where it is short: what was tried and what came of it are often two sentences."""
     every = " ".join(s.text for s in turn.told if s is evidence or not s.moves & {"proposes", "advises"})
-    return every if turn.role == "user" and not turn.open and len(every) <= _SHOWN else evidence.text
+    return every if turn.role == "user" and not turn.open and len(every) <= ARC_PART else evidence.text
 
 
 def _explanation(cause: SentenceWeights, fix: SentenceWeights, told: Sequence[SentenceWeights]) -> str:
@@ -378,7 +383,7 @@ def _explanation(cause: SentenceWeights, fix: SentenceWeights, told: Sequence[Se
             (
                 (a, b)
                 for a, b in ((low, high + 1), (low - 1, high))
-                if a >= 0 and b < len(chosen) and len(" ".join(s.text for s in chosen[a : b + 1])) <= _SHOWN
+                if a >= 0 and b < len(chosen) and len(" ".join(s.text for s in chosen[a : b + 1])) <= ARC_PART
             ),
             None,
         )

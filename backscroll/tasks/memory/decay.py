@@ -6,23 +6,13 @@ again. Not here: the clock: the moment is given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from backscroll.tasks.memory.tuning import HALF, LEAST
 from backscroll.vocab.task import Memory, MemoryKind
 from backscroll.vocab.values.moment import microseconds
 
-LEAST = 0.1  # what the oldest memory still weighs
 _DAY = 86_400 * 1_000_000
-#: Days after which an unused memory of a kind weighs half.
-HALF: Mapping[MemoryKind, float] = {
-    MemoryKind.SUMMARY: 30.0,
-    MemoryKind.OUTCOME: 45.0,
-    MemoryKind.LESSON: 60.0,
-    MemoryKind.PREFERENCE: 90.0,
-    MemoryKind.FILE: 30.0,
-    MemoryKind.FACT: 180.0,
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What was learned in a task: what failed and why, what then worked, what was refused, why it was given up.
 
-Owns the pairing of errors with what mended them: of tools by their aim, of people by what they said before and after. Every note
+Owns the pairing of errors with what fixed them: of tools by their aim, of people by what they said before and after. Every note
 quotes its sources.
 """
 
@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from backscroll.derive.digest import Digest
 from backscroll.derive.essence.cues import CueSentence, mark_sentences
 from backscroll.tasks.memory.arcs import Arc, trouble_before
-from backscroll.tasks.memory.notes import (
+from backscroll.tasks.memory.tuning import BARE_CORRECTION, CORRECTIONS, DEEDS, LESSONS, READ
+from backscroll.tasks.notes import (
     MemoryNote,
     aim,
     describe_call,
@@ -23,12 +24,6 @@ from backscroll.tasks.memory.notes import (
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.task import MemoryKind, Task, TaskState
-
-MOST = 10  # lessons from errors, the newest
-CORRECTIONS = 4
-_DEEDS = 4
-_WIDE = 20_000
-_BARE = 14  # bytes of a correction that says nothing by itself
 
 
 def lessons_of(
@@ -47,7 +42,7 @@ def lessons_of(
     learned = [note for note in _learn_from_arcs(said, arcs, words) if not known & set(note.sources)]
     known |= {source for note in learned for source in note.sources}
     heard = [note for note in _learn_from_user(state, said, words) if not known & set(note.sources)]
-    return [*paired[-MOST:], *learned, *heard[-MOST:], *_corrections(said, words)]
+    return [*paired[-LESSONS:], *learned, *heard[-LESSONS:], *_corrections(said, words)]
 
 
 def _learn_from_arcs(
@@ -175,13 +170,13 @@ def _lesson(
         homes.append(cause[1].id)
     mended = [d for d in between if has_succeeded(d) and d.kind in ("edit", "write")]
     mended = mended or [d for d in between if has_succeeded(d) and d.kind == "command"]
-    deeds = list(dict.fromkeys(describe_call(d) for d in mended))[-_DEEDS:]
+    deeds = list(dict.fromkeys(describe_call(d) for d in mended))[-DEEDS:]
     other = (
         describe_call(success) if not deeds and describe_call(success) != describe_call(trouble.first) else ""
     )
     if deeds or other:
         parts.append(words["worked_after"].format(deeds=words["comma"].join(deeds) or other))
-        homes += [d.call for d in mended[-_DEEDS:]]
+        homes += [d.call for d in mended[-DEEDS:]]
     elif cause is None and trouble.first.kind in ("edit", "write", "read", "list"):
         return None  # a slip of the pen that the next try put right
     else:
@@ -206,7 +201,7 @@ def _cause(said: Sequence[Message], first: int, last: int) -> tuple[str, Message
     for message in said[first + 1 : last + 1]:
         if message.role != "assistant":
             continue
-        for piece in mark_sentences(message.text[:_WIDE]):
+        for piece in mark_sentences(message.text[:READ]):
             score = _explains(piece)
             if score and (best is None or score >= best[0]):
                 best = (score, piece.text, message)
@@ -233,7 +228,7 @@ def _learn_from_user(
     for place, message in enumerate(said):
         if message.role != "user":
             continue
-        pieces = [p for p in mark_sentences(message.text[:_WIDE]) if p.sentence.shape != "code"]
+        pieces = [p for p in mark_sentences(message.text[:READ]) if p.sentence.shape != "code"]
         well = any("success" in p.cues and not p.cues & {"error", "question"} for p in pieces)
         if trouble is not None and well:
             note = _make_lesson(trouble, said, began, place, words)
@@ -274,10 +269,13 @@ def _corrections(said: Sequence[Message], words: Mapping[str, str]) -> list[Memo
     for place, message in enumerate(said):
         if message.role != "user" or not any(m.role == "assistant" for m in said[:place]):
             continue
-        for piece in mark_sentences(message.text[:_WIDE]):
+        for piece in mark_sentences(message.text[:READ]):
             if "correction" not in piece.cues or piece.cues & {"question", "success"}:
                 continue
-            if piece.sentence.shape == "code" or len(piece.text.encode("utf-8", "surrogatepass")) < _BARE:
+            if (
+                piece.sentence.shape == "code"
+                or len(piece.text.encode("utf-8", "surrogatepass")) < BARE_CORRECTION
+            ):
                 continue
             text = words["corrected"].format(text=quote_text(piece.text))
             out.append(

@@ -9,7 +9,6 @@ never from its words: it is the same after a rebuild and gives nothing away. Not
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -24,34 +23,18 @@ from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import DAMAGE, make_corrupt_error, words_from_bytes
 from backscroll.tasks.memory.arcs import arcs_of
 from backscroll.tasks.memory.lessons import lessons_of, verdicts_of
-from backscroll.tasks.memory.notes import FileChangeNote, MemoryNote, quote_text, words_of
 from backscroll.tasks.memory.outcomes import REPORT, accepted_of, files_of, outcomes_of, with_changes
-from backscroll.tasks.preferences.preferences import preferences_in
+from backscroll.tasks.memory.tuning import SAMPLE, SUMMARY_TOKENS
+from backscroll.tasks.notes import FileChangeNote, MemoryNote, memory_id, quote_text, words_of
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 from backscroll.vocab.task import Memory, MemoryKind, Task, TaskState
 
-__all__ = [
-    "ENDED",
-    "RECIPE",
-    "SUMMARY_TOKENS",
-    "FileChangeNote",
-    "MemoryArtefact",
-    "assemble_memories",
-    "found_in",
-    "key_of",
-    "memory_id",
-    "remember",
-]
-
-SUMMARY_TOKENS = 240
 #: How memories are made by rules; the version goes up whenever the same messages would give others.
 RECIPE = Recipe("task-memory", 3, {"summary": SUMMARY_TOKENS})
 #: States in which something is remembered: what was sent back with feedback is a lesson already.
 ENDED = frozenset({TaskState.COMPLETED, TaskState.INCOMPLETE, TaskState.CANCELLED})
-_SAMPLE = 400  # characters of a message by which its language is told
-_ID = 5  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,31 +48,6 @@ class MemoryArtefact:
     at: str  # of the last message
 
 
-def memory_id(kind: str, home: str, sources: Iterable[Ref], number: int = 0) -> str:
-    """Return the id of a memory: of what kind, of which task, resting on which messages, the how-manieth of these."""
-    names = ",".join(str(source) for source in sources)
-    return hashlib.sha256(f"{kind}\n{home}\n{names}\n{number}".encode()).hexdigest()[: 2 * _ID]
-
-
-def remember(
-    task: Task,
-    messages: Sequence[Message],
-    *,
-    changes: Sequence[FileChangeNote] = (),
-    preferences: bool = True,
-    count: Count = rough_count,
-) -> list[Memory]:
-    """Return what is remembered of a task, given its live messages; nothing before it was sent back or ended.
-
-    `changes` are code changes that were logged beside the messages. With `preferences` what the messages of this task alone
-    say about those is there too.
-    """
-    if task.state not in ENDED:
-        return []
-    out = assemble_memories(task, found_in(task.state, messages, count), changes)
-    return [*out, *(preferences_in(filter_quotable(messages), task=task.id) if preferences else ())]
-
-
 def key_of(state: TaskState, messages: Sequence[Message]) -> bytes:
     """Return the key of what messages say about a task that ended in a state."""
     return RECIPE.key([state.value, *inputs_of(messages)])
@@ -100,7 +58,7 @@ def found_in(state: TaskState, messages: Sequence[Message], count: Count = rough
     said = filter_quotable(messages)
     if not said:
         return MemoryArtefact("", (), (), "", "")
-    language = language_of(" ".join(m.text[:_SAMPLE] for m in said if m.role != "tool"))
+    language = language_of(" ".join(m.text[:SAMPLE] for m in said if m.role != "tool"))
     words, digests = words_of(language), digests_of(said)
     arcs = arcs_of(said, digests)
     course = "\n".join(f"- {arc.line(handles=True)}" for arc in arcs)

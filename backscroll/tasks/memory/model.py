@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from backscroll.tasks.memory.memory import MemoryArtefact, memory_id
-from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.memory.memory import MemoryArtefact
 from backscroll.tasks.memory.request import lines_of
+from backscroll.tasks.memory.tuning import WRITTEN
+from backscroll.tasks.notes import memory_id, quote_text
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind, Task
 
@@ -29,7 +30,6 @@ _LABELS: Mapping[str, MemoryKind] = {
     "经验": MemoryKind.LESSON,
 }
 _WRITTEN = frozenset({MemoryKind.SUMMARY, MemoryKind.OUTCOME, MemoryKind.LESSON})
-_LONG = 600
 
 
 def by_model(
@@ -53,7 +53,7 @@ def by_model(
             kind.value, str(task.event), () if summary else line.messages, 0 if summary else number
         )
         sources = tuple(dict.fromkeys(revisions[ref] for ref in line.messages)) or found.sources
-        words = quote_text(line.text, _LONG)
+        words = quote_text(line.text, WRITTEN)
         words = f"{quote_text(task.title)}\n{words}".strip() if summary else words
         when = at.get(name) or task.ended or found.at or task.began
         written.append(Memory(name, kind, words, task.thread, task.id, sources, when, 0.8, by="model"))

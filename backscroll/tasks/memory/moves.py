@@ -15,6 +15,7 @@ from importlib import resources
 from typing import cast
 
 from backscroll.derive.essence.cues import NUMBER, CueSentence, lower_aligned
+from backscroll.tasks.memory.tuning import FEW, FEW_HAN
 from backscroll.vocab.values.pattern import late
 
 _HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
@@ -23,8 +24,6 @@ _CLAUSES = late(r"[,;:，；：]\s*|\s+(?:and|but)\s+")
 _BEFORE = late(
     r"^(?:(?:(?:yes|no),|ok(?:ay)?,?|(?:so|then|and|now|first|next|just|also|please|maybe|well|hm+|ah|oh),?)\s+)+"
 )
-_FEW = 5  # words from which a sentence with a number is more than an answer
-_FEW_HAN = 8  # … characters
 
 
 @cache
@@ -69,7 +68,7 @@ def wrong(piece: CueSentence, *, first: bool = False) -> bool:
         if _has("asks", clause) or ("question" in piece.cues and piece.text.strip().endswith(clause)):
             continue
         if _has("wrong", clause) or (
-            first and len(clause) >= _FEW and not wishes(clause) and not _has("own", clause)
+            first and len(clause) >= FEW and not wishes(clause) and not _has("own", clause)
         ):
             return True
     return False
@@ -110,9 +109,9 @@ def reports(piece: CueSentence) -> bool:
         return False
     low, number = lower_aligned(text), NUMBER.search(text) is not None
     if _HAN.search(low):
-        return _has("reports", low) or (number and len(low) >= _FEW_HAN)
+        return _has("reports", low) or (number and len(low) >= FEW_HAN)
     words = low.split()
     past = _tables()[1]["past"]
     if any(word.strip(".,;:!") in past or word.strip(".,;:!").endswith("ed") for word in words):
         return True
-    return _has("reports", low) or (number and len(words) >= _FEW)
+    return _has("reports", low) or (number and len(words) >= FEW)

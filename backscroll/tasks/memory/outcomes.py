@@ -9,14 +9,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from backscroll.derive.digest import Digest
+from backscroll.derive.essence.clusters import pieces
 from backscroll.derive.essence.cues import CueSentence, mark_sentences
 from backscroll.derive.essence.essentials import Essential, EssentialKind
 from backscroll.derive.essence.importance import weigh_sentence
 from backscroll.derive.essence.reader import findings
-from backscroll.derive.summaries.clusters import pieces
 from backscroll.tasks.memory.arcs import Arc, says_something
 from backscroll.tasks.memory.moves import asks, wishes, wrong
-from backscroll.tasks.memory.notes import (
+from backscroll.tasks.memory.tuning import (
+    CONFIRMED,
+    CONFIRMING,
+    DECISIONS,
+    FILES,
+    LAST_WORD,
+    PASSING,
+    READ,
+    REPORT_LOOKED,
+    REPORTED,
+)
+from backscroll.tasks.memory.turns import size_of
+from backscroll.tasks.notes import (
     FileChangeNote,
     MemoryNote,
     aim,
@@ -25,21 +37,13 @@ from backscroll.tasks.memory.notes import (
     has_succeeded,
     quote_text,
 )
-from backscroll.tasks.memory.turns import size_of
-from backscroll.tasks.preferences.preferences import SHOWN
 from backscroll.tasks.preferences.reader import read_text
+from backscroll.tasks.preferences.tuning import SHOWN
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.task import MemoryKind, Task, TaskState
 from backscroll.vocab.values.pattern import late
 
-DECISIONS, CONFIRMED, PASSING = 8, 3, 4  # of each, at most
-FILES = 40
-_WIDE = 20_000
-_REPORTED = 2  # sentences of a last report
-_LOOKED_AT = 4  # messages of the assistant in which a report is looked for, from the end
-_LAST_WORD = 60  # weight in letters of a reply that only closes a talk
-_TELLING = 4  # words that a confirmation needs to say something by itself
 #: The last report of the assistant: it steps back behind a result that was accepted.
 REPORT = "report"
 #: Commands that check something, and the words by which such a check says that all is well.
@@ -113,13 +117,13 @@ def _note_report(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[
     """
     places = [n for n, m in enumerate(said) if m.role == "assistant" and m.text.strip()]
     spoken = [said[n] for n in reversed(places) if not _closes(said, n)]
-    for last in spoken[:_LOOKED_AT]:
+    for last in spoken[:REPORT_LOOKED]:
         found = [
             p
-            for p in mark_sentences(last.text[:_WIDE])
+            for p in mark_sentences(last.text[:READ])
             if p.sentence.shape in ("prose", "item") and says_something(p.text)
         ]
-        ranked = sorted(range(len(found)), key=lambda n: (-_worth(found, n), n))[:_REPORTED]
+        ranked = sorted(range(len(found)), key=lambda n: (-_worth(found, n), n))[:REPORTED]
         best = [found[n].text for n in sorted(ranked) if _worth(found, n) > 0]
         if best:
             text = words["reported"].format(text=quote_text(" … ".join(best), 420))
@@ -132,11 +136,11 @@ def _note_report(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[
 def _closes(said: Sequence[Message], place: int) -> bool:
     """Return True for a few words behind a message of the user that wants nothing."""
     before = said[place - 1] if place else None
-    if before is None or before.role != "user" or size_of(said[place].text) > _LAST_WORD:
+    if before is None or before.role != "user" or size_of(said[place].text) > LAST_WORD:
         return False
     if len(said[place].content.parts) > 1:
         return False  # with calls of tools there is more to it
-    return not any(asks(p) or wishes(p.text) or wrong(p) for p in mark_sentences(before.text[:_WIDE]))
+    return not any(asks(p) or wishes(p.text) or wrong(p) for p in mark_sentences(before.text[:READ]))
 
 
 def _worth(found: Sequence[CueSentence], number: int) -> float:
@@ -207,10 +211,10 @@ def _note_confirmations(said: Sequence[Message], words: Mapping[str, str]) -> It
     for message in said:
         if message.role != "user":
             continue
-        for piece in mark_sentences(message.text[:_WIDE]):
+        for piece in mark_sentences(message.text[:READ]):
             if "success" not in piece.cues or piece.cues & {"error", "question", "todo"}:
                 continue
-            if len(pieces(piece.text)) < _TELLING or piece.sentence.shape == "code":
+            if len(pieces(piece.text)) < CONFIRMING or piece.sentence.shape == "code":
                 continue
             text = words["confirmed"].format(text=quote_text(piece.text))
             found.append(

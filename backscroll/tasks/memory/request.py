@@ -18,17 +18,15 @@ from backscroll.derive.flat import flat
 from backscroll.derive.models.request import PROSE, SCHEMA, RecipePlan, RecipeRequest, frame_name
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.summaries.gist import Gist, filter_quotable, gist_messages
+from backscroll.tasks.memory.tuning import EACH, INPUT, SLACK
 from backscroll.vocab.handle import IN_TEXT, handle_of, parse_handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.values.pattern import late
 
-INPUT = 24_000  # tokens of a task that a model gets to see
 VERSION = 1
 MEMORY, PLAN, QUESTIONS = "task-memory:model", "task-plan:model", "task-questions:model"
 _PROMPTS: Mapping[str, str] = {MEMORY: "memory", PLAN: "plan", QUESTIONS: "questions"}
-_SLACK = 200  # JSON around the words, and reasoning that some models count as part of the answer
-_EACH = 1_200  # characters of one message; the rest is a handle away
 _BULLET = late(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s*")
 _LABEL = late(r"^\**\s*([A-Za-z\u4e00-\u9fff]{2,12})\s*\**\s*[:：]\s*\**\s*")
 
@@ -81,7 +79,7 @@ def plan_request(
         rule_key=rule_key,
         earlier=(),
         key=how.key([rule_key.hex()]),
-        ask=RecipeRequest(system, ({"role": "user", "content": body},), words * 2 + _SLACK, SCHEMA),
+        ask=RecipeRequest(system, ({"role": "user", "content": body},), words * 2 + SLACK, SCHEMA),
         stand_in=Gist(stand_in, tuple(sources)),
         sources=tuple(dict.fromkeys(sources)),
         limit=limit,
@@ -91,27 +89,27 @@ def plan_request(
     )
 
 
-def render_messages(messages: Sequence[Message], count: Count, limit: int = INPUT) -> str:
+def render_messages(messages: Sequence[Message], count: Count) -> str:
     """Return messages as a model sees them, each with its handle; where they are too many, the older ones as gists."""
     said = filter_quotable(messages)
     lines = [f"{handle_of(m.id)} {m.author or m.role}: {_short(flat(m))}" for m in said]
     sizes = [count(line) for line in lines]
-    room, first = limit, len(lines)
+    room, first = INPUT, len(lines)
     while first and sizes[first - 1] <= room:
         first -= 1
         room -= sizes[first]
     if not first:
         return "\n".join(lines)
-    far = gist_messages(said[:first], limit_tokens=max(200, limit // 8), count=count).text
-    while first < len(lines) and count(far) + sum(sizes[first:]) > limit:
+    far = gist_messages(said[:first], limit_tokens=max(200, INPUT // 8), count=count).text
+    while first < len(lines) and count(far) + sum(sizes[first:]) > INPUT:
         first += 1
     return "\n".join([far, *lines[first:]])
 
 
 def _short(text: str) -> str:
-    if len(text) <= _EACH:
+    if len(text) <= EACH:
         return text
-    return f"{text[: _EACH * 2 // 3]} … {text[-_EACH // 3 :]}"
+    return f"{text[: EACH * 2 // 3]} … {text[-EACH // 3 :]}"
 
 
 def lines_of(text: str, known: Mapping[int, Ref]) -> Iterator[AnswerLine]:

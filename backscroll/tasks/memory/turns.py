@@ -17,19 +17,13 @@ from typing import cast
 from backscroll.derive.digest import Digest
 from backscroll.derive.essence.cues import lower_aligned, mark_sentences
 from backscroll.tasks.memory.moves import asks, fails, instructs, proposes, reports, wishes, wrong
-from backscroll.tasks.memory.notes import has_succeeded
+from backscroll.tasks.memory.tuning import ESSAY, PASTED, READ, SENTENCE, SHORT, STRONG
+from backscroll.tasks.notes import has_succeeded
 from backscroll.vocab.message import Message
 from backscroll.vocab.values.pattern import late
 
-WIDE = 20_000  # characters of a message that are read
-_LONG = 400  # characters of a sentence that is read
-_ESSAY = 900  # characters of an answer that explains at length
-_STRONG = 1.0  # weight of words that show something by themselves: numbers and "now" alone do not
-_SHORT = 8  # weight in letters from which a sentence says something; a Chinese character counts twice
 HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
 _MARKS = late(r"^(?:[-*+•]\s+|\d{1,2}[.)]\s+)+|\*\*|^#+\s+|^[✅✔]\s*")
-#: Characters from which a message of the user is pasted: what it explains is not found out here.
-_PASTED = 1_500
 _THANKS = late(
     r"(?i)^(?:(?:thanks|thank you)(?: (?:so|very) much)?(?: for [^.!?,;—]{1,80})?|great|perfect|nice|cool|ok(?:ay)?|excellent|wonderful|lovely|awesome|yes|sure|glad|happy to|you're welcome"
     r"|太好了|好的?|谢谢|不错|不客气|真棒|赞|恭喜|可以|行|嗯)(?:[\s,.!，。！～~]+|$)"
@@ -115,7 +109,7 @@ def turns_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> dict[in
             continue
         looked = looked or message.role == "assistant"
         turn = MessageSigns(
-            message.role, long=len(message.text) > (_PASTED if message.role == "user" else _ESSAY)
+            message.role, long=len(message.text) > (PASTED if message.role == "user" else ESSAY)
         )
         turn.seen = seen and message.role == "assistant"
         turn.edits = edited and message.role == "assistant"
@@ -129,12 +123,12 @@ def _read(turn: MessageSigns, message: Message, place: int, looked: bool, count:
     """Read the sentences of a message into its turn; gives how many there are by then."""
     before = cut = ""
     user = message.role == "user"
-    for piece in mark_sentences(message.text[:WIDE]):
+    for piece in mark_sentences(message.text[:READ]):
         text = _MARKS.sub("", f"{cut} {piece.text.strip()}".strip())
         cut = text if text.endswith(" .") else ""  # a stop by itself is an argument, not an end: "COPY . ."
         if cut:
             continue
-        if piece.sentence.shape not in ("prose", "item") or len(text) > _LONG:
+        if piece.sentence.shape not in ("prose", "item") or len(text) > SENTENCE:
             before = ""
             continue
         plain = plain_of(text)
@@ -170,7 +164,7 @@ def plain_of(text: str) -> str:
     """Return a sentence without thanks before it; empty if nothing is left that says something."""
     thanks = _THANKS.match(text)
     rest = text if thanks is None else text[thanks.end() :]
-    if _WISHES.search(rest.replace("’", "'")) or size_of(rest) < _SHORT:
+    if _WISHES.search(rest.replace("’", "'")) or size_of(rest) < SHORT:
         return ""
     return rest
 
@@ -182,7 +176,7 @@ def _weigh(text: str, role: str, success: bool, *, seen: bool) -> tuple[float, f
     for language in ("en", "zh") if HAN.search(text) else ("en",):
         for what, rows in _tables()[language].items():
             found = [weight for pattern, weight in rows if pattern.search(low)]
-            if what == "evidence" and role == "assistant" and not seen and max(found, default=0.0) < _STRONG:
+            if what == "evidence" and role == "assistant" and not seen and max(found, default=0.0) < STRONG:
                 continue
             sums[what] += sum(found)
     advice = sums["advice"] > 0

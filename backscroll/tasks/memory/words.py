@@ -9,14 +9,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from backscroll.tasks.memory.notes import quote_text, words_of
-from backscroll.tasks.memory.relevance import ORDER
+from backscroll.tasks.memory.tuning import HANDLES, LINE
+from backscroll.tasks.notes import quote_text, words_of
+from backscroll.tasks.relevance import ORDER
 from backscroll.vocab.handle import IN_TEXT, Handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind
-
-_LONG = 420  # characters of a memory on one line
-_MARKS = 2
 
 
 def line_of(memory: Memory, home: str, language: str = "en", *, label: bool = True) -> str:
@@ -24,13 +22,13 @@ def line_of(memory: Memory, home: str, language: str = "en", *, label: bool = Tr
     words = words_of(language)
     text = words_told(memory)
     kind = f"{words[f'kind_{memory.kind.value}']}{words['colon']}" if label else ""
-    marks = " ".join(handles_of(memory, home)[:_MARKS])
+    marks = " ".join(handles_of(memory, home)[:HANDLES])
     return f"- {kind}{text} {marks}".rstrip()
 
 
 def words_told(memory: Memory) -> str:
     """Return the words of a memory as a line tells them."""
-    return quote_text(_bare(memory.text), _LONG)
+    return quote_text(_bare(memory.text), LINE)
 
 
 def told_as(memory: Memory) -> str:

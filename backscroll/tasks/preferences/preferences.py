@@ -10,21 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from backscroll.derive.essence.clusters import likeness, pieces
 from backscroll.derive.recipe import Recipe
-from backscroll.derive.summaries.clusters import likeness, pieces
-from backscroll.tasks.memory.notes import quote_text
-from backscroll.tasks.preferences.reader import Aspect, PreferenceStatement, read_text, statements
+from backscroll.tasks.notes import memory_id, quote_text
+from backscroll.tasks.preferences.reader import Aspect, PreferenceStatement, read_text
+from backscroll.tasks.preferences.tuning import ALIKE, DOUBT, SUPERSEDED, SUREST
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Message
 from backscroll.vocab.task import Memory, MemoryKind
 
 #: How statements are read; the version goes up whenever the same message would give others.
 RECIPE = Recipe("preferences", 2)
-SHOWN = 0.5  # confidence from which a preference is one
-_SUREST = 0.97
-_ALIKE = 0.6  # share of words from which two ways to do things are the same one
-_DOUBT = 0.85  # what each statement of the contrary takes away
-_SUPERSEDED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +66,6 @@ class Preference:
 
 def statement_id(stated: PreferenceStatement) -> str:
     """Return the id of a preference by one of its statements: never by its words."""
-    from backscroll.tasks.memory.memory import memory_id
-
     return memory_id("preference", "", (stated.message,), stated.number)
 
 
@@ -112,7 +105,7 @@ def _same(held: _PreferenceState, one: PreferenceStatement, words: frozenset[str
         return False
     if one.topic:
         return first.value.casefold() == one.value.casefold()
-    return likeness(held.words, words) >= _ALIKE
+    return likeness(held.words, words) >= ALIKE
 
 
 def _contrary(held: _PreferenceState, one: PreferenceStatement, words: frozenset[str]) -> bool:
@@ -120,7 +113,7 @@ def _contrary(held: _PreferenceState, one: PreferenceStatement, words: frozenset
     if first.aspect != one.aspect or first.topic != one.topic:
         return False
     if not one.topic:
-        return first.sign != one.sign and likeness(held.words, words) >= _ALIKE
+        return first.sign != one.sign and likeness(held.words, words) >= ALIKE
     alike = first.value.casefold() == one.value.casefold()
     if alike:
         return first.sign != one.sign
@@ -135,8 +128,8 @@ def _preference(held: _PreferenceState) -> Preference:
         if one.message not in seen:  # saying it twice in one breath is saying it once
             miss *= 1.0 - one.strength
             seen.add(one.message)
-    sure = min(_SUREST, 1.0 - miss) * _DOUBT ** min(4, held.doubts)
-    sure = sure * _SUPERSEDED if held.superseded else sure
+    sure = min(SUREST, 1.0 - miss) * DOUBT ** min(4, held.doubts)
+    sure = sure * SUPERSEDED if held.superseded else sure
     return Preference(
         first.aspect,
         first.topic,
@@ -146,12 +139,6 @@ def _preference(held: _PreferenceState) -> Preference:
         round(sure, 3),
         held.superseded,
     )
-
-
-def preferences_in(messages: Iterable[Message], *, task: str = "") -> list[Memory]:
-    """Return what some messages alone say about preferences, as memories."""
-    found = fold(s for m in messages for s in statements(m))
-    return [p.memory(task) for p in found if p.confidence >= SHOWN and not p.superseded]
 
 
 # -- what follows ------------------------------------------------------------------------------------------------
@@ -187,7 +174,7 @@ def guides(memory: Memory) -> bool:
 
 
 def defaults_from(preferences: Iterable[Memory]) -> PreferenceDefaults:
-    """Return what follows from preferences; where two speak of the same, the later in the list that is no surer steps back.
+    """Return what follows from preferences; where two speak of the same, the later one steps back unless it is surer.
 
     Reads their words again, so a preference that a person wrote down or reworded counts like one that was learned.
     """

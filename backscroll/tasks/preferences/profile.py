@@ -16,18 +16,12 @@ from typing import Any, cast
 
 from backscroll.derive.extract.ontology import is_relation, predicate, types
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.view import Evidence, Fact, NodeView, Rank
 from backscroll.graph.reading.words import one_line
-from backscroll.tasks.memory.relevance import Encode, terms_of
+from backscroll.graph.view import Evidence, Fact, NodeView, Rank
+from backscroll.tasks.preferences.tuning import CLOSE, NAMED, NAMED_IN, SURE
+from backscroll.tasks.relevance import Encode, terms_of
 from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.ids import Ref
-
-_LOOKED = 64  # turns in which a name is looked for
-_SURE = 0.5  # below it a claim is only a hint
-_CLOSE, _NAMED = (
-    6,
-    4,
-)  # people around the user, and nodes that the newest words name, that are told at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +54,7 @@ def words(language: str) -> Mapping[str, str]:
 def is_lasting(fact: Fact) -> bool:
     """Return True for what stays so for a while and was said, or set by a person; not for a mood, an errand, a default."""
     name = "favourite" if fact.predicate.startswith("favourite") else fact.predicate
-    said = fact.rank is Rank.PERSON or (fact.rank is Rank.SAID and fact.sure >= _SURE)
+    said = fact.rank is Rank.PERSON or (fact.rank is Rank.SAID and fact.sure >= SURE)
     return said and name in _place()
 
 
@@ -103,10 +97,10 @@ def around(
     `said` gives what a turn says, by its opening; `hides` says of a fact that it is not to be told.
     """
     own = "" if person is None else person.id
-    named = [name for name in graph.find_mentioned_nodes(text) if name != own][:_NAMED]
+    named = [name for name in graph.find_mentioned_nodes(text) if name != own][:NAMED]
     close = [] if person is None else [f.object for f in person.relations if f.predicate in _table()["close"]]
     out: list[ProfileLine] = []
-    for name in dict.fromkeys([*named, *close[:_CLOSE]]):
+    for name in dict.fromkeys([*named, *close[:CLOSE]]):
         node = graph.node(name)
         if (
             node.type in _table()["told"]
@@ -177,7 +171,7 @@ def _source(evidence: Evidence) -> Ref | None:
 def _naming(node: NodeView, said: Callable[[Ref], Sequence[Assertion]]) -> frozenset[Ref]:
     """Return revisions that say the name of a node, the newest of them."""
     plain = node.name.casefold()
-    claims = (claim for opening in node.interactions[-_LOOKED:] for claim in said(opening))
+    claims = (claim for opening in node.interactions[-NAMED_IN:] for claim in said(opening))
     return frozenset(c.source for c in claims if c.source is not None and plain in c.quote.casefold())
 
 

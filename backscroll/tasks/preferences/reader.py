@@ -16,21 +16,15 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 from backscroll.derive.essence.cues import lower_aligned, mark_sentences
 from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import DAMAGE, make_corrupt_error, words_from_bytes
-from backscroll.tasks.memory.notes import quote_text
+from backscroll.tasks.notes import quote_text
 from backscroll.tasks.preferences.phrases import HAN, PreferencePhrases, matters, phrases, trigger
+from backscroll.tasks.preferences.tuning import FIRM, MANY, OWN_WORDS, PASTE, SENTENCE
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.pattern import late
 
 Aspect: TypeAlias = Literal["language", "name", "style", "tool", "practice", "taste"]
-_WIDE, _END = (
-    6_000,
-    1_500,
-)  # a longer message is a paste: only its beginning and its end are the user's own words
-_FIRM = 0.8
-_MANY = 3  # of one sentence
-_LONG = 400  # characters of a sentence that may state a preference
 _INJECTED = late(r"<([a-zA-Z][\w-]{2,40})(?:\s[^<>]*)?>.*?</\1>", re.DOTALL)
 _CLAUSE = late(r"[.!?;:,，。！？；：、\n\r(（\"“—–…]\s*|\s-\s")
 _ENDS = late(r"[.!?;,，。！？；\n]")
@@ -101,15 +95,15 @@ class SentenceReading(NamedTuple):
 def read_text(text: str) -> list[SentenceReading]:
     """Return what a text states, in order, each sentence once for each aspect."""
     own = _INJECTED.sub(" ", text) if "</" in text else text
-    if len(own) > _WIDE:
-        own = f"{own[:_END]}\n{own[-_END:]}"
+    if len(own) > PASTE:
+        own = f"{own[:OWN_WORDS]}\n{own[-OWN_WORDS:]}"
     low = lower_aligned(own)
     if not trigger("en").search(low) and not (HAN.search(own) and trigger("zh").search(own)):
         return []
     out: list[SentenceReading] = []
     before = ""
     for piece in mark_sentences(own):
-        if piece.sentence.shape not in ("prose", "item") or len(piece.text) > _LONG:
+        if piece.sentence.shape not in ("prose", "item") or len(piece.text) > SENTENCE:
             before = ""
             continue
         text = _find_statement(piece.text) if "question" in piece.cues else piece.text
@@ -122,7 +116,7 @@ def read_text(text: str) -> list[SentenceReading]:
                 key = (read.aspect, read.topic or read.matter, read.value, read.sign)
                 if key not in found or read.strength > found[key].strength:
                     found[key] = read
-        out += _without_shadows(list(found.values()))[:_MANY]
+        out += _without_shadows(list(found.values()))[:MANY]
         before = text
     return out
 
@@ -156,7 +150,7 @@ def _sentence(sentence: str, language: str, before: str) -> Iterator[SentenceRea
         yield read
     quotes = [hit.span() for hit in _QUOTED.finditer(low)]
     # "From now on no X, use Y": what is said for good is meant for good in all of its clauses.
-    least = _FIRM if known.firm.search(low) else 0.0
+    least = FIRM if known.firm.search(low) else 0.0
     for start in _clauses(low, known):
         # What another person says, or is quoted as saying, is not the user's wish.
         if start >= upto or any(begin < start < end for begin, end in quotes):

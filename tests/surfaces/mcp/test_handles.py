@@ -64,7 +64,7 @@ def test_a_handle_without_a_thread_is_refused_where_several_are_possible(tmp_pat
         first.append("user", "the first words")
         assert "the first words" in MemoryTools(store).expand("[bs:2]")
         store.create("two").append("user", "the second words")
-        with pytest.raises(Ambiguous, match="does not say in which conversation"):
+        with pytest.raises(Ambiguous, match="does not name its conversation"):
             MemoryTools(store).expand("[bs:2]")
         assert "the first words" in MemoryTools(store).expand("[bs:2]", thread=first.id)
         assert "the first words" in MemoryTools(store, thread=first.id).expand("2")

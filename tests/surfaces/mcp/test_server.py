@@ -139,7 +139,7 @@ def test_a_store_that_is_empty_answers_in_words(tmp_path: Path) -> None:
 
     is_error, told = asked(tmp_path / "new.db", work)
     assert is_error
-    assert "Nothing in the record answers this." in told
+    assert "No earlier message answers this." in told
     assert "backscroll chat" in told
 
 

@@ -16,7 +16,7 @@ SECRET = "hunter2-and-more"
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "allow": "y allow",
-        "covers": "s and a cover: ",
+        "covers": "s and a allow: ",
         "session": "allowed for this session: ",
         "wider": "w wider",
         "title": "Allow more than this?",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from backscroll.engine.core.lineage import View
 from backscroll.engine.knowledge.graph_acts import world_in
 from backscroll.formats.cards.macros import fill_macros
-from backscroll.graph.reading.view import WorldEntry
+from backscroll.graph.view import WorldEntry
 from backscroll.recall.lore.activation import LoreLine
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.message import Message

@@ -15,8 +15,8 @@ from backscroll.engine.knowledge.lore.books import card_of_thread, user_name
 from backscroll.errors import InvalidInput
 from backscroll.formats.cards.macros import fill_macros
 from backscroll.formats.cards.reader import LARGEST_FILE, card_file, is_packed_card
-from backscroll.formats.lorebooks.entry import LoreEntry
 from backscroll.formats.lorebooks.reader import read_lorebook
+from backscroll.formats.lorebooks.rule import LoreEntry
 from backscroll.formats.sources.json_text import dumps
 from backscroll.graph.world.description import to_json, world_entries
 from backscroll.record.chain import words_from_bytes
@@ -28,7 +28,7 @@ from backscroll.vocab.values.unicode import valid_text
 
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
-    from backscroll.graph.reading.view import WorldEntry
+    from backscroll.graph.view import WorldEntry
 
 
 #: Bytes of a card that are read at most.

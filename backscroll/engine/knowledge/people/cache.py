@@ -21,8 +21,8 @@ from backscroll.engine.knowledge.graph_holder import fold_options
 from backscroll.engine.knowledge.people.turns import ScopeAllowance, ThreadTurns, turns_of
 from backscroll.engine.models.usage import ASSERTIONS, models_used
 from backscroll.graph.fold import Graph, let_go
-from backscroll.graph.reading.view import NodeView, Options, WorldEntry
 from backscroll.graph.resolved_claims import REACH, has_pronouns, resolve_pronouns
+from backscroll.graph.view import NodeView, Options, WorldEntry
 from backscroll.record.acts import acts_in_force
 from backscroll.record.ports import Reader, ThreadState
 from backscroll.tasks.preferences.profile import person_in

@@ -20,7 +20,7 @@ from backscroll.engine.knowledge.graph_acts import revisions_of
 from backscroll.engine.knowledge.people.cache import held_scope
 from backscroll.errors import InvalidInput, NotFound
 from backscroll.graph.fold import Graph
-from backscroll.graph.reading.view import WorldEntry
+from backscroll.graph.view import WorldEntry
 from backscroll.record.ports import Reader
 from backscroll.record.thread_info import ThreadDescription
 from backscroll.vocab.assertion import Change, Override

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from backscroll.derive.extract.ontology import predicate
 from backscroll.engine.core.audience import is_near
 from backscroll.engine.knowledge.people.cache import CachedScope, person_of
+from backscroll.graph.claims.predicates import normalize_predicate
 from backscroll.graph.fold import Graph
-from backscroll.graph.predicates import normalize_predicate
 from backscroll.record.ports import Reader
 from backscroll.record.thread_info import ThreadDescription
 from backscroll.tasks.preferences.profile import is_lasting, person_in, trait_of, traits_of, words

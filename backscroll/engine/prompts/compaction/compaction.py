@@ -10,13 +10,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.compaction.compaction import Compaction, Reason
-from backscroll.assemble.compaction.marks import MUST, aim, cap, compute_full_budget, decide, fits_whole
-from backscroll.assemble.compaction.policy import CompactionRoom
+from backscroll.assemble.compaction.marks import aim, cap, compute_full_budget, decide, fits_whole
+from backscroll.assemble.compaction.notes import index_strings
 from backscroll.assemble.compaction.policy import compact as condensed
-from backscroll.assemble.compaction.read_index import remember
 from backscroll.assemble.compaction.trail import Trail
-from backscroll.derive.essence.essentials import EssentialKind, essentials
+from backscroll.assemble.compaction.tuning import MUST, CompactionRoom
+from backscroll.assemble.view.compaction import Compaction, Reason
+from backscroll.derive.essence.essentials import EssentialKind
+from backscroll.derive.essence.reader import essentials
 from backscroll.engine.budget.request import check_request, too_small
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.inputs.inputs import PromptInputs, kept_long, out_of_place
@@ -197,7 +198,7 @@ def _draft_of(
     after = composer.units[gone - 1].messages[-1].position if gone else composer.edge
     shown = {u.id for u in left}
     levels = {k: v for k, v in found.levels.items() if k in shown}
-    pruned = replace(found, levels=levels, indexed=remember(trail, gone))
+    pruned = replace(found, levels=levels, indexed=index_strings(trail, gone))
     # What is shown needs no reminder.
     in_full = {r for u in left if u.id not in pruned.levels for r in u.revisions}
     still = tuple(b for b in bound if b.source not in in_full)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from backscroll.assemble.compaction.compaction import Compaction
 from backscroll.assemble.compaction.cuts import answered_giants, count_results, with_cuts
-from backscroll.assemble.compaction.marks import MUST, cap, compute_full_budget, part
+from backscroll.assemble.compaction.marks import cap, compute_full_budget, part
 from backscroll.assemble.compaction.policy import trim
 from backscroll.assemble.compaction.trail import Trail
+from backscroll.assemble.compaction.tuning import MUST
+from backscroll.assemble.view.compaction import Compaction
 from backscroll.assemble.view.units import Unit, fresh_units
-from backscroll.derive.learning import factor, features_of
+from backscroll.derive.essence.learning import factor, features_of
 from backscroll.engine.inputs.inputs import PromptInputs, waits_anew
 from backscroll.engine.inputs.lessons import weights_of
 from backscroll.engine.prompts.composition.composer import Composer, weight

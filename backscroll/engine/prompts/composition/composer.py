@@ -14,8 +14,8 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from backscroll.assemble.compaction.compaction import IndexedString
 from backscroll.assemble.compaction.last_resort import fit_last
+from backscroll.assemble.view.compaction import IndexedString
 from backscroll.assemble.view.continuation import with_continuations
 from backscroll.assemble.view.units import Unit, units_of
 from backscroll.assemble.view.view import RenderContext, find_held_messages, find_protected_units, view

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from backscroll.assemble.compaction.compaction import Compaction
+from backscroll.assemble.view.compaction import Compaction
 from backscroll.engine.inputs.compaction import edge_of_compaction
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import words_from_bytes

@@ -13,8 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from backscroll.engine.knowledge.graph_holder import NAMED, SEEN, at_hand
-from backscroll.graph.reading.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.graph.reading.words import tell
+from backscroll.graph.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.record.history import HIDDEN
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import is_spoken_by_user

@@ -17,7 +17,7 @@ from backscroll.engine.core.lineage import reach
 from backscroll.engine.knowledge.people.cache import CachedScope, person_of
 from backscroll.engine.work.memory.memories import encode_with
 from backscroll.engine.work.memory.memory_block import in_telling_order
-from backscroll.graph.reading.view import Fact
+from backscroll.graph.view import Fact
 from backscroll.tasks.memory.words import line_of, told_as
 from backscroll.tasks.preferences import profile
 from backscroll.tasks.preferences.profile import (

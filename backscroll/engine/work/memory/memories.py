@@ -27,8 +27,14 @@ from backscroll.tasks.memory import memory as recipe
 from backscroll.tasks.memory import request as memory_ask
 from backscroll.tasks.memory.acts import words_in
 from backscroll.tasks.memory.model import by_model
-from backscroll.tasks.memory.notes import quote_text, words_of
-from backscroll.tasks.memory.relevance import (
+from backscroll.tasks.memory.words import (
+    line_of,
+    render_memories,
+    sources_of,
+)
+from backscroll.tasks.notes import quote_text, words_of
+from backscroll.tasks.preferences.preferences import Preference, PreferenceDefaults, defaults_from
+from backscroll.tasks.relevance import (
     ORDER,
     ComparisonText,
     Encode,
@@ -38,12 +44,6 @@ from backscroll.tasks.memory.relevance import (
     rank,
     within,
 )
-from backscroll.tasks.memory.words import (
-    line_of,
-    render_memories,
-    sources_of,
-)
-from backscroll.tasks.preferences.preferences import Preference, PreferenceDefaults, defaults_from
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref

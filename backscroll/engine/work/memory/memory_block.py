@@ -13,9 +13,9 @@ from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count
 from backscroll.engine.work.memory.memories import PREFERENCES, order_of
 from backscroll.engine.work.memory.reader import ScopeMemories, collect, edge_of
-from backscroll.tasks.memory.notes import words_of
-from backscroll.tasks.memory.relevance import ORDER
 from backscroll.tasks.memory.words import is_long_term, line_of, render_memories, sources_of, told_as
+from backscroll.tasks.notes import words_of
+from backscroll.tasks.relevance import ORDER
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section

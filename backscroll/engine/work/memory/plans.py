@@ -33,8 +33,8 @@ from backscroll.tasks.lifecycle.plans import Plan, PlanInput, SourcedText
 from backscroll.tasks.lifecycle.points import is_vague
 from backscroll.tasks.memory import memory as recipe
 from backscroll.tasks.memory import request as memory_ask
-from backscroll.tasks.memory.notes import describe_call, has_failed, has_succeeded, quote_text
 from backscroll.tasks.memory.outcomes import is_check
+from backscroll.tasks.notes import describe_call, has_failed, has_succeeded, quote_text
 from backscroll.tasks.preferences.preferences import guides
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user

@@ -38,8 +38,10 @@ from backscroll.tasks.memory import request as memory_ask
 from backscroll.tasks.memory.acts import MemoryLayer, layer_acts
 from backscroll.tasks.memory.decay import MemoryUse, fade_memory
 from backscroll.tasks.memory.model import by_model
-from backscroll.tasks.preferences.preferences import SHOWN, Preference, fold
+from backscroll.tasks.notes import FileChangeNote
+from backscroll.tasks.preferences.preferences import Preference, fold
 from backscroll.tasks.preferences.reader import PreferenceStatement
+from backscroll.tasks.preferences.tuning import SHOWN
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import qualify_handles
 from backscroll.vocab.ids import Ref
@@ -76,7 +78,7 @@ class _EndedTask:
     key: bytes
     found: recipe.MemoryArtefact
     revisions: Mapping[Ref, Ref]  # of its messages
-    changes: tuple[recipe.FileChangeNote, ...]
+    changes: tuple[FileChangeNote, ...]
 
 
 def collect(
@@ -326,9 +328,9 @@ def of_task(view: View, task: Task) -> list[Message]:
     return messages
 
 
-def _read_file_change(event: Event) -> recipe.FileChangeNote:
+def _read_file_change(event: Event) -> FileChangeNote:
     body = cast("Mapping[str, Any]", words_from_bytes(event.body or b"{}"))
-    return recipe.FileChangeNote(
+    return FileChangeNote(
         str(body.get("file", "")),
         str(body.get("description", "")),
         event.id,

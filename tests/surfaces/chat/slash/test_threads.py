@@ -22,7 +22,7 @@ def test_going_back_by_picker(talk: HandTalk) -> None:
     """The newest first; words narrow the list; turning away stays."""
     old = talk.thread.id
     talk.run("/new Plans")
-    assert "still in this conversation" in talk.run("/threads")
+    assert "staying in this conversation" in talk.run("/threads")
     talk.picks = ["Trip"]
     assert "now in: Trip" in talk.run("/threads")
     assert talk.thread.id == old

@@ -3,7 +3,7 @@
 There is no list of names, and the word cutter knows few: an unknown word may be a name, or a piece of a sentence cut wrongly.
 Owns the weight of each use (called out, alone between marks, before a verb that people are the subject of, after a word that
 takes a person or a place) and their sum over one turn. A turn may say too little; the fold adds turns up
-(`graph/naming/evidence`). Words are data (`extract_zh_cues.toml`). Refuses facts.
+(`graph/claims/evidence`). Words are data (`extract_zh_cues.toml`). Refuses facts.
 """
 
 from __future__ import annotations

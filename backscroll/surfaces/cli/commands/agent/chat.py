@@ -77,6 +77,8 @@ def chat(
     """Open the store, find the thread, and talk until the person leaves."""
     if session.as_json or not in_terminal():
         raise InvalidInput(t("chat.needs_terminal"), hint=t("chat.needs_terminal_hint"))
+    # start-up: the help page of this command does without; and before the store is opened, while nothing is collected
+    from backscroll.agent.agent import Agent
     from backscroll.surfaces.chat.app import Chat, make_console
     from backscroll.surfaces.chat.screen.first_minute import FirstMinute
     from backscroll.surfaces.chat.startup import folder, thread_for
@@ -92,9 +94,7 @@ def chat(
             return
 
         def make_agent(thread: Thread, person: TerminalPerson) -> Agent:
-            from backscroll.agent.agent import Agent as Made
-
-            made = Made(
+            made = Agent(
                 thread,
                 provider=provider,
                 model=model or "",
@@ -111,6 +111,7 @@ def chat(
 def checked_sandbox(engine: Engine) -> None:
     """A sandbox that cannot be held here is refused before anything is said."""
     if engine.settings.agent_sandbox != "off":
+        # start-up: most chats have no sandbox
         from backscroll.agent.commands.sandbox import sandbox_for
 
         sandbox_for(engine.settings, Path.cwd())

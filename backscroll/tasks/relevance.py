@@ -26,15 +26,21 @@ from backscroll.vocab.values.pattern import late
 
 #: Texts in, rows of numbers of length 1 out.
 Encode: TypeAlias = "Callable[[Sequence[str]], Sequence[Sequence[float]]]"
-RELEVANT = 0.22  # score from which a memory is worth its tokens
-_BASE, _SPAN = (
-    0.2,
-    0.4,
-)  # likeness that any two sentences have, and above it up to what is surely the same matter
-_ALONE = 0.75  # of nearness that counts where no word is shared
-_PIECES, _LEAST = 8, 6  # parts of a memory that are compared by meaning, and characters of one
+# The constants of the score. `bench/outcomes.py` asks questions in other words than the memories that answer them (decision 0056);
+# what bounds work is chosen by hand.
+#: Score from which a memory is worth its tokens.
+RELEVANT = 0.22
+#: Likeness that any two sentences have, and above it up to what is surely the same matter.
+_BASE, _SPAN = 0.2, 0.4
+#: Share of the likeness in meaning that counts where no word is shared.
+_ALONE = 0.75
+#: Parts of a memory that are compared by meaning, and characters of one. Chosen by hand.
+_PIECES, _LEAST = 8, 6
+#: Weights of shared words, meaning, shared files and the same kind of work.
 _WORDS, _MEANING, _FILES, _SAME_KIND = 0.55, 0.45, 0.35, 0.06
-_SOUND = 0.55  # of the score that does not depend on weight and confidence
+#: Share of the score that does not depend on weight and confidence. Chosen by hand.
+_SOUND = 0.55
+#: Characters of a text that are compared. Chosen by hand.
 _WIDE = 4_000
 _HAN = late(r"[\u3400-\u9fff]")
 _PARTS = late(r"[。！？；;!?\n→]|\.\s|^[^:：]{1,12}[:：]|(?<=[；;])[^:：]{1,12}[:：]")
@@ -153,7 +159,7 @@ def _rarity(texts: Sequence[frozenset[str]]) -> Callable[[str], float]:
 
 
 def _meaning(query: str, memories: Sequence[Memory], encode: Encode | None) -> list[float]:
-    """Return how near each memory is in meaning, by the part of it that is nearest; nothing if there is no encoder.
+    """Return how near each memory is in meaning, by the part of it that is nearest; nothing without an encoder.
 
     A vector is a mean of words: of a whole text it says little about any one matter in it.
     """

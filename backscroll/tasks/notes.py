@@ -1,12 +1,13 @@
 """Notes: what the rules find worth remembering, before it is a memory; and the few words that they need of their own.
 
-Owns the nouns and how quotations are cut. The words are data (`memory_words.toml`), in the language of the task.
+Owns the nouns, the ids of memories and how quotations are cut. The words are data (`memory_words.toml`), in the language of the task.
 """
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -19,6 +20,10 @@ from backscroll.vocab.task import MemoryKind
 from backscroll.vocab.values.pattern import late
 
 LONGEST = 280  # characters of a quotation
+#: Replaces words about messages that were changed or deleted since.
+WITHHELD = "withheld: messages that this speaks of were changed since"
+_ID = 5  # bytes of the id of a memory
+_CALL = 90  # characters of a call
 _SPACE = late(r"\s+")
 _ODD = late(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 #: A person who said no to a call: that is not a failure of the call.
@@ -51,6 +56,12 @@ class FileChangeNote:
     description: str
     source: Ref  # the event
     at: str
+
+
+def memory_id(kind: str, home: str, sources: Iterable[Ref], number: int = 0) -> str:
+    """Return the id of a memory: a hash of its kind, its task, the messages it rests on, and its number among those that share all three."""
+    names = ",".join(str(source) for source in sources)
+    return hashlib.sha256(f"{kind}\n{home}\n{names}\n{number}".encode()).hexdigest()[: 2 * _ID]
 
 
 def quote_text(text: str, limit: int = LONGEST) -> str:
@@ -94,7 +105,7 @@ def has_succeeded(digest: Digest) -> bool:
     return digest.result is not None and not digest.is_error and not digest.exit_code
 
 
-def describe_call(digest: Digest, limit: int = 90) -> str:
+def describe_call(digest: Digest) -> str:
     """Return a call on a few characters: what was done to what."""
     target = digest.target if digest.kind != "command" else digest.target.split("\n")[0]
-    return quote_text(f"{digest.tool_name} {target}".strip(), limit)
+    return quote_text(f"{digest.tool_name} {target}".strip(), _CALL)

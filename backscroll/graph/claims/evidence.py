@@ -1,0 +1,90 @@
+"""Evidence that a turn gives: how much it says for a name being one, and which defaults its sentences make doubtful.
+
+A turn speaks for a name as surely as its reader saw a name there (a node claim), or, where the reader only used it as the end of
+a fact or as another name, as surely as that was said; something plainly said of a name adds a little. Turns add up, so a name
+that keeps coming back is shown in the end. Whole numbers, so that taking a turn away leaves exactly what was there.
+"My husband died there" makes it doubtful that he is alive: a default that any live sentence speaks against is not assumed
+(`graph/world/completion`). The words are data (`doubts.toml`), by attribute; being careful takes no understanding of who did what.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+
+from backscroll.graph.claims.claim import RawClaim
+from backscroll.graph.claims.names import split_owner
+from backscroll.graph.tuning import PLAIN_RELATION, RELATIVE_EVIDENCE, SURE, TOLD_EVIDENCE
+from backscroll.vocab.assertion import PRONOUN, Claim
+
+
+def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
+    """Return what one turn says for each of its names, in hundredths."""
+    seen: dict[str, int] = {}
+    used: dict[str, int] = {}
+    told: set[str] = set()
+    for raw in raws:
+        claim = raw.claim
+        if raw.subject == PRONOUN + "asked" or (claim.kind is Claim.NODE and claim.hint == "asked"):
+            continue  # a question names no person, and an answer only where it was asked for
+        worth = max(1, round(claim.sure * 100))
+        if claim.kind is Claim.NODE:
+            if raw.subject[0] != PRONOUN:
+                _most(seen, raw.subject, worth)
+                if raw.other:
+                    _most(seen, raw.other, worth)
+            continue
+        if raw.subject[0] != PRONOUN:
+            _most(used, raw.subject, worth)
+            if claim.sure >= SURE and raw.kind is not Claim.NODE:
+                told.add(raw.subject)
+        if raw.object and raw.object[0] != PRONOUN:
+            _most(used, raw.object, worth)
+            told.update([raw.object] if claim.sure >= PLAIN_RELATION else [])
+        for one, other in ((raw.subject, raw.object), (raw.object, raw.subject)):
+            if one and raw.kind is Claim.RELATION and _of(one) == other not in ("", "user"):
+                used[one] = min(
+                    used[one], RELATIVE_EVIDENCE
+                )  # "Ann's brother" of whom nothing is known but that
+        if raw.other:
+            _most(seen if claim.sure >= SURE else used, raw.other, worth)
+    return {
+        key: (seen[key] + (TOLD_EVIDENCE if key in told else 0) if key in seen else used[key])
+        for key in {**seen, **used}
+    }
+
+
+def _of(key: str) -> str:
+    """Return whose relative a description speaks of."""
+    mine = split_owner(key)
+    return mine[0] if mine else ""
+
+
+def _most(into: dict[str, int], key: str, worth: int) -> None:
+    if into.get(key, 0) < worth:
+        into[key] = worth
+
+
+@cache
+def _words() -> Mapping[str, str]:
+    return tomllib.loads(resources.files("backscroll.graph").joinpath("doubts.toml").read_text("utf-8"))
+
+
+@cache
+def _doubting() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?P<{name}>{words})" for name, words in _words().items()), re.IGNORECASE)
+
+
+@cache
+def _each_doubt() -> Mapping[str, re.Pattern[str]]:
+    return {name: re.compile(words, re.IGNORECASE) for name, words in _words().items()}
+
+
+def find_doubted_attributes(text: str) -> frozenset[str]:
+    """Of which attributes a sentence makes the defaults of what it names doubtful ("died": not "alive")."""
+    if not _doubting().search(text):
+        return frozenset()
+    return frozenset(name for name, words in _each_doubt().items() if words.search(text))

@@ -1,0 +1,115 @@
+"""The opening lines of a Model Context Protocol session, answered before the SDK is loaded.
+
+Most clients start a server, shake hands, list its tools, and may never call one. `initialize`, `ping` and `tools/list` in exactly the
+shapes that clients send get the answers that the SDK would give, in a fraction of the time that loading its models takes. Any other
+line ends the opening: `surfaces/mcp/server` then replays what was settled to the SDK, which serves the rest. Refuses: judging a
+request that is unusual or wrong, and newer generations of the protocol; both are the SDK's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from backscroll.vocab.part import Json
+
+#: Versions of the protocol that begin with a handshake and list tools in one and the same shape.
+VERSIONS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
+_ENVELOPE = frozenset({"jsonrpc", "id", "method", "params"})
+_CLIENT = frozenset({"name", "version", "title", "description", "websiteUrl"})
+_HANDSHAKE = frozenset({"protocolVersion", "capabilities", "clientInfo"})
+
+
+class Handshake:
+    """One session up to the first request that needs the SDK; `settled` holds the lines that the SDK has to hear again."""
+
+    def __init__(self, about: Mapping[str, Json], list_tools: Callable[[], list[Json]]) -> None:
+        self._about = about  # capabilities, instructions, serverInfo
+        self._list_tools = list_tools
+        self.settled: list[bytes] = []
+
+    def answer(self, line: bytes) -> bytes | None:
+        """The answer to a line, empty where none is due; None if the SDK must read this line and all that follow."""
+        request = _read(line)
+        if request is None:
+            return None
+        result = self._result(line, request)
+        if result is None:
+            return None
+        if "id" not in request:
+            return b""
+        answer = {"jsonrpc": "2.0", "id": request["id"], "result": result}
+        return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+    def _result(self, line: bytes, request: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        params, asked = request.get("params", {}), "id" in request
+        match request["method"], asked, len(self.settled):
+            case "initialize", True, 0 if _is_plain_handshake(params):
+                self.settled.append(line)
+                return {
+                    **self._about,
+                    "protocolVersion": cast("Mapping[str, Json]", params)["protocolVersion"],
+                }
+            case "notifications/initialized", False, 1 if params == {}:
+                self.settled.append(line)
+                return {}
+            case "ping", True, 1 | 2 if params == {}:
+                return {}
+            case "tools/list", True, 2 if params == {}:
+                return {"tools": self._list_tools()}
+            case _:
+                return None
+
+
+def _read(line: bytes) -> Mapping[str, Json] | None:
+    """A request or notification in the plain form; None for anything else."""
+    try:
+        request: object = json.loads(line.decode())
+    except ValueError:
+        return None
+    if not isinstance(request, dict):
+        return None
+    known = cast("Mapping[str, Json]", request)
+    plain = (
+        known.keys() <= _ENVELOPE
+        and known.get("jsonrpc") == "2.0"
+        and isinstance(known.get("method"), str)
+        and ("id" not in known or isinstance(known["id"], str) or type(known["id"]) is int)
+    )
+    return known if plain else None
+
+
+def _is_plain_handshake(params: Json) -> bool:
+    if not isinstance(params, dict) or params.keys() != _HANDSHAKE:
+        return False
+    client = params["clientInfo"]
+    return (
+        isinstance(params["protocolVersion"], str)
+        and params["protocolVersion"] in VERSIONS
+        and isinstance(client, dict)
+        and {"name", "version"} <= client.keys() <= _CLIENT
+        and all(isinstance(value, str) for value in client.values())
+        and _are_plain_capabilities(params["capabilities"])
+    )
+
+
+def _are_plain_capabilities(given: Json) -> bool:
+    """True for objects of empty objects and truth values in known places: what the SDK accepts in every version."""
+    if not isinstance(given, dict):
+        return False
+    for name, about in given.items():
+        if not isinstance(about, dict):
+            return False
+        match name:
+            case "roots":
+                fits = about.keys() <= {"listChanged"} and all(isinstance(v, bool) for v in about.values())
+            case "sampling":
+                fits = about.keys() <= {"context", "tools"} and all(v == {} for v in about.values())
+            case "elicitation":
+                fits = about.keys() <= {"form", "url"} and all(v == {} for v in about.values())
+            case _:
+                fits = False
+        if not fits:
+            return False
+    return True

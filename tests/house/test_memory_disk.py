@@ -1,0 +1,59 @@
+"""Tests keep their files in memory where there is a place for it, and on a disk where they ask for one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests import memory_disk
+from tests.house import tree
+
+MOUNTS = """proc /proc proc rw 0 0
+tmpfs /dev/shm tmpfs {options} 0 0
+/dev/vda / ext4 rw,relatime 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "found"), [("rw,relatime", {"/dev/shm"}), ("rw,nosuid,noexec,size=65536k", set[str]())]
+)
+def test_a_memory_disk_must_let_programs_run(options: str, found: set[str]) -> None:
+    assert memory_disk._memory_disks(MOUNTS.format(options=options)) == found
+
+
+def test_without_room_there_is_no_memory_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_disk, "_free_memory", lambda: memory_disk.ROOM)
+    assert memory_disk._memory_folder() is None
+
+
+def test_files_are_where_the_variable_says(tmp_path: Path) -> None:
+    """For this process and for those that it starts."""
+    code = (
+        "import subprocess, sys, tempfile; from tests import memory_disk; memory_disk.use_folder();"
+        "print(tempfile.gettempdir(), flush=True);"
+        "subprocess.run([sys.executable, '-c', 'import tempfile; print(tempfile.gettempdir())'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tree.ROOT,
+        env=os.environ | {"BACKSCROLL_TEST_FOLDER": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == [str(tmp_path), str(tmp_path)]
+
+
+@pytest.mark.disk
+def test_a_test_can_ask_for_a_disk(tmp_path: Path) -> None:
+    """Its folder, and whatever else is temporary meanwhile."""
+    if os.environ.get("BACKSCROLL_TEST_FOLDER"):
+        assert tmp_path.is_relative_to(os.environ["BACKSCROLL_TEST_FOLDER"])
+    else:
+        assert not tmp_path.is_relative_to(memory_disk.MEMORY)
+    assert tmp_path.parent == Path(tempfile.gettempdir())
