@@ -44,7 +44,7 @@ OPEN: Final = frozenset(
 #: Protocols: what has their methods passes, whatever its class.
 SHAPES: Final = frozenset({"Client", "Person", "Snapshots", "Store", "Writer"})
 #: Parameters that their method checks itself, with a hint that knows what they mean.
-OWN: Final = frozenset({"Thread.summary.budget", "Thread.context_summary.budget"})
+OWN: Final = frozenset({"ThreadKnowledge.summary.budget", "ThreadKnowledge.context_summary.budget"})
 _LISTS: Final = frozenset({"Sequence", "Iterable", "Collection", "list", "tuple", "set", "frozenset"})
 _LOOKED_INTO: Final = (list, tuple, set, frozenset)
 
