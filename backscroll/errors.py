@@ -10,12 +10,12 @@
     ├── Forgotten           the words were erased on purpose
     ├── StoreError          the store could not do it (full, read-only, unreachable)
     │   ├── StoreBusy       other writers held the store for too long
-    │   ├── StoreCorrupt    the file is damaged, or is no store at all
+    │   ├── StoreCorrupt    the file is damaged, or is not a store
     │   └── StoreTooNew     written by a newer program; left untouched
     ├── MissingExtra        an optional part is not installed
     ├── BudgetExceeded      a limit on money would be passed; the call was not made
     └── ModelError          a model, or the service it runs at, could not do it
-        ├── KeyRefused      there is no key, or the service does not take it
+        ├── KeyRefused      a key is missing, or the service does not take it
         ├── ModelUnknown    the service has no such model
         ├── ContextOverflow the prompt is longer than the model's window
         ├── ModelBusy       too many calls, a fault over there, or no answer in time: worth another try
@@ -139,7 +139,7 @@ class ModelError(BackscrollError):
 
 
 class KeyRefused(ModelError):
-    """There is no key for the service, or the service does not take it."""
+    """The service has no key, or does not take it."""
 
 
 class ModelUnknown(ModelError):

@@ -25,7 +25,7 @@ from backscroll.agent.agent import Agent
 from backscroll.agent.loop.warmup import AgentWarmup
 from backscroll.engine.folder.workroom import Workroom
 from backscroll.engine.tree.tree import catch_up
-from backscroll.llm.providers import Kind, Provider
+from backscroll.llm.provider import Kind, Provider
 from backscroll.testing import Line, Scenario, ScriptedServer
 from backscroll.vocab.change import Cause
 from backscroll.vocab.message import Content

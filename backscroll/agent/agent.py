@@ -30,11 +30,11 @@ from backscroll.engine.core.run_lock import RunLock
 from backscroll.engine.core.signatures import door, doors
 from backscroll.errors import BackscrollError, Conflict, InvalidInput, StoreError
 from backscroll.llm.clients.client import Client
-from backscroll.llm.clients.preload import wire_of
 from backscroll.llm.providers import Provider, client_for
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, ContentLike, Message
 from backscroll.vocab.part import Json, Text, ToolCall
+from backscroll.workspace.edits.journal import recover
 from backscroll.workspace.files.files import Files
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ class Agent:
         if self._client is not None:
             wire = self._client.wire
         elif self._provider is not None:
-            wire = wire_of(self._provider)
+            wire = self._provider.wire
         tools = self.toolbox.specs(wire)
         self.thread.prompt(self._budget(), model=self.model, tools=tools, wire=wire, dry_run=True)
 
@@ -335,7 +335,7 @@ class Agent:
     def _begin(self) -> list[Noted]:
         """Prepare the first run: finish or revert edits that a crash interrupted, and start MCP servers."""
         self._first = False
-        notes = [Noted("recovered", line) for line in Files(self.root).recover()]
+        notes = [Noted("recovered", line) for line in recover(Files(self.root))]
         done = None if self.workroom is None else self.workroom.recover() or self.workroom.recovered
         if done is not None:
             notes.append(Noted("rewound", f"an interrupted rewind was {done.outcome}"))

@@ -1,1 +1,4 @@
-"""Other people's shapes, in and out. Pure: readers get a `Source`, writers give text; files are opened by the engine."""
+"""Formats of other tools, read and written. Pure: readers get a `Source`, writers yield text; the engine opens files.
+
+To add one, write a module with a `FORMAT` (`shape`) in a folder named after the tool, and list it in `detection`.
+"""

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from backscroll.graph.claims.claim import SURE, ClaimLine, Order, TurnEntry
+from backscroll.graph.claims.claim import ClaimLine, Order, TurnEntry
 from backscroll.graph.claims.predicates import direction
 from backscroll.graph.claims.turns import read
 from backscroll.graph.naming.identity import NameGroup, NameTie, Place
-from backscroll.graph.naming.pronouns import REACH, settle
+from backscroll.graph.naming.pronouns import settle
 from backscroll.graph.overrides import layer_of
 from backscroll.graph.state import GraphState
+from backscroll.graph.tuning import REACH, SURE
 from backscroll.vocab.assertion import PRONOUN, Claim, Override, TurnClaims
 from backscroll.vocab.ids import Ref
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from backscroll.graph.claims.claim import ClaimLine
 from backscroll.graph.dependencies import ChangingGraphState
-from backscroll.graph.naming.pronouns import REACH
+from backscroll.graph.tuning import REACH
 from backscroll.vocab.assertion import PRONOUN, Assertion, TurnClaims
 
 __all__ = ["REACH", "has_pronouns", "resolve_pronouns"]

@@ -17,10 +17,8 @@ from backscroll.graph.claims.predicates import rules
 from backscroll.graph.naming.identity import NOWHERE, NameGroup, NameLinks, NameTie, Place, RuleTies
 from backscroll.graph.naming.vocatives import VocativeNames
 from backscroll.graph.overrides import OverrideLayer
+from backscroll.graph.tuning import SHOWN
 from backscroll.vocab.ids import Ref
-
-#: Evidence in hundredths from which a node is shown (docs/decisions/0055).
-SHOWN = 60
 
 
 class GraphState:

@@ -7,98 +7,21 @@ own never gets the key of a vendor unless `key_env` says so.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Literal, TypeAlias, cast, get_args
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import cast
 from urllib.parse import urlsplit
 
 from backscroll.config import config_file, providers_table
-from backscroll.errors import InvalidInput, KeyRefused, NotFound
+from backscroll.errors import InvalidInput, NotFound
 from backscroll.llm.clients.client import Client
 from backscroll.llm.clients.faults import never_show
-from backscroll.llm.keys import stored_key
+from backscroll.llm.clients.kinds import build_client
+from backscroll.llm.provider import ALL_KINDS, Provider
 from backscroll.vocab.part import Json
-from backscroll.vocab.prompt import Wire
 
-Kind: TypeAlias = Literal["openai", "openai-responses", "anthropic", "local"]
-#: Wires of services at some address.
-KINDS: tuple[Kind, ...] = ("openai", "openai-responses", "anthropic")
-#: … and the model that runs in this process.
-ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
-WIRE_OF: Mapping[Kind, Wire] = {
-    "openai": "openai-chat",
-    "openai-responses": "openai-responses",
-    "anthropic": "anthropic",
-    "local": "openai-chat",
-}
-_HOME: Mapping[Kind, str] = {
-    "openai": "https://api.openai.com/v1",
-    "openai-responses": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com",
-    "local": "here",  # no address at all: it runs in this process
-}
-_KEY: Mapping[Kind, str] = {
-    "openai": "OPENAI_API_KEY",
-    "openai-responses": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "local": "",
-}
 _SECRET = {"key", "api_key", "apikey", "token", "secret", "password", "auth"}
 NONE = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """One service as it was configured."""
-
-    name: str
-    kind: Kind = "openai"
-    base_url: str = ""  # empty: the vendor's own
-    model: str = ""  # who answers
-    summary_model: str = ""  # who writes gists and summaries; empty: the same
-    summaries: bool = True  # False: gists and summaries stay rule-based
-    key_env: str = ""  # the environment variable that holds the key
-    timeout: float = 120.0  # seconds without an answer
-    tries: int = 4  # for one call, the first one included
-    structured: bool = False  # the service honours a JSON schema for the answer
-
-    @property
-    def address(self) -> str:
-        """Where it is."""
-        return self.base_url or _HOME[self.kind]
-
-    @property
-    def wire(self) -> Wire:
-        """The shape in which it wants its messages."""
-        return WIRE_OF[self.kind]
-
-    @property
-    def writer(self) -> str:
-        """The model that writes gists and summaries; empty if rules do."""
-        return (self.summary_model or self.model) if self.summaries else ""
-
-    @property
-    def reader(self) -> str:
-        """The model that reads turns for the graph; empty if rules do: a tiny one in this process would make things up."""
-        return self.writer or ("" if self.kind == "local" else self.model)
-
-    @property
-    def variable(self) -> str:
-        """The environment variable in which its key is looked for; empty if it wants none."""
-        return self.key_env or ("" if self.base_url else _KEY[self.kind])
-
-    def key(self, environ: Mapping[str, str] | None = None, stored: Callable[[str], str] = stored_key) -> str:
-        """Return the key from the environment, else from the system's keyring; empty if none is wanted."""
-        variable = self.variable
-        found = (os.environ if environ is None else environ).get(variable, "").strip() if variable else ""
-        found = found or stored(self.name)
-        if not found and variable:
-            raise KeyRefused(
-                f"there is no key for {self.name}: the variable {variable} is not set",
-                hint=f"set {variable} in the environment, or store the key: backscroll config key set {self.name}",
-            )
-        return found
 
 
 def providers(table: Mapping[str, Json] | None = None) -> dict[str, Provider]:
@@ -124,23 +47,9 @@ def choose_provider(name: str = "", table: Mapping[str, Json] | None = None) -> 
 
 def client_for(provider: Provider, environ: Mapping[str, str] | None = None) -> Client:
     """Return a client for a service; close it after use."""
-    if provider.kind == "local":
-        from backscroll.llm.encoders.local_model import LocalClient
-
-        return LocalClient(provider)
-    key = provider.key(environ)
+    key = "" if provider.kind == "local" else provider.key(environ)
     never_show(key)
-    if provider.kind == "anthropic":
-        from backscroll.llm.clients.anthropic import AnthropicClient
-
-        return AnthropicClient(provider, key)
-    if provider.kind == "openai-responses":
-        from backscroll.llm.clients.openai.responses import ResponsesClient
-
-        return ResponsesClient(provider, key)
-    from backscroll.llm.clients.openai.chat import ChatClient
-
-    return ChatClient(provider, key)
+    return build_client(provider, key)
 
 
 def _provider(name: str, entry: Json) -> Provider:

@@ -19,17 +19,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from backscroll.recall.tuning import FEW_TEXTS, FEW_TEXTS_WORDS, IDLE_PENALTY, TIMED_BONUS
+
 if TYPE_CHECKING:
     from numpy import float32, float64
     from numpy.typing import NDArray
 
-#: What it counts that something was said at the time which the question names. Set by hand: few questions that we learned from name one.
-TIMED = 1.0
-#: What a greeting or a nod is held against: now and then one occurs in an answer, but it never is one.
-IDLE = -1.5
-#: What plain words count beside what was learned, where there are fewer texts than in any conversation that was learned from: ranks and shares of the
-#: best say little there, and habits (who says what is asked for) must not outweigh the words. It fades until there are so many texts.
-WORDS, FEW, _WORDS = 2.0, 80, ("words_share", "pairs_share", "soft_share")
+#: The clues of plain words: of few texts, habits (who says what is asked for) must not outweigh them.
+_WORDS = ("words_share", "pairs_share", "soft_share")
 #: Leaves of a tree: their numbers are kept as bits of one 16-bit word.
 MOST_LEAVES = 16
 
@@ -67,10 +64,15 @@ class Fusion:
         for name, (weight, low, high) in self.weights.items():
             points += weight * np.clip(clues[name], low, high)
         none = np.zeros(size)
-        if size < FEW:
+        if size < FEW_TEXTS:
             words = sum((clues.get(name, none) for name in _WORDS), none) / len(_WORDS)
-            points += WORDS * (1 - size / FEW) * words
-        return points + self.start + TIMED * clues.get("inside", none) + IDLE * clues.get("idle", none)
+            points += FEW_TEXTS_WORDS * (1 - size / FEW_TEXTS) * words
+        return (
+            points
+            + self.start
+            + TIMED_BONUS * clues.get("inside", none)
+            + IDLE_PENALTY * clues.get("idle", none)
+        )
 
 
 @lru_cache(maxsize=1)

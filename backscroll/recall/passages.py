@@ -21,6 +21,15 @@ from backscroll.recall.question.analysis import QuestionAnalysis, cue
 from backscroll.recall.question.counterparts import Stems, chinese_of, english_of
 from backscroll.recall.text.terms import terms_of
 from backscroll.recall.text.words import is_unspaced, pairs_of
+from backscroll.recall.tuning import (
+    CALLED_WEIGHT,
+    PASSAGE_NOTIONS,
+    PASSAGE_ODDS,
+    PASSAGE_SHARE,
+    PASSAGE_SHARE_ACROSS,
+    PASSAGE_STEEPNESS,
+    UNHEARD_WEIGHT,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,12 +37,7 @@ if TYPE_CHECKING:
 WINDOW = 3  # lines
 _MOST = 16  # texts that are looked at line by line
 _LOOKED_AT = 40_000  # characters of a text
-_CALLED = 0.7  # of its weight: a notion that only the call names
-_UNHEARD = 0.5  # of the highest weight: a notion that no text holds
 _LINE = 400  # characters of a line; a longer one is cut
-#: A passage counts from this share of a question on (from less where it is in the other language: the table lacks many words), and from
-#: this many notions on: its odds there (a logarithm), and how they rise.
-_SHARE, _SHARE_ACROSS, _NOTIONS, _ODDS, _STEEP = 0.55, 0.4, 2, -1.5, 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +119,9 @@ def odds_of_results(
     """
     out: dict[int, float] = {}
     for number, passage in find_passages(index, notions_of(asked) if called else [], called).items():
-        least = _SHARE_ACROSS if passage.across else _SHARE
-        if passage.notions >= _NOTIONS and passage.share >= least:
-            out[number] = _ODDS + _STEEP * (passage.share - least)
+        least = PASSAGE_SHARE_ACROSS if passage.across else PASSAGE_SHARE
+        if passage.notions >= PASSAGE_NOTIONS and passage.share >= least:
+            out[number] = PASSAGE_ODDS + PASSAGE_STEEPNESS * (passage.share - least)
     return out
 
 
@@ -152,7 +156,7 @@ def find_passages(
     size = len(index)
     rows = [_rows(index, notion) for notion in notions]
     top = log(1 + (size + 0.5) / 0.5)
-    weights = [_rarity(len(found), size) if found else _UNHEARD * top for found in rows]
+    weights = [_rarity(len(found), size) if found else UNHEARD_WEIGHT * top for found in rows]
     whole = sum(weights)
     if not whole:
         return {}
@@ -161,7 +165,7 @@ def find_passages(
         for number in found:
             worth[number] = worth.get(number, 0.0) + weight
     with_call = {
-        number: worth.get(number, 0.0) + _CALLED * worth.get(-1 if call is None else call, 0.0)
+        number: worth.get(number, 0.0) + CALLED_WEIGHT * worth.get(-1 if call is None else call, 0.0)
         for number, call in among.items()
         if number in worth
     }
@@ -177,7 +181,7 @@ def find_passages(
         held = {inside[n] for n in here}
         if not held:
             continue
-        said = sum(weights[n] for n in held) + _CALLED * sum(weights[n] for n in beside - held)
+        said = sum(weights[n] for n in held) + CALLED_WEIGHT * sum(weights[n] for n in beside - held)
         words = index.texts[number].words
         foreign = sum(weights[n] for n in held if not notions[n].is_said(words))
         across = foreign > 0.5 * sum(weights[n] for n in held)

@@ -23,19 +23,23 @@ from backscroll.recall.index.index import RecallIndex
 from backscroll.recall.question.analysis import QuestionAnalysis
 from backscroll.recall.text.terms import terms_of
 from backscroll.recall.text.words import is_unspaced
+from backscroll.recall.tuning import (
+    ABOUT_HELD,
+    ABOUT_NEAR,
+    ABOUT_SOFT,
+    BELONGS_BY_VECTORS,
+    BELONGS_BY_WORDS,
+    BELONGS_FROM,
+    SAME_MATTER,
+    SMALL_INDEX,
+    SURELY_HELD,
+    SURELY_NEAR,
+)
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-#: What the four things count (the logarithm of the odds that a question belongs here), with vectors and without; and what has to be reached.
-_WITH_VECTORS = {"held": 3.54, "soft": 0.18, "near": 8.85, "known": 2.77, "start": -7.08}
-_BY_WORDS = {"held": 0.81, "soft": 3.61, "near": 0.0, "known": 3.54, "start": -4.12}
-_LEAST = -2.0
-_SMALL = 60  # texts up to which a word in common is not a chance
-_SAME_MATTER = 1.0  # … by which less is asked for where both are about the same everyday matter
-_NEAR, _SOFT, _HELD = 0.36, 0.34, 0.34  # a text that reaches one of these is about the question in its words
-_MOST, _NEARLY = 0.5, 0.45
 _SENTENCES = 2  # of a question that can be derived from what leads up to it
 
 
@@ -47,11 +51,11 @@ def is_about(index: RecallIndex, asked: QuestionAnalysis, clues: Mapping[str, ND
         return True
     if _is_in_another_script(index, asked):
         return True  # words say little then, and the table of counterparts lacks many
-    if len(index) <= _SMALL:
+    if len(index) <= SMALL_INDEX:
         worded = asked.asks_list or is_worded(clues) or holds_most(index, asked)
         return worded or bool(texts_of_domains(index, asked))
-    lacking = _LEAST - belonging(index, asked, clues)
-    return lacking <= 0 or (lacking <= _SAME_MATTER and bool(texts_of_domains(index, asked)))
+    lacking = BELONGS_FROM - belonging(index, asked, clues)
+    return lacking <= 0 or (lacking <= SAME_MATTER and bool(texts_of_domains(index, asked)))
 
 
 def holds_most(index: RecallIndex, asked: QuestionAnalysis) -> bool:
@@ -67,7 +71,7 @@ def holds_most(index: RecallIndex, asked: QuestionAnalysis) -> bool:
 
 def belonging(index: RecallIndex, asked: QuestionAnalysis, clues: Mapping[str, NDArray[float64]]) -> float:
     """Return the logarithm of the odds that a question is one about this (not empty) index."""
-    weights = _BY_WORDS if index.space is None else _WITH_VECTORS
+    weights = BELONGS_BY_WORDS if index.space is None else BELONGS_BY_VECTORS
     found = {name: float(clues[name].max()) for name in ("held", "soft", "near")}
     found["known"] = _measure_coverage(
         index, [term for term in dict.fromkeys(asked.words) if term not in index.names]
@@ -90,14 +94,18 @@ def _measure_coverage(index: RecallIndex, terms: Sequence[str]) -> float:
 
 def is_worded(clues: Mapping[str, NDArray[float64]]) -> bool:
     """Return True if some text holds enough of a question in its words, in similar ones or by meaning."""
-    return bool(clues["soft"].max() >= _SOFT or clues["held"].max() >= _HELD or clues["near"].max() >= _NEAR)
+    return bool(
+        clues["soft"].max() >= ABOUT_SOFT
+        or clues["held"].max() >= ABOUT_HELD
+        or clues["near"].max() >= ABOUT_NEAR
+    )
 
 
 def is_surely_about(clues: Mapping[str, NDArray[float64]], place: int) -> bool:
     """Return True for a text (by its place among the clues) that holds most of a question, or says nearly the same."""
     return bool(
-        max(clues["held"][place], clues["passage_held"][place], clues["soft"][place]) >= _MOST
-        or clues["near"][place] >= _NEARLY
+        max(clues["held"][place], clues["passage_held"][place], clues["soft"][place]) >= SURELY_HELD
+        or clues["near"][place] >= SURELY_NEAR
     )
 
 

@@ -1,26 +1,23 @@
-"""The choice: what of the scored texts is worth its tokens, within a budget.
+"""Choose which of the scored texts are worth their tokens within a budget, and say why each was chosen.
 
-Owns the order of value per token and the refusal of near-duplicates. A text that costs ten times as much has to be that much more
+Owns the order of value per token, the refusal of near-duplicates, and the reason in a few words. A text that costs ten times as much has to be that much more
 likely, or ten others are the better buy; where the budget is ample the order hardly matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from backscroll.recall.tuning import REASONS, SAME, SPREAD, THRIFT
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-#: How much the price counts: 0 not at all, 1 in full. Learned scores already know long texts from short ones.
-THRIFT = 0.9
-#: How much the second, third … text of one sitting counts less, where a list or an order is asked for.
-SPREAD = 0.4
-#: Texts that share more of their terms than this say the same.
-SAME = 0.9
+_MOST_REASONS = 3
 
 
 def in_order(scores: NDArray[float64], costs: NDArray[float64]) -> list[int]:
@@ -47,3 +44,11 @@ def same(one: Collection[str], other: Collection[str]) -> bool:
         return False
     both = len(first & second)
     return both > 0 and both >= SAME * longest
+
+
+def reason_of(clues: Mapping[str, NDArray[float64]], number: int) -> str:
+    """Return the strongest clues for one text."""
+    told = [words for name, least, words in REASONS if name in clues and clues[name][number] >= least]
+    if "holds the words" in told and "holds similar words" in told:
+        told.remove("holds similar words")
+    return ", ".join(told[:_MOST_REASONS]) or "the nearest there is"

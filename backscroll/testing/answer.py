@@ -191,7 +191,7 @@ def fault_body(wire: Wire, fault: Fault) -> Json:
 
 
 def fault_event(wire: Wire, fault: Fault) -> str:
-    """Return a fault in the middle of a stream, where there is no status any more."""
+    """Return a fault in the middle of a stream, after the status was sent."""
     body = fault_body(wire, fault)
     if wire == "openai-responses":
         told = body["error"]

@@ -14,9 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, cast
 
-from backscroll.llm.prices.windows import built_in_window
+from backscroll.llm.prices.families import built_in_window
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.testing.answer import ScriptedAnswer, overflow, speak, too_long_answer
 from backscroll.testing.cache import CacheTokens, PrefixCache, rough_count
+from backscroll.testing.refusals import flaw
 from backscroll.testing.request import ScriptedRequest
 from backscroll.testing.scenario import Fault, Line, Scenario
 from backscroll.testing.seals import SignatureCheck, SignatureIssuer
@@ -149,8 +151,6 @@ class ScriptedService:
             return self._cache.count(asked).input
 
     def _flaw(self, asked: ScriptedRequest, headers: Mapping[str, str]) -> str:
-        from backscroll.testing.refusals import flaw
-
         named = headers.get("anthropic-beta", "").split(",") if asked.wire == "anthropic" else None
         return flaw(asked, None if named is None else [name.strip() for name in named])
 
@@ -227,6 +227,4 @@ def counting(tokens: str, rough: Callable[[str], int]) -> Callable[[str], int]:
     """Return how tokens are counted: by the tables of a model, or roughly."""
     if not tokens:
         return rough
-    from backscroll.llm.tokens.tokens import tokenizer_for
-
     return tokenizer_for(tokens).count

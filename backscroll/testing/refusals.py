@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from backscroll.assemble.validity import check
 from backscroll.testing.request import ScriptedRequest
 from backscroll.vocab.part import Json
 
@@ -17,8 +18,6 @@ _OWN = ("messages", "input", "system", "instructions", "tools", "model", "stream
 
 def flaw(asked: ScriptedRequest, betas: Sequence[str] | None = None) -> str:
     """Return the first reason to refuse a prompt; empty if there is none. `betas` are those that the request names, where known."""
-    from backscroll.assemble.validity import check
-
     body = asked.body
     responses = asked.wire == "openai-responses"
     messages: Json = body.get("input" if responses else "messages")

@@ -10,13 +10,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
+from backscroll.assemble.validity.binding import (
+    BoundThinking,
+    RequestForm,
+    RequestPiece,
+    Sent,
+    form_of,
+    mismatch,
+)
 from backscroll.testing.request import ScriptedRequest
 from backscroll.vocab.part import Json
-
-if TYPE_CHECKING:
-    from backscroll.assemble.validity.binding import RequestForm, RequestPiece
 
 _MARK: Final = "scripted"
 _FIELDS: Final = 6
@@ -97,8 +102,6 @@ class SignatureIssuer:
 
     def _difference(self, seal: ThinkingSignature, form: RequestForm, place: int) -> str:
         """Where a request parts from the one that an answer was made under, where that is still known."""
-        from backscroll.assemble.validity.binding import BoundThinking, mismatch
-
         made = self._asked.get(seal.number)
         if made is None or (_head(made), _chain(made.pieces)) != (seal.head, seal.chain):
             return ""
@@ -116,8 +119,6 @@ def transformations(dropped: Sequence[tuple[int, int]]) -> list[Json]:
 
 
 def _form(asked: ScriptedRequest) -> RequestForm:
-    from backscroll.assemble.validity.binding import Sent, form_of
-
     body = asked.body
     given: Json = body.get("messages")
     messages = cast("list[Json]", given) if isinstance(given, list) else []

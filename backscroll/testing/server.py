@@ -188,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
         if wire is None:
             self._refuse("openai-chat", Fault(404, f"Not found: {self.path}", "not_found"))
         elif body is None:
-            self._refuse(wire, Fault(400, "the body is no JSON object"))
+            self._refuse(wire, Fault(400, "the body is not a JSON object"))
         elif counting:
             counted = self.server.service.tokens(read_request(wire, body), self._headers())
             if isinstance(counted, Fault):

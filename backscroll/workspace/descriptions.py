@@ -13,7 +13,7 @@ from backscroll.vocab.change import FileChange
 from backscroll.vocab.part import Json
 from backscroll.workspace.edits.definitions import Definition, definitions, telling_table
 from backscroll.workspace.git.line_history import match_lines, split_lines
-from backscroll.workspace.snapshots.comparison import is_binary
+from backscroll.workspace.git.modes import is_binary
 
 _FILES = 3  # that are named
 _NAMES = 3  # definitions of each sort that are named

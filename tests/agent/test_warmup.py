@@ -11,7 +11,7 @@ import pytest
 import backscroll
 from backscroll.agent.agent import Agent
 from backscroll.agent.loop.warmup import AgentWarmup
-from backscroll.llm.clients.preload import preload, wire_of
+from backscroll.llm.clients.kinds import preload
 from backscroll.llm.providers import Provider, client_for
 from backscroll.testing import Line, Scenario, ScriptedServer
 
@@ -86,7 +86,7 @@ def test_the_wire_is_the_one_of_the_client(kind: str):
     """What is rehearsed is spelled for the wire on which it will be sent."""
     provider = Provider("here", kind=kind, base_url="http://127.0.0.1:9/v1", model="m")  # type: ignore[arg-type]
     client = client_for(provider, {})
-    assert wire_of(provider) == client.wire
+    assert provider.wire == client.wire
     client.close()
     preload(provider)
 

@@ -12,17 +12,10 @@ from backscroll.derive.essence.clusters import pieces
 from backscroll.derive.essence.cues import marked_long, marked_short
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.summaries.composition import flat
-from backscroll.derive.summaries.gist import (
-    LIMIT,
-    MOST,
-    RECIPE,
-    gist_messages,
-    gist_turn,
-    inputs_of,
-    let_go,
-)
+from backscroll.derive.summaries.gist import RECIPE, gist_messages, gist_turn, inputs_of, let_go
 from backscroll.derive.summaries.storage import decode_gist, encode_gist
 from backscroll.derive.summaries.summary import Summary, summarise, told_by
+from backscroll.derive.summaries.tuning import LIMIT, MOST
 from backscroll.errors import StoreCorrupt
 from backscroll.record.turns import turn_of
 from tests.derive.planted import THREAD, Talk

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.derive.essence.learning import HIGHEST, LOWEST, factor, features_of, weights
+from backscroll.derive.essence.learning import factor, features_of, weights
+from backscroll.derive.essence.tuning import HIGHEST, LOWEST
 from backscroll.record.derived import Lesson
 from tests.derive.planted import Talk
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from backscroll.derive.essence.essentials import EssentialKind, join
 from backscroll.derive.essence.reader import essentials, findings
-from backscroll.derive.essence.resolution import NEAR
+from backscroll.derive.essence.tuning import NEAR_EVENTS
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Json, Part, Text, ToolCall, ToolResult
@@ -88,7 +88,7 @@ def test_what_is_not_named_settles_only_what_is_near(between: int, reply: str) -
     ]
     last = between + 1
     found = essentials([asked, *talk, _said(last, "assistant", reply)])
-    near = last - 1 <= NEAR
+    near = last - 1 <= NEAR_EVENTS
     assert bool([e for e in found if e.kind is EssentialKind.TODO]) is not near
 
 

@@ -10,9 +10,10 @@ from backscroll.derive.essence.essentials import EssentialKind
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.summaries.account import account
 from backscroll.derive.summaries.composition import flat
-from backscroll.derive.summaries.gist import LIMIT, Gist, gist_messages
+from backscroll.derive.summaries.gist import Gist, gist_messages
 from backscroll.derive.summaries.spans import cut, rank
-from backscroll.derive.summaries.summary import TOP_LIMIT, limit_of, summarise, summarise_messages
+from backscroll.derive.summaries.summary import limit_of, summarise, summarise_messages
+from backscroll.derive.summaries.tuning import LIMIT, TOP_LIMIT
 from tests.derive.planted import SENTENCES, Plant, Talk, plantings, sown, wanted
 
 

@@ -17,23 +17,16 @@ from tests.house import tree
 KNOWN: dict[str, tuple[frozenset[str], str]] = {
     "backscroll.agent": (frozenset("agent commands defaults loop mcp schema tool toolbox tools".split()), "`loop/stop_switch` and `loop/events` belong below `tool`"),
     "backscroll.engine": (frozenset("directory engine thread user".split()), "types alone: `thread.engine` is public and gives a whole engine"),
-    "backscroll.llm": (frozenset("clients encoders providers".split()), "`providers` describes services and also makes their clients"),
-    "backscroll.llm.prices": (frozenset("prices table windows".split()), "a window is looked up by the price of its model"),
-    "backscroll.stores.postgres": (frozenset("check reading".split()), "`check` reads columns, rows are checked"),
-    "backscroll.stores.sqlite": (frozenset("check reading writing".split()), "`check` reads columns, rows are checked"),
     "backscroll.surfaces": (frozenset("chat cli pages receipts".split()), "the screen and the words of the CLI serve all surfaces, and belong beside them"),
     "backscroll.surfaces.chat": (frozenset("input screen slash suspension".split()), "completion asks the registry of slash commands"),
     "backscroll.surfaces.chat.slash": (frozenset("arguments registry".split()), "completion asks the registry of slash commands"),
     "backscroll.surfaces.cli": (frozenset("command commands completion families group runner screen session words".split()), "commands are loaded by name when they are run"),
     "backscroll.surfaces.wrap": (frozenset("client raw_responses streams".split()), "types alone"),
-    "backscroll.workspace": (frozenset("edits files git snapshots".split()), "`git/git` belongs below `snapshots`; the journal of edits below `files`"),
-    "backscroll.workspace.snapshots": (frozenset("erasure scan shadow_objects snapshots".split()), "types alone"),
 }  # fmt: skip
 
 #: Imports inside functions without a reason, by room. A number may only fall; `surfaces` loads each command when it is run.
 LOCAL: dict[str, int] = {
-    "agent": 7, "engine": 211, "llm": 13, "stores": 2, "surfaces": 283,
-    "testing": 5, "workspace": 1,
+    "agent": 7, "engine": 211, "surfaces": 283,
 }  # fmt: skip
 
 

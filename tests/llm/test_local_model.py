@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from backscroll.errors import ContextOverflow, InvalidInput, MissingExtra, NotFound, Unreachable
+from backscroll.llm.clients import local_model
 from backscroll.llm.clients.client import Done, Request, TextDelta
-from backscroll.llm.encoders import local_model, model_files
+from backscroll.llm.encoders import model_files
 from backscroll.llm.prices.windows import window_for
 from backscroll.llm.providers import Provider, client_for, providers
 

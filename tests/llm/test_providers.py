@@ -9,7 +9,8 @@ import pytest
 
 from backscroll.config import load, providers_table
 from backscroll.errors import InvalidInput, KeyRefused, NotFound
-from backscroll.llm.providers import KINDS, Provider, choose_provider, client_for, providers
+from backscroll.llm.provider import KINDS, Provider
+from backscroll.llm.providers import choose_provider, client_for, providers
 
 MINE = {"model": "m"}
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll.llm.prices.families import built_in_window, family_of, plain_name
 from backscroll.llm.prices.table import price_table
-from backscroll.llm.prices.windows import UNKNOWN_WINDOW, built_in_window, family_of, plain_name, window_for
+from backscroll.llm.prices.windows import UNKNOWN_WINDOW, window_for
 
 
 @pytest.mark.parametrize(

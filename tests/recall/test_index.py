@@ -27,7 +27,7 @@ from backscroll.recall.index.vectors import (
     themes_of,
 )
 from backscroll.recall.question.analysis import understand
-from backscroll.recall.reasons import reason_of
+from backscroll.recall.selection import reason_of
 from backscroll.recall.text.terms import terms_of
 
 

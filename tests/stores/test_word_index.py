@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll.recall.text import words
 from backscroll.record.content import original, searchable
-from backscroll.stores.sqlite import database_file
-from backscroll.stores.sqlite.reading import word_index
+from backscroll.stores.sqlite import database_file, word_index
 from backscroll.stores.sqlite.schema import MIGRATIONS
 from tests.stores import old_stores
 
@@ -35,7 +34,7 @@ def test_words_of_another_recipe_leave_nothing_behind(
     with monkeypatch.context() as other:
         other.setattr(words, "stem", lambda word: f"{word}xyz")
         other.setattr(words, "_cache", words._IndexWords())
-        other.setattr(words, "recipe_number", lambda: 7)
+        other.setattr(word_index, "recipe_number", lambda: 7)
         with backscroll.open(path, background=False) as store:
             thread = store.create("x")
             edited, deleted, forgotten = (
@@ -66,7 +65,7 @@ def test_an_index_of_another_recipe_verifies_and_is_repaired(
         with monkeypatch.context() as other:
             other.setattr(words, "stem", lambda word: f"{word}xyz")
             other.setattr(words, "_cache", words._IndexWords())
-            other.setattr(words, "recipe_number", lambda: 7)
+            other.setattr(word_index, "recipe_number", lambda: 7)
             thread.append("user", "walkers are walking")
         assert not store.verify().ok
         store.repair()
@@ -86,7 +85,7 @@ def test_the_index_follows_whatever_is_done(tmp_path_factory: pytest.TempPathFac
         thread = store.create("x")
         for _ in range(12):
             recipe = dice.randint(1, 2)
-            patch.setattr(words, "recipe_number", lambda recipe=recipe: recipe)
+            patch.setattr(word_index, "recipe_number", lambda recipe=recipe: recipe)
             text = " ".join(dice.choices(pool, k=4))
             shown = [message.id for message in thread]
             act = dice.choice(("append", "many", "edit", "delete", "forget", "search"))

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from backscroll.llm.clients.client import Client, Done, Reply, Request
-from backscroll.llm.providers import KINDS, Kind, Provider, client_for
+from backscroll.llm.provider import KINDS, Kind, Provider
+from backscroll.llm.providers import client_for
 from backscroll.testing import Line, Scenario, ScriptedServer
 
 __all__ = ["KINDS", "Kind", "Line", "Scenario", "ScriptedServer"]

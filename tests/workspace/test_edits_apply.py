@@ -20,6 +20,7 @@ from backscroll.errors import BackscrollError, Conflict, InvalidInput
 from backscroll.workspace.edits import application as edits_apply
 from backscroll.workspace.edits.edit import Edit, FileDeletion, Patch, TextReplacement, WholeFile
 from backscroll.workspace.edits.edits import apply, parse_edits, plan, undo
+from backscroll.workspace.edits.journal import recover
 from backscroll.workspace.files.files import Files
 from tests.house import tree
 
@@ -155,7 +156,7 @@ def test_what_cannot_be_put_back_stays_in_the_journal(
         with pytest.raises(BackscrollError, match=r"could not be reverted: a\.txt: the disk said no"):
             apply(plan(files, EDITS))
     assert len(list((tmp_path / "journal").iterdir())) == 1
-    assert files.recover() == ["edits that were broken off are undone: a.txt"]
+    assert recover(files) == ["edits that were broken off are undone: a.txt"]
     assert state(root) == before
 
 
@@ -163,6 +164,7 @@ CRASHING = """
 import os, sys
 from pathlib import Path
 from backscroll.workspace.edits.edits import apply, plan, FileDeletion, Patch, TextReplacement, WholeFile
+from backscroll.workspace.edits.journal import recover
 from backscroll.workspace.files.files import Files
 
 left = int(sys.argv[3])
@@ -204,7 +206,7 @@ def test_killed_at_any_operation(root: Path, tmp_path: Path) -> None:
             capture_output=True,
         )
         files = Files(root, journal=journal)
-        files.recover()
+        recover(files)
         now = state(root)
         finished = "新/文件.txt" in now
         assert now == before or {path for path, (data, _) in now.items() if data} == {
@@ -235,14 +237,14 @@ def test_recovery_leaves_what_somebody_changed_since(
         apply(plan(files, EDITS))
     monkeypatch.undo()
     (root / "新/文件.txt").write_text("worked on")
-    assert files.recover() == [
+    assert recover(files) == [
         "edits that were broken off are undone: a.txt, sub/deep/c.sh",
         "interrupted edits whose files were modified since: 新/文件.txt",
     ]
     assert (root / "a.txt").read_bytes() == b"one\r\ntwo\r\n"
     assert (root / "新/文件.txt").read_text() == "worked on"
     assert not (root / "sub").exists()
-    assert files.recover() == []
+    assert recover(files) == []
 
 
 def test_edits_of_another_process_under_way_are_not_touched(files: Files, root: Path, tmp_path: Path) -> None:
@@ -259,9 +261,9 @@ def test_edits_of_another_process_under_way_are_not_touched(files: Files, root: 
     before = state(root)
     with path.open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert files.recover() == []
+        assert recover(files) == []
         assert state(root) == before
-    assert files.recover() == ["edits that were broken off are undone: a.txt"]
+    assert recover(files) == ["edits that were broken off are undone: a.txt"]
     assert (root / "a.txt").read_text() == "old"
 
 
@@ -381,6 +383,6 @@ def test_a_failing_disk_changes_nothing(tree_of: dict[str, str], edits: list[Edi
         except BackscrollError:
             patch.undo()
             assert state(root) == before
-            assert files.recover() == []
+            assert recover(files) == []
             assert state(root) == before
             assert list(files.journal.iterdir()) == []

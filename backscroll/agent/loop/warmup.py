@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from backscroll.llm.clients.preload import preload
+from backscroll.llm.clients.kinds import preload
 
 if TYPE_CHECKING:
     from backscroll.agent.agent import Agent

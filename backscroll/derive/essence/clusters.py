@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from backscroll.derive.essence.tuning import SAME_TEXT, STEM_LETTERS
 from backscroll.vocab.values.pattern import late
 
-NEAR = 0.72  # share of the shorter text's pieces from which two texts say the same
 _PIECE = late(
     r"[a-z0-9_][a-z0-9_'./-]*[a-z0-9_]|[a-z0-9_]|[\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7a3\uf900-\ufaff]+"
 )
 _COMMON = 24  # groups that share a piece too common to distinguish them
-_STEM = 6  # letters; enough to tell words apart, few enough that `implement` and `implemented` are one
 #: Words that say nothing about what a text is about.
 _SMALL = frozenset(
     "a an the and or but of to in on at for with by from as is are was were be been being it its this that these those i "
@@ -41,7 +40,7 @@ def pieces(text: str) -> frozenset[str]:
             if len(letters) == 1:
                 out.add(letters[0])
         elif found not in _SMALL:
-            out.add(found[:_STEM] if found.isalpha() else found)
+            out.add(found[:STEM_LETTERS] if found.isalpha() else found)
     return frozenset(out)
 
 
@@ -54,7 +53,7 @@ def likeness(one: frozenset[str], other: frozenset[str]) -> float:
     return shared / len(few) if len(many) <= 3 * len(few) else shared / len(many)
 
 
-def clusters(texts: Sequence[str], near: float = NEAR) -> list[list[int]]:
+def clusters(texts: Sequence[str], near: float = SAME_TEXT) -> list[list[int]]:
     """Return groups of indexes, in the order of their first members; each text joins the group whose first member it is most like."""
     groups: list[list[int]] = []
     heads: list[frozenset[str]] = []

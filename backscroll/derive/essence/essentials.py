@@ -14,7 +14,6 @@ from enum import StrEnum
 from typing import TypeAlias, cast
 
 from backscroll.derive.essence.resolution import (
-    NEAR,
     TodoMatter,
     covers,
     near_close,
@@ -22,6 +21,7 @@ from backscroll.derive.essence.resolution import (
     settles_todo,
     todo_matter,
 )
+from backscroll.derive.essence.tuning import NEAR_EVENTS
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
@@ -161,7 +161,7 @@ class _OpenEssentials:
         near = near_close(close.name)
         todos = close.group == "todo/near"
         keys = self.matters if todos else [(g, n) for g in _TOLD for n in self.groups.get(g, ())]
-        found = [k for k in keys if near.seq - NEAR <= self.open[k].message.seq < near.seq]
+        found = [k for k in keys if near.seq - NEAR_EVENTS <= self.open[k].message.seq < near.seq]
         if todos:
             found = [k for k in found if settles_todo(near, self.matters[k])]
             last = max((self.open[k].message.seq for k in found), default=0)

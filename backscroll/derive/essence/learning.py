@@ -12,13 +12,11 @@ from math import exp
 
 from backscroll.derive.digests.calls import kind_of
 from backscroll.derive.essence.cues import CODE, mark_sentences, paths_in
+from backscroll.derive.essence.tuning import HALF_LIFE, HIGHEST, LOWEST, PULL
 from backscroll.record.derived import Lesson
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
 
-LOWEST, HIGHEST = 0.5, 2.0
-_HALF = 200  # lessons after which one counts half
-_PULL = 0.15  # how much one fresh lesson moves a weight
 _WIDE = 20_000
 _TOLD = ("error", "constraint", "decision", "todo", "question", "finding", "preference")
 
@@ -58,7 +56,7 @@ def weights(lessons: Sequence[Lesson]) -> dict[str, float]:
     pulls: dict[str, float] = {}
     for age, lesson in enumerate(lessons):
         amount = max(-1.0, min(1.0, lesson.amount))
-        pulls[lesson.feature] = pulls.get(lesson.feature, 0.0) + amount * _PULL * 0.5 ** (age / _HALF)
+        pulls[lesson.feature] = pulls.get(lesson.feature, 0.0) + amount * PULL * 0.5 ** (age / HALF_LIFE)
     return {feature: round(_squash_pull(pull), 4) for feature, pull in sorted(pulls.items())}
 
 

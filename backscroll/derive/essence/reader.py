@@ -48,13 +48,24 @@ from backscroll.derive.essence.tool_calls import (
     read_call,
     read_outcome,
 )
+from backscroll.derive.essence.tuning import (
+    BOX_WEIGHT,
+    CONSTRAINT_WEIGHTS,
+    DECISION_WEIGHTS,
+    ERROR_WEIGHTS,
+    FEW_PATHS,
+    FEW_PATHS_WEIGHT,
+    ID_WEIGHTS,
+    MANY_PATHS_WEIGHT,
+    PASTED_ERROR_WEIGHT,
+    TODO_WEIGHTS,
+)
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Text, ToolCall
 from backscroll.vocab.values.pattern import late
 
 _NAME = 240  # characters of a sentence about something done that are kept to recognise it
-_FEW = 8
 _BARE = 40  # characters of a heading that says nothing without what follows
 _STRONG = late(r"decid|decision|chose|opted|agreed|settled|决定|采用|改用|敲定|选用|商定")
 _FIRM = late(r"\b(?:i|we)(?:'ve| have)? decided\b|(?:我们?|咱们?)(?:已经)?决定")
@@ -149,8 +160,13 @@ def _words(message: Message) -> Iterator[Mark]:
     if user:
         paths = paths_in(text)
         # A few paths are what the user speaks of; many are a listing that was pasted.
-        yield from _read_names(message, paths, EssentialKind.PATH, 0.8 if len(paths) <= _FEW else 0.3)
-    yield from _read_names(message, ids_in(text), EssentialKind.ID, 0.9 if user else 0.5)
+        yield from _read_names(
+            message,
+            paths,
+            EssentialKind.PATH,
+            FEW_PATHS_WEIGHT if len(paths) <= FEW_PATHS else MANY_PATHS_WEIGHT,
+        )
+    yield from _read_names(message, ids_in(text), EssentialKind.ID, ID_WEIGHTS[not user])
 
 
 def _read_names(message: Message, names: Sequence[str], kind: EssentialKind, weight: float) -> Iterator[Mark]:
@@ -175,32 +191,26 @@ def _sentence(place: _SentencePlace, *, user: bool) -> Iterator[Mark]:
             whole,
             message,
             "todo/said" if user else "todo/next",
-            name_essential(text),
-            1.2 if user else 1.0,
+            TODO_WEIGHTS[not user],
+            name=name_essential(text),
         )
     elif "constraint" in cues and not asks and (user or _HARD.search(text.lower())):
         whole = _with_items(place)
         if len(whole) > _BARE or not whole.endswith((":", "：", "*")):
-            yield make_essential(
-                EssentialKind.CONSTRAINT,
-                whole,
-                message,
-                "constraint",
-                name_essential(whole),
-                1.3 if user else 0.6,
-            )
+            weight = CONSTRAINT_WEIGHTS[not user]
+            yield make_essential(EssentialKind.CONSTRAINT, whole, message, "constraint", weight)
     decided = ("decision" in cues or (user and "contrast" in cues)) and (
         not asks or bool(_FIRM.search(text.lower()))
     )
     if decided:
         reasoned = "reason" in cues or _gives_reason(place.following)
         if user or (reasoned and "filler" not in cues) or _STRONG.search(text.lower()):
-            yield _decision(place, weight=1.2 if user else 0.8)
+            yield _decision(place, weight=DECISION_WEIGHTS[not user])
     if "error" in cues and not decided:
         yield from _trouble(message, piece, user=user)
     if asks and (user or not is_courtesy(text)):
         group = "question/user" if user else "question/assistant"
-        yield make_essential(EssentialKind.QUESTION, text, message, group, name_essential(text), 1.0)
+        yield make_essential(EssentialKind.QUESTION, text, message, group, 1.0)
 
 
 def _box(message: Message, piece: CueSentence) -> Iterator[Mark]:
@@ -209,7 +219,7 @@ def _box(message: Message, piece: CueSentence) -> Iterator[Mark]:
         yield Close("todo/box", name_essential(what))
         yield Close("todo", what[:_NAME])
     else:
-        yield make_essential(EssentialKind.TODO, what, message, "todo/box", name_essential(what), 1.4)
+        yield make_essential(EssentialKind.TODO, what, message, "todo/box", BOX_WEIGHT)
 
 
 def _read_closes(message: Message, piece: CueSentence, *, user: bool) -> Iterator[Mark]:
@@ -263,7 +273,7 @@ def _decision(place: _SentencePlace, *, weight: float) -> Essential:
     if "reason" not in piece.cues and following is not None and _gives_reason(following):
         both = place.text[piece.sentence.start : following.sentence.end]
         text = both if len(both) <= LONGEST else text
-    return make_essential(EssentialKind.DECISION, text, message, "decision", name_essential(text), weight)
+    return make_essential(EssentialKind.DECISION, text, message, "decision", weight)
 
 
 def _trouble(message: Message, piece: CueSentence, *, user: bool) -> Iterator[Mark]:
@@ -272,15 +282,13 @@ def _trouble(message: Message, piece: CueSentence, *, user: bool) -> Iterator[Ma
     if user:
         vague = "question" in piece.cues and not (NUMBER.search(text) or CODE.search(text) or ID.search(text))
         if not settled and not vague and (len(text) > _BARE or not text.endswith((":", "："))):
-            yield make_essential(EssentialKind.ERROR, text, message, "error/said", name_essential(text), 1.0)
+            yield make_essential(EssentialKind.ERROR, text, message, "error/said", ERROR_WEIGHTS[0])
     elif not settled and "question" not in piece.cues and _STILL.search(text.lower()):
-        yield make_essential(EssentialKind.ERROR, text, message, "error/told", name_essential(text), 0.6)
+        yield make_essential(EssentialKind.ERROR, text, message, "error/told", ERROR_WEIGHTS[1])
 
 
 def _read_pasted_error(message: Message, fence: Sentence) -> Iterator[Mark]:
     """Yield an error in a block that a user pasted: its last loud line."""
     loud = [m[0].strip() for m in _LOUD.finditer(fence.text[-8000:])]
     if loud:
-        yield make_essential(
-            EssentialKind.ERROR, loud[-1], message, "error/said", name_essential(loud[-1]), 1.1
-        )
+        yield make_essential(EssentialKind.ERROR, loud[-1], message, "error/said", PASTED_ERROR_WEIGHT)

@@ -15,12 +15,9 @@ from importlib import resources
 from typing import NamedTuple, cast
 
 from backscroll.derive.essence.clusters import pieces
+from backscroll.derive.essence.tuning import COVERED, COVERED_WITH_VERB, ERROR_SHARE
 from backscroll.vocab.part import Json
 
-NEAR = 12  # events before a close within which it settles something without naming it
-_COVERED = 0.6  # share of a to-do's words that a clause about something done must hold
-_NAMED = 0.34  # … where its verb is the same
-_ABOUT = 0.12  # share of an error's words that a reply which says that all is well must hold
 _NAME = 240  # characters of a clause that are kept to recognise what it is about
 
 _CLAUSE = re.compile(
@@ -173,9 +170,11 @@ def covers(clause: str, todo: TodoMatter) -> bool:
     if not wanted:
         return False
     share = len(wanted & done) / len(wanted)
-    if share >= _COVERED and len(wanted) > 1:
+    if share >= COVERED and len(wanted) > 1:
         return True
-    return share >= _NAMED and len(wanted & done) > (todo.verb in done) and _same_verb(clause, todo)
+    return (
+        share >= COVERED_WITH_VERB and len(wanted & done) > (todo.verb in done) and _same_verb(clause, todo)
+    )
 
 
 def _same_verb(clause: str, todo: TodoMatter) -> bool:
@@ -217,6 +216,6 @@ def claimed_well(sentences: list[str]) -> str:
 def settles_error(near: NearClose, error: str) -> bool:
     """Return True if words that all is well are about an error near by, or about nothing else."""
     said, wrong = matter(near.text), matter(error)
-    if wrong and len(said & wrong) >= _ABOUT * len(wrong) and said & wrong:
+    if wrong and len(said & wrong) >= ERROR_SHARE * len(wrong) and said & wrong:
         return True
     return bool(near.text) and all(bare_verb(c) is not None for c in clauses_of(near.text))

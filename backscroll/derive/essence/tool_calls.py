@@ -26,6 +26,7 @@ from backscroll.derive.essence.essentials import (
     EssentialKind,
     Mark,
 )
+from backscroll.derive.essence.tuning import CALL_ID_WEIGHT, CALL_PATH_WEIGHTS, LIST_WEIGHT
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall
@@ -54,14 +55,13 @@ _FINISHED = frozenset(
     }
 )
 _ID_KEY = late(r"(?:^|_|[a-z])(?:ids?|Ids?|ID|number|email|sha|hash|uuid|code|ticket|order|account)$")
-_ACTED: Mapping[str, float] = {"edit": 1.0, "write": 1.0, "command": 0.5, "read": 0.6, "database": 0.5}
 
 
 def read_call(message: Message, call: ToolCall) -> Iterator[Mark]:
     """Yield the files, ids and to-dos that a call names."""
     wanted = parse_call(call.name, call.arguments)
     yield from _list(message, wanted)
-    weight = _ACTED.get(wanted.kind)
+    weight = CALL_PATH_WEIGHTS.get(wanted.kind)
     if weight is not None:
         source = (
             wanted.target
@@ -77,7 +77,7 @@ def read_call(message: Message, call: ToolCall) -> Iterator[Mark]:
             yield Essential(EssentialKind.PATH, path, message.revision, message.id, "path", path, weight)
     elif wanted.kind in ("other", "web", "task"):
         for name in list(dict.fromkeys(n for n in _ids(wanted) if len(n) <= LONGEST_NAME))[:12]:
-            yield Essential(EssentialKind.ID, name, message.revision, message.id, "id", name, 0.8)
+            yield Essential(EssentialKind.ID, name, message.revision, message.id, "id", name, CALL_ID_WEIGHT)
 
 
 def _ids(wanted: CallDetails) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _list(message: Message, wanted: CallDetails) -> Iterator[Mark]:
         if finished:
             yield Close("todo/list", name_essential(what))
         elif what:
-            yield make_essential(EssentialKind.TODO, what, message, "todo/list", name_essential(what), 1.5)
+            yield make_essential(EssentialKind.TODO, what, message, "todo/list", LIST_WEIGHT)
 
 
 def _is_list(value: Json) -> bool:
@@ -191,10 +191,12 @@ def command_name(command: str) -> str:
 
 
 def make_essential(
-    kind: EssentialKind, text: str, message: Message, group: str, name: str, weight: float
+    kind: EssentialKind, text: str, message: Message, group: str, weight: float, *, name: str = ""
 ) -> Essential:
-    """Return an essential of a message, cut to its limit."""
-    return Essential(kind, shorten(text), message.revision, message.id, group, name, weight)
+    """Return an essential of a message, cut to its limit; its name follows from the text where none is given."""
+    return Essential(
+        kind, shorten(text), message.revision, message.id, group, name or name_essential(text), weight
+    )
 
 
 def shorten(text: str) -> str:

@@ -12,7 +12,8 @@ from backscroll.derive.digest import digests_of
 from backscroll.derive.models.request import G, RecipePlan, plan
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.summaries.composition import clip_text
-from backscroll.derive.summaries.gist import LIMIT, Gist, filter_quotable
+from backscroll.derive.summaries.gist import Gist, filter_quotable
+from backscroll.derive.summaries.tuning import LIMIT
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref

@@ -12,7 +12,8 @@ from backscroll.derive.models.gist import INPUT, planned_messages
 from backscroll.derive.models.request import RecipePlan, plan
 from backscroll.derive.recipe import Count, Recipe
 from backscroll.derive.summaries.gist import Gist
-from backscroll.derive.summaries.summary import LIMITS, Summary, limit_of
+from backscroll.derive.summaries.summary import Summary, limit_of
+from backscroll.derive.summaries.tuning import LIMITS
 from backscroll.formats.language import language_of
 from backscroll.vocab.message import Message
 

@@ -11,15 +11,11 @@ from dataclasses import dataclass, field
 
 from backscroll.derive.essence.essentials import Essential, EssentialKind, join
 from backscroll.derive.recipe import Count
-from backscroll.derive.summaries.composition import clip_text, distinct, flat, labels, says
+from backscroll.derive.summaries.composition import clip_text, distinct, flat, labels
 from backscroll.derive.summaries.gist import Gist, GistLine, filter_quotable, gist_messages
+from backscroll.derive.summaries.tuning import ENTRY_TOKENS, LATELY, REPLY_TOKENS, STATE_FROM, STATE_SENTENCES
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
-
-_LATELY = 6  # gists from the end in which the state of things is looked for
-_REPLY = 110  # tokens of each side of the last exchange
-_ENTRY = 90  # tokens of any other entry
-_STANDS = 4
 
 
 @dataclass(slots=True)
@@ -93,7 +89,9 @@ def _fill(sections: Sequence[_SummarySection], room: int, count: Count) -> None:
     while waiting:
         for section in list(waiting):
             entry = clip_text(
-                section.entries[section.taken], _REPLY if section is sections[-1] else _ENTRY, count
+                section.entries[section.taken],
+                REPLY_TOKENS if section is sections[-1] else ENTRY_TOKENS,
+                count,
             )
             cost = count(entry) + 2 + (0 if section.kept else count(section.title) + 8)
             if cost > room:
@@ -129,10 +127,15 @@ def _stands(told: Sequence[Gist], exchange: Sequence[str], words: Mapping[str, s
     """Return what was said lately that weighs most, newest last; not the last exchange again."""
     known = flat("\n".join(exchange))
     lately = [
-        line for g in told[-_LATELY:] for line in g.lines if flat(line.text) not in known and line.score > 0.6
+        line
+        for g in told[-LATELY:]
+        for line in g.lines
+        if flat(line.text) not in known and line.score > STATE_FROM
     ]
     lately = [line for line in lately if line.role == "assistant"] or lately
-    best = sorted(range(len(lately)), key=lambda n: (-lately[n].score - n / max(1, len(lately)), n))[:_STANDS]
+    best = sorted(range(len(lately)), key=lambda n: (-lately[n].score - n / max(1, len(lately)), n))[
+        :STATE_SENTENCES
+    ]
     return [_render_line(lately[n], words) for n in sorted(best)]
 
 
@@ -162,13 +165,7 @@ def _exchange(last: Sequence[Message], words: Mapping[str, str], count: Count) -
     out: list[str] = []
     for message in (asked, answer):
         if message is not None and message.text.strip():
-            text = gist_messages([message], limit_tokens=_REPLY, count=count, named=False).text
+            text = gist_messages([message], limit_tokens=REPLY_TOKENS, count=count, named=False).text
             label = message.author or words.get(message.role, message.role)
             out.append(f"{label}{words['colon']}{flat(text)}")
     return out
-
-
-def survives(text: str, essentials: Sequence[Essential]) -> tuple[int, int]:
-    """Return how many of some essentials a text says, and how many there are."""
-    known = flat(text)
-    return sum(1 for e in essentials if says(known, e)), len(essentials)

@@ -30,6 +30,28 @@ from backscroll.derive.summaries.composition import (
     list_essentials,
     select_items,
 )
+from backscroll.derive.summaries.tuning import (
+    ACTED_BONUS,
+    ACTED_FROM,
+    ALIKE,
+    CALL_FAILED,
+    CALL_LATE,
+    CALL_OPEN,
+    CALL_WORTH,
+    CALL_WORTH_OTHER,
+    CODE_TOKENS,
+    FACT_WORTH,
+    FACT_WORTH_OTHER,
+    FIGURES_WORTH,
+    FINAL_BONUS,
+    LIMIT,
+    MOST,
+    PINNED_BONUS,
+    REPEAT_DISCOUNT,
+    REQUEST_BONUS,
+    TOKENS_PER_CALL,
+    TOKENS_PER_GIST_TOKEN,
+)
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -39,27 +61,10 @@ from backscroll.vocab.values.pattern import late
 
 #: How gists are made by rules; the version goes up whenever the same messages would give another gist.
 RECIPE = Recipe("gist", 2)
-LIMIT = 200  # tokens of a gist
-MOST = 400  # tokens of the gist of something very long
-_DENSE = 14  # one token of a gist for so many of what it represents
-_CALL = 12  # tokens more for each tool call
 _WIDE = 60_000  # characters of one message that may be quoted
-_CODE = 48  # tokens of a block of code that is quoted
-_ALIKE = 0.8
 _GREETING = 20  # minimum bytes of a sentence that states a request
-_ACTED = 0.8  # weight of a path from which it was changed, or named by the user
 _TARGET = 40  # cells of what a call was aimed at, beside its outcome
-_FIGURES = 1.0  # weight of figures in the outcome of a call for a summary by itself
-_AGAIN = 0.3  # what each further essential of a kind counts less, so that one kind does not fill a gist
 _SPACE = late(r"\s+")
-_TOOL: Mapping[str, float] = {
-    "edit": 1.3,
-    "write": 1.3,
-    "command": 0.8,
-    "task": 0.8,
-    "other": 0.7,
-    "database": 0.7,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +166,7 @@ def gist_messages(
         return Gist("", ())
     done = digests_of(said) if digests is None else list(digests)
     if limit_tokens is None:
-        size = sum(count(m.text[:_WIDE]) for m in said) // _DENSE + _CALL * len(done)
+        size = sum(count(m.text[:_WIDE]) for m in said) // TOKENS_PER_GIST_TOKEN + TOKENS_PER_CALL * len(done)
         limit_tokens = min(MOST, max(LIMIT, size))
     found = findings(said, done)
     lines, items = _sentences(said, found, count, weights)
@@ -228,8 +233,8 @@ def _sentences(
                 and len(text.encode("utf-8", "surrogatepass")) > _GREETING
                 and "filler" not in piece.cues
             ):
-                score, user_seen = score + 1, True
-            score += 0.4 * (message.id == final) + 2 * message.pinned
+                score, user_seen = score + REQUEST_BONUS, True
+            score += FINAL_BONUS * (message.id == final) + PINNED_BONUS * message.pinned
             # What is open now may be settled later: the line hands on what it is worth without that.
             order = len(lines)
             lines[order] = GistLine(
@@ -255,7 +260,7 @@ def _discount_repeats(items: list[SummaryItem]) -> list[SummaryItem]:
     out = {i.order: i for i in items}
     for item in sorted((i for i in items if i.bound), key=lambda i: (-i.score, i.order)):
         kind = item.bound[0].kind
-        out[item.order] = item._replace(score=item.score - _AGAIN * seen.get(kind, 0))
+        out[item.order] = item._replace(score=item.score - REPEAT_DISCOUNT * seen.get(kind, 0))
         seen[kind] = seen.get(kind, 0) + 1
     return [out[i.order] for i in items]
 
@@ -269,7 +274,7 @@ def _weigh_learned(message: Message, weights: Mapping[str, float] | None) -> flo
 def _render_quote(piece: CueSentence, count: Count) -> str:
     if piece.sentence.shape != "code":
         return _SPACE.sub(" ", piece.text) if piece.sentence.shape == "prose" else piece.text
-    return clip_text(piece.text, _CODE, count)
+    return clip_text(piece.text, CODE_TOKENS, count)
 
 
 def _distinct(items: list[SummaryItem]) -> list[SummaryItem]:
@@ -282,7 +287,7 @@ def _distinct(items: list[SummaryItem]) -> list[SummaryItem]:
         if (
             item.bound
             or not item.pieces
-            or not any(likeness(item.pieces, h.pieces) >= _ALIKE for h in held[:40])
+            or not any(likeness(item.pieces, h.pieces) >= ALIKE for h in held[:40])
         ):
             held.append(item)
     return sorted(held, key=lambda i: i.order)
@@ -295,14 +300,15 @@ def _operations(digests: Sequence[Digest], found: Findings, count: Count) -> lis
     for number, digest in enumerate(digests):
         home = digest.result or digest.call
         failed = digest.is_error or bool(digest.exit_code)
-        score = _TOOL.get(digest.kind, 0.45) + (0.5 if failed else 0.0) + 0.2 * (number + 1) / len(digests)
+        score = CALL_WORTH.get(digest.kind, CALL_WORTH_OTHER) + CALL_FAILED * failed
+        score += CALL_LATE * (number + 1) / len(digests)
         bound = (
             tuple(e for e in found.open if e.group == "error/tool" and e.message == home)
             if home in homes and failed
             else ()
         )
         text = f"- {digest.line}"
-        out.append(SummaryItem(1_000_000 + number, text, score + (3 if bound else 0), count(text), bound))
+        out.append(SummaryItem(1_000_000 + number, text, score + CALL_OPEN * bool(bound), count(text), bound))
     return out
 
 
@@ -315,7 +321,7 @@ def _told_by_tools(
         home = digest.result or digest.call
         if home in revisions:
             label = f"{digest.tool_name} {cut_middle(digest.target, _TARGET)}".strip()
-            score = item.score + _FIGURES * bool(NUMBER.search(digest.summary))
+            score = item.score + FIGURES_WORTH * bool(NUMBER.search(digest.summary))
             yield GistLine(digest.summary, revisions[home], home, "tool", label, round(score, 3))
 
 
@@ -324,13 +330,12 @@ def _facts(
 ) -> list[SummaryItem]:
     """Return essentials that no sentence and no operation speaks of: lists of to-dos, paths, ids."""
     spoken = {id(e) for i in (*items, *tools) for e in i.bound}
-    base = {EssentialKind.TODO: 5.0, EssentialKind.ERROR: 3.6, EssentialKind.PATH: 1.0, EssentialKind.ID: 0.9}
     out: list[SummaryItem] = []
     for number, essential in enumerate(found.open):
         if id(essential) not in spoken:
-            score = base.get(essential.kind, 3.0) + essential.weight
-            if essential.kind is EssentialKind.PATH and essential.weight >= _ACTED:
-                score += 1.5  # what was changed, or what the user speaks of
+            score = FACT_WORTH.get(essential.kind, FACT_WORTH_OTHER) + essential.weight
+            if essential.kind is EssentialKind.PATH and essential.weight >= ACTED_FROM:
+                score += ACTED_BONUS  # what was changed, or what the user speaks of
             out.append(
                 SummaryItem(
                     2_000_000 + number, essential.text, score, count(essential.text) + 1, (essential,)

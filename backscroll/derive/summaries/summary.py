@@ -26,19 +26,23 @@ from backscroll.derive.summaries.composition import (
 )
 from backscroll.derive.summaries.gist import Gist, GistLine, filter_quotable, gist_messages
 from backscroll.derive.summaries.spans import cut, rank
+from backscroll.derive.summaries.tuning import (
+    COMPARED,
+    ECHO_BONUS,
+    ECHO_MOST,
+    ESSENTIALS_SHARE,
+    HANDED_ON,
+    LIMITS,
+    NAMES_SHARE,
+    TOP_LIMIT,
+)
 from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 
 #: How summaries are made by rules; the version goes up whenever the same inputs would give another summary.
 RECIPE = Recipe("summary", 3)
-LIMITS: Mapping[int, int] = {1: 480, 2: 720}  # tokens by level
-TOP_LIMIT = 900  # tokens of the levels above
-_SHARE = 0.62  # of the room that open essentials other than names may fill before anything else comes
-_NAMES = 0.78  # up to which names may go on
 _SHORTEST = 24  # characters of a quotation that is cut
-_LINES = 48  # quotations that a summary hands on to the one above
-_POOL = 160  # quotations that are compared with each other, the weightiest
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ class SummaryDraft:
             found, lines, limit, self.count, labels(self.language), handle_of(first, last)
         )
         sources = tuple(dict.fromkeys([*(e.source for e in said), *(line.source for line in quoted)]))
-        kept = sorted((line for line, _ in lines), key=lambda li: -li.score)[:_LINES]
+        kept = sorted((line for line, _ in lines), key=lambda li: -li.score)[:HANDED_ON]
         carried = sorted(kept, key=lambda li: (li.message.seq, li.message.thread))
         return Summary(
             text, sources, found.open, tuple(carried), found.closes, found.more, first, last,
@@ -133,14 +137,14 @@ def _chosen_lines(quoted: tuple[tuple[GistLine, ...], ...]) -> list[tuple[GistLi
     Remembered, because spans are rendered together and one by one.
     """
     pool = [(line, place) for place, lines in enumerate(quoted) for line in lines]
-    if len(pool) > _POOL:
-        best = sorted(range(len(pool)), key=lambda i: (-pool[i][0].score, i))[:_POOL]
+    if len(pool) > COMPARED:
+        best = sorted(range(len(pool)), key=lambda i: (-pool[i][0].score, i))[:COMPARED]
         pool = [pool[i] for i in sorted(best)]
     out: list[tuple[int, GistLine, int]] = []
     for group in clusters([line.text for line, _ in pool]):
         chosen = max(group, key=lambda i: (pool[i][0].score, i))
         line, place = pool[chosen]
-        more = min(1.0, 0.15 * (len(group) - 1))
+        more = min(ECHO_MOST, ECHO_BONUS * (len(group) - 1))
         out.append((chosen, _weighing(line, line.score + more), place))
     return [(line, place) for _, line, place in sorted(out, key=lambda row: row[0])]
 
@@ -166,8 +170,8 @@ def _render_summary(
     text = ""
     for share in (0.9, 0.78, 0.64, 0.5, 0.36):  # labels cost too, and so does saying what is missing
         room = _SummaryRoom(int(whole * share), count)
-        said = _urgent(found, room, _SHARE, words)
-        said += _names(found, room, _NAMES)
+        said = _urgent(found, room, ESSENTIALS_SHARE, words)
+        said += _names(found, room, NAMES_SHARE)
         quoted = _select_quotes(lines, said, room, words)
         known = {id(e) for e in said}
         said += [e for e in _urgent(found, room, 1.0, words, known) if id(e) not in known]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.budget.costs import limits_of, rates_of, window_of
 from backscroll.engine.budget.counts import correction
+from backscroll.llm.prices.families import plain_name
 from backscroll.llm.prices.ledger import Tokens
-from backscroll.llm.prices.windows import plain_name
 from backscroll.llm.tokens.tokens import tokenizer_for
 
 if TYPE_CHECKING:

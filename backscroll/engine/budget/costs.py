@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.core.clock import add_timezone
 from backscroll.errors import BudgetExceeded, InvalidInput
+from backscroll.llm.prices.families import ContextWindow, plain_name
 from backscroll.llm.prices.ledger import Tokens, tokens_of
 from backscroll.llm.prices.limits import Limit, LimitCheck, dollars, in_nano, judge_limits
 from backscroll.llm.prices.prices import Price, Rates, price_for, rates_for
 from backscroll.llm.prices.table import PriceTable, price_table
-from backscroll.llm.prices.windows import ContextWindow, plain_name, window_for
+from backscroll.llm.prices.windows import window_for
 from backscroll.llm.tokens.calibration import key_of, restore_calibration, update_calibration
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.record.derived import UNANSWERED, Charge, SpendingTotal

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from backscroll.errors import StoreError
-from backscroll.llm.prices.windows import plain_name
+from backscroll.llm.prices.families import plain_name
 from backscroll.llm.tokens.calibration import Calibration, key_of, restore_calibration, update_calibration
 from backscroll.llm.tokens.overhead import BytesOf, message_tokens
 from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for

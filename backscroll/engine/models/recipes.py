@@ -42,7 +42,7 @@ from backscroll.formats.sources.json_text import dumps
 from backscroll.llm.clients.client import Client, Request
 from backscroll.llm.clients.client import Reply as Answer
 from backscroll.llm.clients.retries import Patience, with_retries
-from backscroll.llm.prices.windows import thinks
+from backscroll.llm.prices.families import thinks
 from backscroll.llm.providers import Provider, choose_provider, client_for
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.record.chain import words_from_bytes

@@ -285,7 +285,7 @@ class Choice:
 
     def _item(self, weighed: int, filling: _RoomFiller, room: int, *, whole: bool) -> RecallItem | None:
         """Return a message within so many tokens: all of it, or (where `whole` is not asked for) an excerpt. None if it does not fit."""
-        from backscroll.recall.reasons import reason_of
+        from backscroll.recall.selection import reason_of
         from backscroll.recall.text.excerpt import excerpt
 
         number = int(self.weighed.rows[weighed])

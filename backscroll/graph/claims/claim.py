@@ -8,14 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from backscroll.graph.tuning import SURE
 from backscroll.vocab.assertion import PRONOUN, Assertion, Claim, TurnClaims
 from backscroll.vocab.ids import Ref
 
 #: Where a claim stands: 0 for the text, position and opening of the turn, number in the turn; 1 for a person's own change.
 Order: TypeAlias = tuple[int, bytes, Ref, int]
 
-#: Claims below this are only hints: they join no names and supersede nothing that is surer.
-SURE = 0.5
 #: Attributes that are names.
 NAMING = frozenset({"name", "nickname", "full_name", "alias"})
 #: Whom a call by name means: settled over the whole conversation (`graph/naming/vocatives`).

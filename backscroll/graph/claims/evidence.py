@@ -17,12 +17,8 @@ from importlib import resources
 
 from backscroll.graph.claims.claim import RawClaim
 from backscroll.graph.claims.names import split_owner
+from backscroll.graph.tuning import PLAIN_RELATION, RELATIVE_EVIDENCE, SURE, TOLD_EVIDENCE
 from backscroll.vocab.assertion import PRONOUN, Claim
-
-_TOLD = 20  # what a plain statement about a name adds to it
-_SURE = 0.5
-_PLAIN = 0.8  # how sure a relation has to be that it speaks for its other end as well
-_BARE = 45  # a relative without a name, of whom only that is said
 
 
 def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
@@ -43,18 +39,20 @@ def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
             continue
         if raw.subject[0] != PRONOUN:
             _most(used, raw.subject, worth)
-            if claim.sure >= _SURE and raw.kind is not Claim.NODE:
+            if claim.sure >= SURE and raw.kind is not Claim.NODE:
                 told.add(raw.subject)
         if raw.object and raw.object[0] != PRONOUN:
             _most(used, raw.object, worth)
-            told.update([raw.object] if claim.sure >= _PLAIN else [])
+            told.update([raw.object] if claim.sure >= PLAIN_RELATION else [])
         for one, other in ((raw.subject, raw.object), (raw.object, raw.subject)):
             if one and raw.kind is Claim.RELATION and _of(one) == other not in ("", "user"):
-                used[one] = min(used[one], _BARE)  # "Ann's brother" of whom nothing is known but that
+                used[one] = min(
+                    used[one], RELATIVE_EVIDENCE
+                )  # "Ann's brother" of whom nothing is known but that
         if raw.other:
-            _most(seen if claim.sure >= _SURE else used, raw.other, worth)
+            _most(seen if claim.sure >= SURE else used, raw.other, worth)
     return {
-        key: (seen[key] + (_TOLD if key in told else 0) if key in seen else used[key])
+        key: (seen[key] + (TOLD_EVIDENCE if key in told else 0) if key in seen else used[key])
         for key in {**seen, **used}
     }
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from backscroll.graph.claims.claim import SURE, ClaimLine, TurnEntry, is_call
+from backscroll.graph.claims.claim import ClaimLine, TurnEntry, is_call
 from backscroll.graph.claims.names import gender_of
+from backscroll.graph.tuning import SURE
 from backscroll.vocab.assertion import LEANS, PRONOUN, Claim
 from backscroll.vocab.ids import Ref
 

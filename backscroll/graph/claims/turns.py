@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from backscroll.graph.claims.claim import NAMING, SURE, MessageSpeaker, RawClaim, TurnEntry, is_call
+from backscroll.graph.claims.claim import NAMING, MessageSpeaker, RawClaim, TurnEntry, is_call
 from backscroll.graph.claims.evidence import find_doubted_attributes, proofs
 from backscroll.graph.claims.names import both_scripts, key_of, pronoun_of
 from backscroll.graph.claims.predicates import direction, normalize_predicate
+from backscroll.graph.tuning import SURE
 from backscroll.vocab.assertion import PRONOUN, Assertion, Claim, TurnClaims
 from backscroll.vocab.ids import Ref
 

@@ -11,19 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
-from backscroll.graph.claims.claim import ASKED, SURE, ClaimLine, RawClaim, TurnEntry, is_call, is_question
+from backscroll.graph.claims.claim import ASKED, ClaimLine, RawClaim, TurnEntry, is_call, is_question
 from backscroll.graph.claims.index import Profile
 from backscroll.graph.claims.names import ROLES, key_of, table
 from backscroll.graph.claims.predicates import venues
+from backscroll.graph.tuning import PRONOUN_EVIDENCE, SURE
 from backscroll.vocab.assertion import PRONOUN, REGION, Claim
 
-#: How many turns back a pronoun may reach.
-REACH = 3
 _ANIMATE = frozenset({"person", "creature", "animal", "group"})
 _SEXED = frozenset({"person", "creature", "animal"})
 _MANY = frozenset({"group", "organisation", "person", "creature", "animal"})
-#: How much a turn must say for a name (`graph/claims/evidence`) before a pronoun may mean it.
-LOOKED = 40
 _TOPICS = {
     "work": frozenset({"work"}),
     "place": frozenset({"place", "organisation"}),
@@ -111,7 +108,7 @@ def _passing(said: TurnEntry) -> set[str]:
     """Return names that a turn speaks of in passing, so that no pronoun means them: of which little shows that they are names,
     and those inside a value (the town in an address).
     """
-    out = {key for key, worth in said.proofs.items() if worth < LOOKED}
+    out = {key for key, worth in said.proofs.items() if worth < PRONOUN_EVIDENCE}
     values = [raw.claim.value.casefold() for raw in said.raws if raw.kind is Claim.ATTRIBUTE]
     longer = [value for value in values if len(value) > 6]
     if longer:

@@ -13,12 +13,16 @@ from collections.abc import Callable, Iterable, Sequence
 from backscroll.graph.claims.claim import MessageSpeaker, TurnEntry
 from backscroll.graph.claims.names import ROLES
 from backscroll.graph.naming.identity import NameLinks, NameTie
+from backscroll.graph.tuning import (
+    ALONE_VOTE,
+    BEFORE_VOTE,
+    CALLER_VOTE,
+    NEXT_VOTE,
+    OWNER_VOTE,
+    USER_VOTE,
+    VOTES_NEEDED,
+)
 from backscroll.vocab.ids import Ref
-
-_ALONE, _NEXT, _BEFORE = 150, 100, 50  # for the only other one, who speaks next, who spoke before
-_CALLER, _USER = -300, -120  # against who calls, and who uses the name
-_OWNER = 600  # for who says it of themselves
-_ENOUGH = 90
 
 #: The turn before, the turn, and the turn after, of a turn.
 Around = Callable[[Ref], Sequence[TurnEntry]]
@@ -99,11 +103,11 @@ class VocativeNames:
         votes: dict[str, int] = {}
         for opening in self._calls[name]:
             _count_call_votes(name, opening, around(opening), votes)
-        for weight, counts in ((_USER, self._uses), (_OWNER, self._owns)):
+        for weight, counts in ((USER_VOTE, self._uses), (OWNER_VOTE, self._owns)):
             for who, count in counts.get(name, {}).items():
                 votes[who] = votes.get(who, 0) + weight * count
         ranked = sorted(votes.items(), key=lambda item: (-item[1], item[0]))
-        leads = ranked and ranked[0][1] >= _ENOUGH and (len(ranked) == 1 or ranked[0][1] > ranked[1][1])
+        leads = ranked and ranked[0][1] >= VOTES_NEEDED and (len(ranked) == 1 or ranked[0][1] > ranked[1][1])
         return ranked[0][0] if leads else ""
 
 
@@ -116,15 +120,15 @@ def _count_call_votes(name: str, opening: Ref, turns: Sequence[TurnEntry], votes
             continue
         for _ in range(voice.calls.count(name)):
             me = voice.speaker
-            votes[me] = votes.get(me, 0) + _CALLER
+            votes[me] = votes.get(me, 0) + CALLER_VOTE
             if len(present) == 2:
                 (other,) = present - {me}
-                votes[other] = votes.get(other, 0) + _ALONE
+                votes[other] = votes.get(other, 0) + ALONE_VOTE
                 continue
             if following := _other(me, (v for _, v in voices[at + 1 :])):
-                votes[following] = votes.get(following, 0) + _NEXT
+                votes[following] = votes.get(following, 0) + NEXT_VOTE
             if before := _other(me, (v for _, v in reversed(voices[:at]))):
-                votes[before] = votes.get(before, 0) + _BEFORE
+                votes[before] = votes.get(before, 0) + BEFORE_VOTE
 
 
 def _other(me: str, voices: Iterable[MessageSpeaker]) -> str:

@@ -15,6 +15,7 @@ from importlib import resources
 from typing import cast
 
 from backscroll.derive.extract.ontology import is_relation, predicate, types
+from backscroll.graph.tuning import CONTESTED_WORTH, FULL_FACTS, HALVED_AFTER, PINNED_WORTH, PLACE_DISCOUNT
 from backscroll.graph.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.graph.world.completion import NOWHERE
 from backscroll.vocab.ids import Ref
@@ -24,7 +25,6 @@ from backscroll.vocab.values.pattern import late
 _WORTH = {Rank.PERSON: 4.0, Rank.SAID: 3.0, Rank.WORLD: 1.6, Rank.DEFAULT: 0.0}
 _EMPTY = {"unknown", "未知", "none", "无", ""}
 _LONGEST = 160  # characters of a value
-_PLENTY, _WEARY = 12, 4  # facts of one node that count in full; so many more, and one is worth half
 _CONTROL = late(
     "[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff\ufff9-\ufffb]+"
 )
@@ -137,9 +137,9 @@ def _identity(fact: Fact) -> tuple[str, str, str]:
 
 def _worth(fact: Fact, place: int) -> float:
     worth = _WORTH[fact.rank] * (0.5 + 0.5 * min(max(fact.sure, 0.0), 1.0))
-    worth += 2.0 if fact.pinned else 0.0
-    worth += 0.5 if fact.contested else 0.0
-    return worth / (1.0 + 0.15 * place)
+    worth += PINNED_WORTH if fact.pinned else 0.0
+    worth += CONTESTED_WORTH if fact.contested else 0.0
+    return worth / (1.0 + PLACE_DISCOUNT * place)
 
 
 def _fact_words(
@@ -193,7 +193,7 @@ def _rank_phrases(
     def value(phrase: _FactPhrase) -> float:
         many = taken[phrase.node]
         extra = 0 if many else heads[phrase.node]
-        return phrase.worth / (costs[id(phrase)] + 1 + extra) / (1 + max(0, many - _PLENTY) / _WEARY)
+        return phrase.worth / (costs[id(phrase)] + 1 + extra) / (1 + max(0, many - FULL_FACTS) / HALVED_AFTER)
 
     by_node: dict[int, list[_FactPhrase]] = {}
     for phrase in phrases:

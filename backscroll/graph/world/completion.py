@@ -16,6 +16,7 @@ from typing import NamedTuple, cast
 
 from backscroll.derive.extract.ontology import is_relation, predicate, types
 from backscroll.graph.claims.names import key_of
+from backscroll.graph.tuning import DEFAULT_SURE, WORLD_SURE
 from backscroll.graph.view import Evidence, Fact, NodeView, Options, Rank, WorldEntry
 from backscroll.graph.world.words import covers, form_of, is_han, is_kind, kind_words, plain
 from backscroll.vocab.ids import Ref
@@ -243,7 +244,7 @@ def _make_inferred_fact(
     node: NodeView, name: str, value: str, rank: Rank, note: str, other: str = ""
 ) -> Fact:
     evidence = (Evidence(node.first or NOWHERE, note=note),)
-    sure = 0.6 if rank is Rank.WORLD else 0.3
+    sure = WORLD_SURE if rank is Rank.WORLD else DEFAULT_SURE
     return Fact(node.id, name, value, other, rank, node.first, evidence=evidence, sure=sure)
 
 

@@ -19,7 +19,7 @@ from backscroll.llm.clients.connections import Connections, OpenCall
 from backscroll.llm.clients.faults import build_stop_error
 from backscroll.llm.clients.sdk import cut_short, nonsense, our_errors, plain, read_events, waits_of
 from backscroll.llm.clients.stream_bounds import StreamBounds, bounded_body
-from backscroll.llm.providers import Provider
+from backscroll.llm.provider import Provider
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 

@@ -120,7 +120,7 @@ def _by_words(status: int, code: str, said: str, *, provider: str, model: str) -
 
 
 def in_stream(body: Json, *, provider: str, model: str) -> BackscrollError:
-    """Return the error for a fault in the middle of a stream, where there is no status any more."""
+    """Return the error for a fault in the middle of a stream, after the status was sent."""
     code, said = _read_error_body(body)
     if code.isdecimal() and 400 <= int(code) < 600:  # OpenRouter and others repeat a status
         return build_response_error(int(code), body, {}, provider=provider, model=model)

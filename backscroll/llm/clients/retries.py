@@ -28,7 +28,7 @@ PASSING = (ModelBusy, Unreachable, CutShort)
 
 
 def _quiet(_error: ModelError, _attempt: int) -> None:
-    """Nobody wants to know."""
+    """Ignore a report."""
 
 
 @dataclass(frozen=True, slots=True)

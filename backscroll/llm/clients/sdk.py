@@ -25,7 +25,7 @@ from backscroll.llm.clients.faults import (
     without_secrets,
 )
 from backscroll.llm.clients.server_sent import events_of
-from backscroll.llm.providers import Provider
+from backscroll.llm.provider import Provider
 from backscroll.vocab.part import Json
 
 _REFUSED = 400  # a status from here on
@@ -108,7 +108,8 @@ def cut_short(provider: Provider) -> CutShort:
 def nonsense(provider: Provider) -> CutShort:
     """Return the error for an answer that is none."""
     return CutShort(
-        f"what {provider.name} sent is no answer of a model", hint="check kind and base_url of the provider"
+        f"what {provider.name} sent is not the answer of a model",
+        hint="check kind and base_url of the provider",
     )
 
 

@@ -17,7 +17,7 @@ from backscroll.llm.clients.faults import timed_out
 from backscroll.llm.clients.server_sent import too_large
 
 if TYPE_CHECKING:
-    from backscroll.llm.providers import Provider
+    from backscroll.llm.provider import Provider
 
 #: Characters that a token of an answer is taken to have at most, on average, and what may come beyond that.
 _CHARACTERS, _SLACK = 24, 200_000

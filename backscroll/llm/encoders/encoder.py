@@ -36,12 +36,14 @@ class Encoder(Protocol):
 
 
 def _wordllama() -> Encoder:
+    # start-up: numpy
     from backscroll.llm.encoders.wordllama import WordLlamaEncoder
 
     return WordLlamaEncoder()
 
 
 def _minilm() -> Encoder:
+    # start-up: numpy
     from backscroll.llm.encoders.minilm import MiniLMEncoder
 
     return MiniLMEncoder()

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from backscroll.errors import MissingExtra
+from backscroll.llm.encoders.gloss import gloss_text
 from backscroll.llm.encoders.model_files import folder_of, is_installed
+from backscroll.recall.text.words import has_unspaced
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -130,9 +132,6 @@ def _readable(text: str) -> str:
     text = text[:_LONGEST]
     if text.isascii():
         return text
-    from backscroll.llm.encoders.gloss import gloss_text
-    from backscroll.recall.text.words import has_unspaced
-
     text = text.encode("utf-8", "replace").decode()
     return gloss_text(text) if has_unspaced(text) else text
 

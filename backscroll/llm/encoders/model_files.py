@@ -91,7 +91,7 @@ def model_named(name: str) -> ModelPackage:
     """Return a model by its name, or a clear error."""
     found = known_models().get(name)
     if found is None:
-        raise NotFound(f"there is no model {name!r} to add", hint=f"known: {', '.join(known_models())}")
+        raise NotFound(f"no model {name!r} can be added", hint=f"known: {', '.join(known_models())}")
     return found
 
 

@@ -14,9 +14,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from backscroll.llm.prices.families import family_of, local_providers, plain_name, sold_by_amazon
 from backscroll.llm.prices.ledger import Tokens
 from backscroll.llm.prices.table import PRICES, PriceRow, PriceTable, PriceTier
-from backscroll.llm.prices.windows import family_of, local_providers, plain_name, sold_by_amazon
 
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation

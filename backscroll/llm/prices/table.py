@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.prices.windows import fitting, plain_name
+from backscroll.llm.prices.families import fitting, plain_name
 from backscroll.regular_files import read_text
 
 #: US dollars for a million tokens.

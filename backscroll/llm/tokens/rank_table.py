@@ -95,7 +95,7 @@ class RankTable:
         self._tokens = memoryview(self._map)[place:]
 
     def find(self, token: bytes) -> int | None:
-        """Return the rank of a token; None if there is no such token."""
+        """Return the rank of a token; None if the table does not have it."""
         bucket, size, offsets = crc32(token) % _BUCKETS, len(token), self._offsets
         for number in range(self._starts[bucket], self._starts[bucket + 1]):
             start = offsets[number]

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from math import ceil
 
 from backscroll.errors import InvalidInput
-from backscroll.llm.prices.windows import ModelFamily, family_of
+from backscroll.llm.prices.families import ModelFamily, family_of
 from backscroll.llm.tokens.encodings import available, coder, well_formed
 from backscroll.vocab.values.pattern import late
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from backscroll.recall.tuning import ACROSS_WEIGHT, K1
+
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-K1 = 1.2  # how soon more of the same term says nothing new
 _REMEMBERED = 2_000  # columns that are remembered until something is added
 #: Which texts hold a term, and how often.
-_ACROSS = 0.8  # of its weight: a term that is there in another language
 Column: TypeAlias = "tuple[NDArray[np.intp], NDArray[float64]]"
 
 #: Terms of a question -> the texts that hold them in another language.
@@ -118,7 +118,7 @@ def match(
         score[rows] += rarity * times * (K1 + 1) / (times + K1 * (1 - b + b * lengths[rows] / average))
         held[rows] += rarity
         if others is not None:
-            worth = _ACROSS * rarity
+            worth = ACROSS_WEIGHT * rarity
             score[others] += worth * (K1 + 1) / (1 + K1 * (1 - b + b * lengths[others] / average))
             held[others] += worth
     return LexicalScores(score, held, max(best, 1e-6))
@@ -148,7 +148,7 @@ def match_softly(
         for word, likeness in sorted(kin[number].items(), key=lambda one: one[1]) if kin else ():
             found[postings.column(word)[0]] = likeness * likeness
         if others is not None:
-            found[others] = np.maximum(found[others], _ACROSS)
+            found[others] = np.maximum(found[others], ACROSS_WEIGHT)
         found[postings.column(term)[0]] = 1.0
         total += rarity * found
     # A long text holds a bit of everything: one of many times the usual length has to hold more.

@@ -17,6 +17,7 @@ import numpy as np
 from backscroll.recall.index.arrays import GrowingArray
 from backscroll.recall.index.candidate import PreparedCandidate
 from backscroll.recall.index.vectors import Encode, products, themes_of, unit
+from backscroll.recall.tuning import KIN_FROM
 
 if TYPE_CHECKING:
     from numpy import float16, float32
@@ -27,7 +28,6 @@ Rows: TypeAlias = "NDArray[float16 | float32]"
 #: A text -> its vector and those of its pieces, one row each.
 Vectors: TypeAlias = "Callable[[Sequence[PreparedCandidate]], list[NDArray[float32]]]"
 _SETTLED = 512  # texts from which on what they have in common is read off the first ones
-_ALIKE = 0.55  # terms less similar than this are different things
 _KIN = 12  # similar terms that are looked at for a term
 _REMEMBERED = 4_000  # terms whose kin is remembered
 
@@ -97,7 +97,7 @@ class VectorSpace:
                 found = known[number]
                 since = 0 if found is None else found[0]
                 values = near[since - start :, column]
-                places = np.flatnonzero(values >= _ALIKE)
+                places = np.flatnonzero(values >= KIN_FROM)
                 places, values = places + since, values[places]
                 if found is not None:
                     places = np.concatenate([found[1].places, places])

@@ -18,11 +18,11 @@ from typing import cast
 from backscroll.derive.extract.runs import break_long_runs
 from backscroll.recall.question.times import DaySpan, find_times
 from backscroll.recall.text.terms import terms_of
+from backscroll.recall.tuning import NEEDS_PAST
 from backscroll.vocab.values.pattern import late
 
 #: More of a message says nothing new about what it asks; a pasted file is not a question.
 LONGEST = 6_000
-_SURE = 0.4  # a reason that needs no other
 _SENTENCE = late(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
 _QUOTED = late(
     r"\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|「([^」\n]{2,80})」|『([^』\n]{2,80})』|《([^》\n]{1,80})》|`([^`\n]{2,80})`"
@@ -177,7 +177,7 @@ def needs_past(asked: QuestionAnalysis, visible: Collection[str] = (), now: date
     for strength, _ in reasons:
         missing *= 1 - strength
     told = tuple(reason for _, reason in reasons)
-    points = any(strength >= _SURE for strength, _ in reasons) or "asks about something else" in told
+    points = any(strength >= NEEDS_PAST for strength, _ in reasons) or "asks about something else" in told
     points = points and (not asked.requests or "points back" in told)
     return RecallNeed(round(1 - missing, 3), told, points and missing <= 0.5)
 

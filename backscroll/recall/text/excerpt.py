@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from backscroll.recall.text.terms import terms_of
+from backscroll.recall.tuning import EXCERPT_NEAR
 from backscroll.vocab.values.pattern import late
 
 _GAP = "…"
 _LOOKED_AT = 200_000  # characters
 _LONGEST = 400  # characters of a sentence; a longer one is cut at its clauses, or hard
 _WANTED = 40  # sentences that match and are tried
-_NEAR = 0.6  # of the weight of the best words: a sentence that only means what is asked for
 #: Where a sentence ends: a line break, a stop of a script that has no spaces, else a stop and white space.
 _SENTENCE = late(
     r"\n+|[。！？；｡…؟۔।॥።။។]+[”’」』）】》\"')\]]*|[.!?;]+[\"'”’)\]]*(?=\s)",
@@ -87,7 +87,7 @@ def excerpt(
     if near is not None and pieces:
         top = max(scores) or 1.0
         scores = [
-            score + _NEAR * top * max(nearness, 0.0)
+            score + EXCERPT_NEAR * top * max(nearness, 0.0)
             for score, nearness in zip(scores, near(pieces), strict=True)
         ]
     best = sorted(range(len(pieces)), key=lambda i: (-scores[i], i))

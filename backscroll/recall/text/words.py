@@ -210,7 +210,7 @@ def index_words(text: str, limit: int = 1_000_000) -> str:
 def recipe_number() -> int:
     """Return a number for everything that decides which index words a text has: these rules, characters, stems. Never 0.
 
-    A store that keeps no copy of the words names by it who made them (`stores/sqlite/reading/word_index`).
+    A store that keeps no copy of the words names by it who made them (`stores/sqlite/word_index`).
     """
     from Stemmer import version
 

@@ -20,8 +20,8 @@ _SAYS: tuple[tuple[str, type[StoreError], str, str], ...] = (
         "set postgres.pooler to transaction",
     ),
     ("28", StoreError, "the server refused the login", "check user and password (PGPASSWORD, ~/.pgpass)"),
-    ("3D000", StoreError, "there is no such database on the server", "create it first: createdb NAME"),
-    ("3F000", StoreError, "there is no such schema in the database", "create it: CREATE SCHEMA NAME"),
+    ("3D000", StoreError, "the database does not exist on the server", "create it first: createdb NAME"),
+    ("3F000", StoreError, "the schema does not exist in the database", "create it: CREATE SCHEMA NAME"),
     ("40", StoreBusy, "other writers kept getting in the way", "nothing was written; try again"),
     ("42501", StoreError, "the login may not do this", "let the owner of the tables grant it"),
     (

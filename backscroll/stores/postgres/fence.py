@@ -22,7 +22,7 @@ _HOLDER = (
 
 
 def wait_for_end(connection: Connection, fence: int, deadline: float) -> bool:
-    """Return True once the session with this number is no more, and with it its transaction."""
+    """Return True once the session with this number has ended, and its transaction with it."""
     ask_to_end = time.monotonic() + _GRACE
     while True:
         row = connection.execute(f"SELECT count(*) {_HOLDER}".encode(), (fence,)).fetchone()

@@ -3,12 +3,12 @@
 Owns the queue, the limit, and when a connection is opened, checked, kept or closed. Does not know what is done with one: no
 connection carries anything of a tenant, and whatever a caller sets is set for one transaction (`session`).
 
-- Fair: a slot that is given back goes to whoever waits longest. Nobody who comes later is served earlier.
+- Fair: a slot that is given back goes to the caller that has waited longest; later callers are never served earlier.
 - A caller that holds a connection already gets another one at once, beyond the limit: a read inside a write must not wait
   for itself.
 - A connection is opened by the caller who needs it, so that the reason of a failure reaches that caller. Where the server
   takes no more connections, the pool makes do with those it has and tries for more a little later.
-- What nobody used for `idle` seconds is closed, by a timer that only runs while something is idle.
+- A connection that was unused for `idle` seconds is closed, by a timer that only runs while something is idle.
 - A forked child starts with none: its parent's must not be touched, not even closed.
 """
 
@@ -142,7 +142,7 @@ class ConnectionPool:
             self._discard(connection)
 
     def _open_connection(self, deadline: float, *, known: bool, alone: bool = False) -> Connection:
-        """Return a new one. Where the server is full it is waited for only if there is no other (`alone`) to wait for."""
+        """Return a new one. Wait for a full server only if no other connection (`alone`) can be waited for."""
 
         def give_way() -> bool:
             with self._lock:

@@ -2,7 +2,7 @@
 
 Every key begins with the tenant, and every key of a log goes on with the *root*: the thread that a family of forks started
 from. So a sharded PostgreSQL can distribute each table on one column (`DISTRIBUTED_BY`), a family lies on one shard, and no
-transaction of one thread leaves it, except for attached bytes. There is no sequence anywhere: numbers come from the log.
+transaction of one thread leaves it, except for attached bytes. No sequence is used: numbers come from the log.
 
 - Words lie in `bytea`, which alone holds every text (`text` refuses NUL, `jsonb` lone surrogates as well).
 - Text in keys is compared byte by byte (`COLLATE "C"`): an index must survive an upgrade of the server's locales.

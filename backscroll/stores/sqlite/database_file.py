@@ -14,8 +14,8 @@ from urllib.parse import quote
 from backscroll.errors import StoreCorrupt, StoreError, StoreTooNew
 from backscroll.logs import logger_of
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only, translate_error
-from backscroll.stores.sqlite.reading.word_index import register
 from backscroll.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS, VERSION
+from backscroll.stores.sqlite.word_index import register
 
 _LOG = logger_of("stores")
 
@@ -89,7 +89,7 @@ def _unreachable(path: Path, error: OSError) -> StoreError:
 
 
 def _place_for(path: Path) -> bool:
-    """Return True if there is no store yet and one may be made here."""
+    """Return True if no store exists here yet and one may be created."""
     if "\0" in str(path):
         raise StoreError(f"not a path: {str(path)!r}", hint="a path cannot hold the character NUL")
     if path.is_dir():

@@ -24,10 +24,10 @@ from backscroll.stores.sqlite.faults import FAULTS, is_busy, translate_error
 from backscroll.stores.sqlite.readers import ReaderPool
 from backscroll.stores.sqlite.reading.rows import PendingWords, SqliteReader
 from backscroll.stores.sqlite.reading.signs import VectorCaches
-from backscroll.stores.sqlite.reading.word_index import AT_ONCE
+from backscroll.stores.sqlite.scrub import OUT_OF_REACH, read_note, rewrite
 from backscroll.stores.sqlite.turns import WriteQueue
+from backscroll.stores.sqlite.word_index import AT_ONCE
 from backscroll.stores.sqlite.writing.rows import SqliteWriter
-from backscroll.stores.sqlite.writing.scrub import OUT_OF_REACH, read_note, rewrite
 
 T = TypeVar("T")
 _BATCH = 256

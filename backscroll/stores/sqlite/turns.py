@@ -63,7 +63,7 @@ class WriteQueue:
                 self._end()
 
     def _draw(self, deadline: float) -> int | None:
-        """Return our number, with its lock; None if there is no queue."""
+        """Return our number, with its lock; None without a queue."""
         try:
             file = self._open_file()
             while not _lock(file, 0, 1, shared=False):  # held for as long as it takes to draw a number
@@ -214,5 +214,5 @@ if sys.platform != "win32":
 else:
 
     def _lock(file: int, start: int, length: int, *, shared: bool = False, release: bool = False) -> bool:
-        """There is no queue here."""
+        """This system has no queue."""
         raise OSError(file, start, length, shared, release)

@@ -30,7 +30,7 @@ Syntax: TypeAlias = Literal["refuse", "warn"]
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """One file as it is and as it would be. `None` for content: there is no file."""
+    """One file as it is and as it would be. `None` for content: the file does not exist."""
 
     path: str
     action: Action
@@ -361,7 +361,7 @@ def _text_of(data: bytes | None) -> str | None:
 
 
 def _diff(left: str, right: str, old: str | None, new: str | None) -> tuple[str, int, int]:
-    """Between two paths, empty if there is no file."""
+    """Between two paths, empty where a file does not exist."""
     names = [
         f"{letter}/{escape_path(path)}" if path else "/dev/null"
         for letter, path in (("a", left), ("b", right))

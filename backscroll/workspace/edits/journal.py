@@ -44,7 +44,7 @@ class JournalStep:
 
     @property
     def hashes(self) -> tuple[str, str]:
-        """Of both contents; empty if there is no file."""
+        """Of both contents; empty without a file."""
         return _hash(self.before), _hash(self.after)
 
 

@@ -119,7 +119,7 @@ class Files:
             return spot.status is not None
 
     def hash(self, path: str | Path) -> str:
-        """SHA-256 of the content; empty if there is no file."""
+        """SHA-256 of the content; empty without a file."""
         with self.walker.at(path) as spot:
             if spot.status is None:
                 return ""
@@ -243,12 +243,6 @@ class Files:
                 os.rmdir(Path(path).name, dir_fd=spot.folder)
                 return True
         return False
-
-    def recover(self) -> list[str]:
-        """Put right what a crash in the middle of a set of edits left; what was done, a sentence each."""
-        from backscroll.workspace.edits.journal import recover  # built on this module
-
-        return recover(self)
 
     def _content(self, spot: OpenPath) -> FileContent | None:
         if spot.status is None:

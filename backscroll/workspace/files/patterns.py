@@ -1,8 +1,8 @@
 """Patterns of ignore files and key files.
 
 Owns the meaning of patterns (`*.log`, `build/`, `!keep.log`, `docs/**`), of one ignore file and of several that are above each
-other. Refuses: reading a folder (`workspace/snapshots/scan`). Written here and not left to git, because the same files must count
-where there is no git; tests hold it against the real one (a `?` is one character here, and one byte there).
+other. Refuses: reading a folder (`workspace/snapshots/scan`). Written here and not left to git, because the same files must
+count on a machine without git; tests compare it with the real one (a `?` is one character here, and one byte there).
 """
 
 from __future__ import annotations

@@ -19,16 +19,16 @@ from backscroll.workspace.files.safe_paths import check_path
 from backscroll.workspace.git.git import GitFailed
 from backscroll.workspace.git.index import IndexLock, build_index, changed_index
 from backscroll.workspace.git.merge import Blob, RepositoryBlobs, merged_with_head, merged_with_index
+from backscroll.workspace.git.modes import Kind
 from backscroll.workspace.git.repository import Repository, find_repository
 from backscroll.workspace.git.trust import find_untrusted, programs_of, refuse, switched_off
-from backscroll.workspace.snapshots.snapshots import Kind
 
 _TRAILER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: \S")
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """One change by the agent to one file, as bytes of the working tree. None: there is no file on that side.
+    """One change by the agent to one file, as bytes of the working tree. None: the file does not exist on that side.
 
     A rename is the old path without a file after it, and the new path without one before. Several changes to one file
     follow each other in order.

@@ -1,7 +1,7 @@
 """Running git isolated from settings and hooks around it.
 
 Owns finding git, a clean environment, time limits, and git's failures in our words. Refuses: knowing what it is run for. Two ways:
-`sealed` for our own repository (no settings of anybody), and `users` for the user's repository (their settings, for their name; no
+`sealed` for our own repository (no user's settings), and `users` for the user's repository (their settings, for their name; no
 hooks, no programs of theirs).
 """
 

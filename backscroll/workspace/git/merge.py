@@ -14,12 +14,9 @@ from pathlib import Path
 from typing import Literal
 
 from backscroll.errors import Conflict
+from backscroll.workspace.git.modes import KINDS, MODES, Kind, is_binary
 from backscroll.workspace.git.repository import Repository
-from backscroll.workspace.snapshots.comparison import is_binary
-from backscroll.workspace.snapshots.snapshots import Kind
 
-_MODES: dict[Kind, str] = {"file": "100644", "exec": "100755", "link": "120000"}
-_KINDS: dict[str, Kind] = {mode: kind for kind, mode in _MODES.items()}
 _LARGEST_MERGE = 20_000_000
 #: The empty content in both sorts of repositories: what `git add -N` puts into the index.
 _EMPTY = {
@@ -38,7 +35,7 @@ class Blob:
     @property
     def mode(self) -> str:
         """Git's mode of it."""
-        return _MODES[self.kind]
+        return MODES[self.kind]
 
 
 @dataclass(slots=True)
@@ -100,8 +97,8 @@ def _parse_listing(out: bytes, *, name_at: int) -> dict[str, Blob]:
         facts, _, path = record.partition(b"\t")
         if path:
             values = facts.decode("ascii").split()
-            if values[0] in _KINDS:
-                found[os.fsdecode(path)] = Blob(values[name_at], _KINDS[values[0]])
+            if values[0] in KINDS:
+                found[os.fsdecode(path)] = Blob(values[name_at], KINDS[values[0]])
     return found
 
 

@@ -34,7 +34,7 @@ class Repository:
     prefix: str  # from the top to the folder; empty, or ending with a slash
     head: str  # the commit; empty before the first one
     branch: str  # empty: HEAD is on no branch
-    nothing: str = "0" * 40  # how this repository writes that there is no object
+    nothing: str = "0" * 40  # how this repository writes "no object"
     settings: tuple[str, ...] = ()  # under which git is run here, besides the usual ones
 
     def git(

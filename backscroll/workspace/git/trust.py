@@ -37,7 +37,7 @@ class GitProgram:
 
 
 def programs_of(folder: Path) -> list[GitProgram]:
-    """Filters in the settings of the repository itself, and its hooks; none if there is no repository."""
+    """Filters in the settings of the repository itself, and its hooks; none without a repository."""
     try:
         return [*_filters(folder), *_hooks(folder)]
     except GitFailed:

@@ -13,20 +13,15 @@ from dataclasses import replace
 
 from backscroll.vocab.change import FileChange
 from backscroll.workspace.git.line_history import count_changes, hunks, split_lines
+from backscroll.workspace.git.modes import is_binary
 from backscroll.workspace.snapshots.snapshots import ERASED, SnapshotFile
 
-_LOOKED_AT = 8000  # bytes in which a zero byte means that it is not text, as in git
 _ALIKE = 0.5
 _MOST_PAIRS = 40_000
 _PIECE = 64
 _AFTER_FEED = re.compile(rb"(?<=\n)")
 
 Reader = Callable[[str], bytes | None]
-
-
-def is_binary(data: bytes) -> bool:
-    """Return True for what is not text."""
-    return b"\0" in data[:_LOOKED_AT]
 
 
 def text_lines(data: bytes) -> list[str]:

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from backscroll.vocab.part import Json
+from backscroll.workspace.git.modes import Kind
 from backscroll.workspace.snapshots.shadow_objects import write_whole
-from backscroll.workspace.snapshots.snapshots import ERASED, Kind, SnapshotFile
+from backscroll.workspace.snapshots.snapshots import ERASED, SnapshotFile
 
 #: Called before each operation on the disk, with what it is; tests end the process there.
 Tick: TypeAlias = Callable[[str], None]
@@ -27,17 +28,6 @@ Spared: TypeAlias = dict[str, tuple[tuple[int, int, int], str]]
 
 def silent(_: str) -> None:
     """Ignore a report."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileTraces:
-    """What snapshots hold of a file."""
-
-    names: frozenset[str] = frozenset()  # hashes of its contents
-    versions: int = 0  # contents, and marks of contents that were never kept
-    snapshots: int = 0  # in which it is
-    shared: tuple[str, ...] = ()  # other files with the same contents, which go with it
-    present: tuple[str, ...] = ()  # files in the folder that have such a content at this moment
 
 
 @dataclass(frozen=True, slots=True)

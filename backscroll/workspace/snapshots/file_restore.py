@@ -25,7 +25,7 @@ from backscroll.workspace.files.safe_paths import (
     parent_of,
     status,
 )
-from backscroll.workspace.snapshots.snapshots import Kind
+from backscroll.workspace.git.modes import Kind
 
 Tick = Callable[[str], None]
 _PIECE = 1 << 20
@@ -42,7 +42,7 @@ class FileState:
 
 
 def state_at(root_fd: int, path: str) -> FileState | None:
-    """Return what is at a path now; None if there is no file. A folder is not a file."""
+    """Return what is at a path now; None if nothing is there. A folder is not a file."""
     found = status(root_fd, path)
     if found is None or stat.S_ISDIR(found.st_mode):
         return None

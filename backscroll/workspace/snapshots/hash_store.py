@@ -24,11 +24,11 @@ from backscroll.workspace.snapshots.comparison import (
     render_diff,
     wanted_paths,
 )
-from backscroll.workspace.snapshots.erasure import FileTraces, SnapshotErasure, Tick
+from backscroll.workspace.snapshots.erasure import SnapshotErasure, Tick
 from backscroll.workspace.snapshots.keeper import Keeper
 from backscroll.workspace.snapshots.scan import Hasher
 from backscroll.workspace.snapshots.shadow_objects import TEMPORARY, clear_stale, write_whole
-from backscroll.workspace.snapshots.snapshots import SnapshotFile
+from backscroll.workspace.snapshots.snapshots import FileTraces, SnapshotFile
 
 _INSTEAD = b"instead: "  # what comes before the name of the snapshot that was rewritten
 _FOLLOWED = 1000  # times that one snapshot may have been rewritten

@@ -83,7 +83,7 @@ class KeeperHome:
         return hmac.digest(bytes.fromhex(self.identity), content, "sha256")
 
     def renew(self) -> None:
-        """Another identity: whatever anybody remembers of these contents no longer counts, and is not written down any more."""
+        """Take another identity: what any process remembers of these contents no longer counts, and is not written down any more."""
         write_whole(self.place / "identity", secrets.token_bytes(32))
         self._memory.unlink(missing_ok=True)
 

@@ -20,7 +20,6 @@ from backscroll.logs import logger_of
 from backscroll.vocab.change import FileChange
 from backscroll.workspace.files.safe_paths import opened_root, status
 from backscroll.workspace.snapshots.erasure import (
-    FileTraces,
     SnapshotErasure,
     Spared,
     Tick,
@@ -32,7 +31,7 @@ from backscroll.workspace.snapshots.erasure import (
 )
 from backscroll.workspace.snapshots.home import KeeperHome
 from backscroll.workspace.snapshots.scan import Contents, FolderScanner, stamp_content
-from backscroll.workspace.snapshots.snapshots import SnapshotFile
+from backscroll.workspace.snapshots.snapshots import FileTraces, SnapshotFile
 
 _LOG = logger_of("workspace")
 
@@ -258,7 +257,7 @@ class Keeper(ABC, Generic[C]):
         return dict(found)
 
     def read(self, snapshot: str, path: str) -> bytes | None:
-        """Return the content of a file in a snapshot; None if there is no such file, or its content was not kept."""
+        """Return the content of a file in a snapshot; None if the snapshot does not have it, or its content was not kept."""
         entry = self.entries(snapshot).get(path)
         if entry is None or not entry.kept:
             return None

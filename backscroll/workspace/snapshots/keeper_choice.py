@@ -54,7 +54,7 @@ def snapshots_for(
     if folder == Path(folder.anchor):
         raise InvalidInput(
             f"no snapshots are kept of a whole disk: {folder}",
-            hint="work in a folder of your own; without snapshots there is no rewind",
+            hint="work in a folder of your own; rewind needs snapshots",
         )
     place = home_of(folder, Path(home).resolve())
     use_git = git_found() if git is None else git

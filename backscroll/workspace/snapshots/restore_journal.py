@@ -40,7 +40,7 @@ def silent(what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FileTransition:
-    """One file and its two states. None: there is no file."""
+    """One file and its two states. None: the file does not exist."""
 
     path: str
     old: FileState | None

@@ -21,7 +21,8 @@ from backscroll.errors import InvalidInput, NotFound
 from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
 from backscroll.workspace.files.patterns import IgnoreRules, matches, parse_rules, rules_of
 from backscroll.workspace.files.safe_paths import ABSENT, link_target, open_file, opened_root, status
-from backscroll.workspace.snapshots.snapshots import Kind, SnapshotFile, Why
+from backscroll.workspace.git.modes import Kind
+from backscroll.workspace.snapshots.snapshots import SnapshotFile, Why
 
 MOST_FILES = 100_000
 MOST_BYTES = 8_000_000_000  # read in one scan; a whole home folder would take too long
@@ -133,7 +134,7 @@ class FolderScanner:
         return dict(sorted(found.items()))
 
     def _check_size(self, listed: Iterable[tuple[str, os.stat_result]]) -> None:
-        """Raise where a look would have to read more than anybody waits for."""
+        """Raise where a look would have to read more than a user waits for."""
         known = self.memory
         new = sum(
             min(seen.st_size, _WHOLE_HASH)
@@ -186,7 +187,7 @@ class FolderScanner:
             with os.scandir(folder_fd) as entries:
                 here = sorted(entries, key=lambda entry: entry.name)
         except OSError:
-            return  # a folder that may not be read, or is gone, has no files that anybody could tell
+            return  # a folder that may not be read, or is gone, has no files that can be listed
         if any(entry.name == ".gitignore" for entry in here):
             levels = _with_ignore_file(folder_fd, prefix, levels, relative="")
         for entry in here:

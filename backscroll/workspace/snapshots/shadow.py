@@ -22,12 +22,12 @@ from backscroll.errors import StoreError
 from backscroll.vocab.change import FileChange
 from backscroll.workspace.git.git import GitFailed, git_version, read_git, run_git
 from backscroll.workspace.snapshots.comparison import cut_diff, merge_unkept, unkept_line, wanted_paths
-from backscroll.workspace.snapshots.erasure import FileTraces, SnapshotErasure, Tick
+from backscroll.workspace.snapshots.erasure import SnapshotErasure, Tick
 from backscroll.workspace.snapshots.keeper import Keeper
 from backscroll.workspace.snapshots.shadow_diff import parse_changes, parse_pointer, parse_tree, pointer
 from backscroll.workspace.snapshots.shadow_erasure import Trees, rewrite, sweep
 from backscroll.workspace.snapshots.shadow_objects import Objects, clear_stale, mode_of, write_whole
-from backscroll.workspace.snapshots.snapshots import SnapshotFile
+from backscroll.workspace.snapshots.snapshots import FileTraces, SnapshotFile
 
 _DIFF = ("diff-tree", "-r", "-M", "-l1000", "--no-color", "--no-ext-diff", "--no-textconv")
 _EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # the content of nothing: it tells nothing, and many files have it

@@ -9,7 +9,7 @@ import os
 from dataclasses import replace
 
 from backscroll.vocab.change import FileChange
-from backscroll.workspace.snapshots.shadow_objects import KINDS
+from backscroll.workspace.git.modes import KINDS
 from backscroll.workspace.snapshots.snapshots import SnapshotFile, Why
 
 _WHYS: dict[str, Why] = {

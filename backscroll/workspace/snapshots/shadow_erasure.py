@@ -14,9 +14,10 @@ from pathlib import Path
 
 from backscroll.errors import StoreError
 from backscroll.workspace.git.git import GitFailed, run_git
+from backscroll.workspace.git.modes import KINDS
 from backscroll.workspace.snapshots.erasure import SnapshotErasure, Tick
 from backscroll.workspace.snapshots.shadow_diff import parse_pointer, pointer
-from backscroll.workspace.snapshots.shadow_objects import KINDS, TEMPORARY, Objects, write_whole
+from backscroll.workspace.snapshots.shadow_objects import TEMPORARY, Objects, write_whole
 from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
 _FOLDER = b"40000"

@@ -19,14 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backscroll.workspace.git.git import GitFailed, run_git
+from backscroll.workspace.git.modes import MODES
 from backscroll.workspace.snapshots.scan import Hasher
-from backscroll.workspace.snapshots.snapshots import Kind, SnapshotFile
+from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 TEMPORARY = "tmp_obj_"  # git's own name for what a killed process leaves behind
 _STALE = 86_400.0  # seconds
-_MODES: dict[Kind, bytes] = {"file": b"100644", "exec": b"100755", "link": b"120000"}
-KINDS: dict[str, Kind] = {mode.decode(): kind for kind, mode in _MODES.items()}
 
 
 @dataclass(slots=True)
@@ -111,7 +110,7 @@ class Objects:
 
 def mode_of(entry: SnapshotFile) -> bytes:
     """Git's mode of a file."""
-    return _MODES[entry.kind]
+    return MODES[entry.kind].encode()
 
 
 def write_whole(target: Path, data: bytes) -> None:

@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from backscroll.vocab.change import FileChange
+from backscroll.workspace.git.modes import Kind
 
-if TYPE_CHECKING:
-    from backscroll.workspace.snapshots.erasure import FileTraces
-
-#: What a path is: a plain file, one that may be run, a symbolic link (its content is where it points).
-Kind: TypeAlias = Literal["file", "exec", "link"]
 #: Why the content of a file was not kept.
 Why: TypeAlias = Literal["", "large", "secret", "unreadable", "erased"]
 #: How the hash of an erased content begins: the rest is a mark that tells nothing.
@@ -37,6 +33,17 @@ class SnapshotFile:
     def kept(self) -> bool:
         """True if the content can be read back."""
         return not self.why
+
+
+@dataclass(frozen=True, slots=True)
+class FileTraces:
+    """What snapshots hold of a file."""
+
+    names: frozenset[str] = frozenset()  # hashes of its contents
+    versions: int = 0  # contents, and marks of contents that were never kept
+    snapshots: int = 0  # in which it is
+    shared: tuple[str, ...] = ()  # other files with the same contents, which go with it
+    present: tuple[str, ...] = ()  # files in the folder that have such a content at this moment
 
 
 class Snapshots(Protocol):
@@ -93,7 +100,7 @@ class Snapshots(Protocol):
         ...
 
     def read(self, snapshot: str, path: str) -> bytes | None:
-        """Return the content of a file in a snapshot; None if there is no such file, or its content was too large to keep."""
+        """Return the content of a file in a snapshot; None if the snapshot does not have it, or its content was too large to keep."""
         ...
 
     def has(self, snapshot: str) -> bool:

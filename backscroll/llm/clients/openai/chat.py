@@ -31,7 +31,7 @@ from backscroll.llm.clients.openai.pieces import OpenAIStreamState, new_id
 from backscroll.llm.clients.openai.sdk import SdkClient
 from backscroll.llm.clients.sdk import cut_short, details, mappings, number, plain, read_events, sound
 from backscroll.llm.clients.stream_bounds import StreamBounds
-from backscroll.llm.providers import Provider
+from backscroll.llm.provider import Provider
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 

@@ -14,7 +14,7 @@ from backscroll.errors import MissingExtra
 from backscroll.llm.clients.connections import Connections, OpenCall
 from backscroll.llm.clients.sdk import our_errors, waits_of
 from backscroll.llm.clients.stream_bounds import bounded_body
-from backscroll.llm.providers import Provider
+from backscroll.llm.provider import Provider
 
 if TYPE_CHECKING:
     from openai import OpenAI

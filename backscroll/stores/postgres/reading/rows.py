@@ -12,9 +12,9 @@ from backscroll.record.history import Entry, EntrySpan
 from backscroll.record.order import at_end
 from backscroll.record.ports import Bounds, RawHit, RevisionBody, SearchFilter, ThreadState
 from backscroll.stores.columns import plain
-from backscroll.stores.postgres.check import STATS, faults_found
 from backscroll.stores.postgres.names import EACH, KEYS
 from backscroll.stores.postgres.reading.accounts import PostgresAccountReader
+from backscroll.stores.postgres.reading.check import STATS, faults_found
 from backscroll.stores.postgres.reading.columns import (
     ENTRY,
     EVENT,

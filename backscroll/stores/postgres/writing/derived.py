@@ -199,7 +199,7 @@ class PostgresDerivedWriter(PostgresReader):
         return None
 
     def set_progress(self, thread: str, recipe: str, seen: int) -> None:
-        # After a forget the work starts over, whatever somebody had seen who began before it.
+        # After a forget the work starts over, whatever a caller that began before it had seen.
         self._s.tell(
             "INSERT INTO backscroll_progress AS p (tenant, root, thread, recipe, seen) VALUES (%s, %s, %s, %s, %s) "
             "ON CONFLICT (tenant, root, thread, recipe) DO UPDATE SET "

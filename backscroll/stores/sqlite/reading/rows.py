@@ -12,11 +12,12 @@ from backscroll.record.history import Entry, EntrySpan
 from backscroll.record.order import at_end
 from backscroll.record.ports import Bounds, RawHit, RevisionBody, SearchFilter
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.check import faults_found
 from backscroll.stores.sqlite.compression import unpack_body
+from backscroll.stores.sqlite.reading.check import faults_found
 from backscroll.stores.sqlite.reading.signs import VectorCaches
 from backscroll.stores.sqlite.reading.thread_rows import ThreadRows, whole
-from backscroll.stores.sqlite.reading.word_index import (
+from backscroll.stores.sqlite.scrub import read_note
+from backscroll.stores.sqlite.word_index import (
     WAITING,
     filters,
     held_words,
@@ -24,7 +25,6 @@ from backscroll.stores.sqlite.reading.word_index import (
     waiting,
     words_of,
 )
-from backscroll.stores.sqlite.writing.scrub import read_note
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import LAST, Ref
 

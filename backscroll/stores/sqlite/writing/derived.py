@@ -13,7 +13,7 @@ from backscroll.stores.ledger import CHARGE, columns_of
 from backscroll.stores.nearness import check_vector, sign_bits
 from backscroll.stores.sqlite.reading.derived import BEHIND, join_keys, role_number
 from backscroll.stores.sqlite.reading.rows import SqliteReader
-from backscroll.stores.sqlite.writing.scrub import note_scrub
+from backscroll.stores.sqlite.scrub import note_scrub
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
 
@@ -149,7 +149,7 @@ class SqliteDerivedWriter(SqliteReader):
         return self._name(row[0]), row[1]
 
     def set_progress(self, thread: str, recipe: str, seen: int) -> None:
-        # After a forget the work starts over, whatever somebody had seen who began before it.
+        # After a forget the work starts over, whatever a caller that began before it had seen.
         self._c.execute(
             "INSERT INTO progress (recipe, thread, seen) VALUES (?,?,?) ON CONFLICT DO UPDATE "
             "SET seen = iif(afresh, 0, excluded.seen), worker = '', until_us = 0, afresh = 0",

@@ -10,7 +10,7 @@ from backscroll.record.chain import to_bytes
 from backscroll.record.ports import ThreadState
 from backscroll.record.quarantine import QuarantineRow
 from backscroll.stores.columns import plain
-from backscroll.stores.sqlite.reading.word_index import rebuild, remove
+from backscroll.stores.sqlite.word_index import rebuild, remove
 from backscroll.stores.sqlite.writing.derived import SqliteDerivedWriter
 from backscroll.vocab.ids import LAST
 from backscroll.vocab.values.moment import microseconds

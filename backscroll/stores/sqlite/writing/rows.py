@@ -13,9 +13,9 @@ from backscroll.record.ports import EventRow, ThreadState
 from backscroll.stores.columns import plain
 from backscroll.stores.sqlite.compression import pack_body
 from backscroll.stores.sqlite.reading.signs import VectorCaches
-from backscroll.stores.sqlite.reading.word_index import WAITING, add, add_all, index_waiting, remove
+from backscroll.stores.sqlite.scrub import note_scrub
+from backscroll.stores.sqlite.word_index import WAITING, add, add_all, index_waiting, remove
 from backscroll.stores.sqlite.writing.repair import SqliteRepairWriter, thread_values
-from backscroll.stores.sqlite.writing.scrub import note_scrub
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
 

@@ -1,1 +1,4 @@
-"""Slash commands: what can be done to a conversation from inside of it. Begin with `registry`."""
+"""Slash commands of the chat. `catalogue` lists them, `registry` finds and runs them, `commands` holds their functions.
+
+To add one: a row in `catalogue`, a function `<name>_slash(talk, rest)` in `commands`, a help text in `i18n` (`slash_help`).
+"""

@@ -138,8 +138,8 @@ def _entry(name: str, given: Mapping[str, str]) -> dict[str, Any]:
 
 def _questions(session: CliSession, name: str) -> tuple[str, dict[str, Any]]:
     """What is not said by flags is asked; a bare return takes what stands in brackets."""
+    from backscroll.llm.provider import ALL_KINDS
     from backscroll.llm.provider_file import presets
-    from backscroll.llm.providers import ALL_KINDS
 
     screen = session.screen
     if name not in presets():

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from backscroll.errors import BackscrollError
+from backscroll.recall.text.words import index_words, recipe_number
 from backscroll.record.chain import DAMAGE
 from backscroll.record.content import original, searchable
 from backscroll.record.ports import SearchFilter
@@ -36,10 +37,6 @@ def register(connection: sqlite3.Connection) -> None:
 
 def words_of(body: bytes | None, size: int) -> str | None:
     """Return the index words of a stored body; None if it cannot be read."""
-    from backscroll.recall.text.words import (
-        index_words,
-    )  # its patterns take a while to load, and reading needs none
-
     try:
         return None if body is None else index_words(searchable(original(unpack_body(body, size) or b"")))
     except (*DAMAGE, BackscrollError):
@@ -57,8 +54,6 @@ def _recipe_of(text: Any, body: Any, size: Any) -> int:
 
 def recipe() -> int:
     """Return the number of the recipe by which this process makes index words."""
-    from backscroll.recall.text.words import recipe_number
-
     return recipe_number()
 
 

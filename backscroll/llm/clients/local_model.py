@@ -17,9 +17,10 @@ from typing import Any
 
 from backscroll.errors import InvalidInput, MissingExtra, NotFound, StoreError
 from backscroll.llm.clients.client import Client, Reply, Request, StreamEvent
+from backscroll.llm.clients.openai.chat import ChatClient
 from backscroll.llm.encoders.model_files import folder_of, is_installed, known_models, model_named
 from backscroll.llm.prices.windows import window_for
-from backscroll.llm.providers import Provider
+from backscroll.llm.provider import Provider
 from backscroll.vocab.prompt import Wire
 
 ENGINE = "xllamacpp"
@@ -166,8 +167,6 @@ class LocalClient:
         return replace(request, model=self._provider.model)
 
     def _open_client(self) -> Client:
-        from backscroll.llm.clients.openai.chat import ChatClient
-
         with self._guard:
             if self._inner is None:
                 self._running = _take(self._provider.model)

@@ -20,7 +20,7 @@ from backscroll.stores.columns import plain
 from backscroll.stores.event_index import beside
 from backscroll.stores.sqlite.compression import unpack_body
 from backscroll.stores.sqlite.faults import FAULTS, is_busy, is_read_only
-from backscroll.stores.sqlite.reading.word_index import misfits, recipe
+from backscroll.stores.sqlite.word_index import misfits, recipe
 from backscroll.vocab.values.moment import microseconds
 
 _SHOWN = 20
