@@ -1,4 +1,4 @@
-"""Keys of services in the system's own safe (Keychain, Credential Manager, Secret Service), for those who want no variable.
+"""Keys of services in the system's keyring (Keychain, Credential Manager, Secret Service), instead of environment variables.
 
 Owns storing, finding and removing them, and the list of the names under which there are some: the safe is opened only for a
 provider of whom a key was stored here. The user is never asked anything by it: a safe that is locked, or that wants a password
@@ -47,7 +47,7 @@ def stored_key(name: str) -> str:
 
 
 def check_safe() -> None:
-    """Whether there is a safe at all: checked before the user types a key."""
+    """Raise where the system has no safe; called before the user types a key."""
     _within(_safe)
 
 
@@ -103,7 +103,7 @@ def _safe() -> Any:
 
 
 def _within(work: Callable[[], T]) -> T:
-    """Do something with the safe in bounded time; a safe that waits for a person is not waited for."""
+    """Use the safe in bounded time: one that waits for the user raises an error."""
     outcome: list[T] = []
     failure: list[Exception] = []
 

@@ -57,7 +57,7 @@ class Provider:
 
     @property
     def address(self) -> str:
-        """Where it is."""
+        """Its address."""
         return self.base_url or _HOME[self.kind]
 
     @property

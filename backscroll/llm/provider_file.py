@@ -37,7 +37,7 @@ def presets() -> dict[str, dict[str, str]]:
 
 
 def add_provider(name: str, entry: Mapping[str, Json], path: Path | None = None) -> Path:
-    """Write a service into the configuration; gives the file. It is checked as if it were read."""
+    """Write a service into the configuration; return the file. The entry is checked first."""
     place = path or config_file()
     if not name.strip() or name != name.strip() or not name.isprintable() or name == NONE:
         raise InvalidInput(f"{name!r} cannot be the name of a provider", hint="use letters, digits, - and _")
@@ -58,7 +58,7 @@ def add_provider(name: str, entry: Mapping[str, Json], path: Path | None = None)
 
 
 def remove_provider(name: str, path: Path | None = None) -> Path:
-    """Take a service out of the configuration; gives the file."""
+    """Remove a service from the configuration; return the file."""
     place = path or config_file()
     text, known = _read(place)
     if name not in known:

@@ -1,10 +1,10 @@
-"""Texts on their way into columns that hold less than Python does."""
+"""Text for columns that cannot hold everything a Python string can."""
 
 from __future__ import annotations
 
 
 def plain(text: str) -> str:
-    """Return text that a column can hold: lone surrogates become question marks, NUL goes."""
+    """Return text that a column can hold: lone surrogates become question marks, NUL is removed."""
     if text.isascii():
         return text.replace("\0", "")
     return text.encode("utf-8", "replace").decode().replace("\0", "")

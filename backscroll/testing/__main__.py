@@ -13,7 +13,7 @@ _FLAWED = 3
 
 
 def main(arguments: list[str]) -> int:
-    """Serve a scenario; gives the exit code: 3 where prompts were flawed."""
+    """Serve a scenario; return the exit code: 3 where prompts were flawed."""
     given = list(arguments)
     if given[:1] in (["--help"], ["-h"]):
         sys.stdout.write(f"{_USAGE}\n")

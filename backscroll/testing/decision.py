@@ -27,7 +27,7 @@ _UNKNOWN = 404
 
 
 class RequestObserver(Protocol):
-    """The observer that writes down what was asked and how it ended (`logging_requests`)."""
+    """The observer that writes down what was asked and how it ended (`request_log`)."""
 
     def log_request(self, asked: ScriptedRequest, decided: RequestDecision, words: int) -> None:
         """A request, and what was decided."""

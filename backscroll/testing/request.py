@@ -35,7 +35,7 @@ class ScriptedRequest:
 
     @property
     def model(self) -> str:
-        """Who is asked."""
+        """The model that is asked."""
         return str(self.body.get("model") or "")
 
     @property

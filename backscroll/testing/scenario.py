@@ -25,7 +25,7 @@ _ROLES = ("user", "assistant", "tool")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An answer that is none."""
+    """An error in place of an answer."""
 
     status: int = 500
     message: str = "scripted fault"

@@ -62,12 +62,12 @@ class ScriptedServer:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port it listens on."""
         return int(self._server.server_address[1])
 
     @property
     def url(self) -> str:
-        """What a client is given as its base address, whatever the wire."""
+        """The base address for a client, on any wire."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
@@ -131,7 +131,7 @@ class _HttpServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """A connection that is over."""
+        """Forget a connection that has ended."""
         with self._guard:
             self._open.discard(request)
         super().shutdown_request(request)
@@ -157,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _HttpServer  # pyright: ignore[reportIncompatibleVariableOverride] - always ours
 
     def log_message(self, format: str, *args: Any) -> None:
-        """A test's output is not a place for a log."""
+        """Log nothing: it would end up in the output of tests."""
 
     def handle(self) -> None:
         """Answer until the other side, or the scenario, ends it."""

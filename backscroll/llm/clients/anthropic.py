@@ -80,7 +80,7 @@ class AnthropicClient:
         return reply_of(told, body["model"])
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
-        """Ask and hand on the answer as it comes."""
+        """Ask and stream the answer."""
         with self._connections.call() as call:
             body: dict[str, Json] = {**self._body(request), "stream": True}
             heard = AnthropicStreamState(self.provider, body["model"])
@@ -104,7 +104,7 @@ class AnthropicClient:
         yield Done(reply_of(heard.message(), body["model"]))
 
     def abort(self) -> None:
-        """End what is going on, from any thread."""
+        """Stop the call under way, from any thread."""
         self._connections.abort()
 
     def close(self) -> None:
@@ -133,7 +133,7 @@ class AnthropicClient:
 
     @contextmanager
     def _faults(self, model: str, call: OpenCall, *, streaming: bool = False) -> Generator[None]:
-        """Whatever goes wrong inside, in our words."""
+        """Turn errors of the SDK into our errors."""
         import anthropic
 
         with our_errors(anthropic, self._provider, model, call, streaming=streaming):

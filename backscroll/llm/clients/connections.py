@@ -22,14 +22,14 @@ _MADE = ("connect_tcp.complete", "connect_unix_socket.complete", "start_tls.comp
 
 
 class OpenCall:
-    """One call that is going on."""
+    """One call under way."""
 
     def __init__(self) -> None:
         self.aborted = False
 
 
 class Connections:
-    """What a client holds open. Safe for several threads and for signal handlers."""
+    """The open calls of a client. Safe for several threads and for signal handlers."""
 
     def __init__(self) -> None:
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
@@ -39,7 +39,7 @@ class Connections:
 
     @contextmanager
     def call(self) -> Generator[OpenCall]:
-        """A call, from asking to the last word of the answer."""
+        """Hold a call, from the request to the last word of the answer."""
         call = OpenCall()
         with self._guard:
             self._calls.append(call)
@@ -50,7 +50,7 @@ class Connections:
                 self._calls.remove(call)
 
     def abort(self) -> bool:
-        """End every call that is going on; False if there is none, and then nothing happens."""
+        """Stop every call under way; False if there is none."""
         with self._guard:
             calls, sockets = list(self._calls), list(self._sockets)
             for call in calls:

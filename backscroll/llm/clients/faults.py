@@ -35,7 +35,7 @@ _KEYS: set[str] = set()
 
 
 def never_show(key: str) -> None:
-    """From now on this key is masked in every error."""
+    """Mask this key in every error from now on."""
     if len(key) >= _SHORTEST:
         _KEYS.add(key)
 

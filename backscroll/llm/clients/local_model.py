@@ -1,8 +1,8 @@
-"""A small model in this very process: SmolLM2 on llama.cpp, for trying things out without a key and without a network.
+"""A small model in this process: SmolLM2 on llama.cpp, for trying things out without a key and without a network.
 
 Owns starting its server on the loopback interface, with a key made for this run that no other process has, on one thread, and
 ending it with the last client. The files come from `model_files`, the program from the package xllamacpp; both are added by
-`backscroll models install smollm2`. Not here: promising anything; a model of 135 million parameters makes things up.
+`backscroll models install smollm2`. Do not rely on its answers: a model of 135 million parameters makes things up.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _take(name: str) -> _LocalServer:
 
 
 def _let_go(name: str, running: _LocalServer) -> None:
-    """One client less; the last one ends the server."""
+    """Release the server; the last client stops it."""
     with _guard:
         running.users -= 1
         if running.users <= 0 and _running.get(name) is running:
@@ -144,11 +144,11 @@ class LocalClient:
         return self._open_client().complete(self._own(request))
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
-        """Ask and hand on the answer as it comes."""
+        """Ask and stream the answer."""
         return self._open_client().stream(self._own(request))
 
     def abort(self) -> None:
-        """End what is going on, from any thread."""
+        """Stop the call under way, from any thread."""
         if self._inner is not None:
             self._inner.abort()
 
@@ -163,7 +163,7 @@ class LocalClient:
             _let_go(self._provider.model, running)
 
     def _own(self, request: Request) -> Request:
-        """There is one model here, whatever others are called."""
+        """Return the request for the one model of this process."""
         return replace(request, model=self._provider.model)
 
     def _open_client(self) -> Client:

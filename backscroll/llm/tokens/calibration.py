@@ -30,14 +30,14 @@ class Calibration:
 
     @property
     def ratio(self) -> float:
-        """What a count is to be multiplied with."""
+        """The factor to multiply a count by."""
         if not self.counted:
             return 1.0
         steps = ceil(round(self.reported / self.counted / _STEP, 6))
         return round(min(MOST, max(LEAST, steps * _STEP)), 4)
 
     def to_json(self) -> str:
-        """As it is kept."""
+        """Return it as JSON."""
         return json.dumps(asdict(self))
 
 

@@ -101,7 +101,7 @@ def available(name: str) -> bool:
 
 
 class Coder(Protocol):
-    """A vocabulary at work. Text comes without lone surrogates."""
+    """A loaded vocabulary. Text must come without lone surrogates."""
 
     def count(self, text: str) -> int:
         """Return how many tokens a text is."""

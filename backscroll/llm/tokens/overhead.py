@@ -35,7 +35,7 @@ BytesOf: TypeAlias = Callable[[Media], bytes | None]
 
 
 class TokenCounter(Protocol):
-    """Whatever counts the tokens of a text."""
+    """Counts the tokens of a text."""
 
     def count(self, text: str) -> int:
         """Return the tokens of a text."""

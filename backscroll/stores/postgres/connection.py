@@ -41,7 +41,7 @@ class ServerTimeouts:
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection whose session can be derived from all others on the server, even once we have lost it (`fence.py`)."""
+    """A connection whose session can be derived from all others on the server, even once we have lost it (`fence`)."""
 
     fence = 0
     limits: ServerTimeouts | None = (
@@ -163,7 +163,7 @@ def address(
 
 
 def _milliseconds(seconds: float) -> int:
-    """As the server counts; it cannot count further than this."""
+    """Return milliseconds as the server counts them, up to its limit."""
     return min(round(seconds * 1000), 2_000_000_000)
 
 

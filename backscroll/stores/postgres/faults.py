@@ -1,4 +1,4 @@
-"""What PostgreSQL says, in words that help; and which of it passes by itself. Never repeats a password."""
+"""PostgreSQL's errors as errors that say what to do, and which of them pass by themselves. Never repeats a password."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Roots(dict[str, str]):
     """Thread -> root, for threads that are known to be there. Safe to share: each item is set once, to one value."""
 
     def learn(self, thread: str, root: str) -> None:
-        """Remember; the size is bounded by starting over, which costs less than keeping count of use."""
+        """Remember; starting over bounds the size and costs less than counting uses."""
         if len(self) >= _MOST_ROOTS:
             self.clear()
         self[thread] = root

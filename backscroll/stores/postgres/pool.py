@@ -60,7 +60,7 @@ class ConnectionPool:
         _every_pool.add(self)
 
     def start(self) -> None:
-        """Begin with nothing: a new pool, or a child's copy of one."""
+        """Start empty: a new pool, or its copy in a forked child."""
         self._lock = threading.Lock()
         self._queue: deque[_Ticket] = deque()
         self._idle: list[tuple[float, Connection]] = []  # since when; the one used last is lent first
@@ -121,7 +121,7 @@ class ConnectionPool:
             )
 
     def _call_next(self) -> None:
-        """Give free slots to the longest waiter. Under the lock."""
+        """Give free slots to the callers that waited longest. Call under the lock."""
         if self._ceiling < self.size and time.monotonic() >= self._grow_at:
             self._ceiling = self.size
         while self._queue and self._out < self._ceiling:
@@ -193,7 +193,7 @@ class ConnectionPool:
             self._open.discard(connection)
 
     def _arm(self, seconds: float) -> None:
-        """Look again in so many seconds. Under the lock."""
+        """Schedule the next look in so many seconds. Call under the lock."""
         self._timer = threading.Timer(seconds, self._close_unused)
         self._timer.name, self._timer.daemon = "backscroll-idle-connections", True
         self._timer.start()
@@ -271,7 +271,7 @@ def shared_pool(place: Address, size: int, idle: float) -> ConnectionPool:
 
 
 def let_go(place: Address, pool: ConnectionPool) -> None:
-    """One store less on a pool; without stores it ends."""
+    """Release a pool; it closes with its last store."""
     with _sharing:
         pool.leave()
         if pool.users <= 0 and _pools.get(place.database) is pool:

@@ -39,7 +39,7 @@ class PostgresSession:
         self.flush()
 
     def tell(self, sql: str, *values: Any) -> None:
-        """Do something that answers nothing; it is sent with what comes next."""
+        """Run a statement without an answer; it is sent with the next one."""
         self._held.append((sql, values))
         if len(self._held) >= _HELD:
             self.flush()
@@ -63,7 +63,7 @@ class PostgresSession:
         return rows[0] if rows else None
 
     def do(self, sql: str, *values: Any) -> int:
-        """Do something at once; how many rows it touched."""
+        """Run a statement at once; return how many rows it touched."""
         cursor = self.connection.cursor()
         with self._pipeline():
             self._send_held()
@@ -77,7 +77,7 @@ class PostgresSession:
                 self._send_held()
 
     def commit(self) -> None:
-        """Everything, durable, or an error and nothing."""
+        """Commit: everything is durable, or an error is raised and nothing is."""
         if not self._began and len(self._held) == self._silent:
             return  # nothing was ever asked or told
         cursor = self.connection.cursor()

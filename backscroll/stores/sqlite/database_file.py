@@ -128,7 +128,7 @@ def _prepare_connection(path: Path, patience: float, read_only: bool) -> tuple[s
 
 
 def _look_first(path: Path, patience: float) -> None:
-    """Closing a file brings its write-ahead log in. In a stranger's file, that is not for us to do."""
+    """Look before connecting: closing a file merges its write-ahead log, which must not happen to a file that is not ours."""
     log = path.with_name(path.name + "-wal")
     if not log.exists() or not log.stat().st_size or _ours(path):
         return

@@ -1,4 +1,4 @@
-"""What SQLite says, in words that help."""
+"""SQLite's errors as errors that say what to do."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _paused: list[Forkable] = []
 
 
 def watch(store: Forkable) -> None:
-    """Look after a store from now on."""
+    """Watch a store from now on."""
     _stores.add(store)
 
 

@@ -1,4 +1,4 @@
-"""Connections that read: lent to one caller at a time and kept for the next. Does not write and to know what is read."""
+"""Reading connections, lent to one caller at a time and kept for the next. Does not write, and does not know what is read."""
 
 from __future__ import annotations
 

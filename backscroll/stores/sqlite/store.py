@@ -69,7 +69,7 @@ class SqliteStore:
     # -- around a fork of the process ------------------------------------------------------------------------
 
     def restart(self) -> None:
-        """Begin with no connection and nothing known: a new store, or a child's copy of one."""
+        """Start without connections or cached facts: a new store, or its copy in a forked child."""
         self._lead = threading.Lock()
         self._leader: int | None = None
         if hasattr(self, "_turns"):

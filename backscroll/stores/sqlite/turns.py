@@ -1,4 +1,4 @@
-"""Whose turn it is to write: processes that write to one file are served in the order in which they asked.
+"""The queue of writers: processes that write to one file are served in the order in which they asked.
 
 SQLite itself makes waiters sleep and try again, each for longer than before: a process that writes without a pause is served
 again and again, and one that waits may wait for seconds. So a process draws a number before it begins a transaction, and waits
@@ -49,7 +49,7 @@ class WriteQueue:
 
     @contextmanager
     def take_turn(self, deadline: float) -> Generator[None]:
-        """Wait for our turn; it ends with the block. Past the deadline waiting ends: SQLite decides."""
+        """Wait for our turn, which ends with the block. After the deadline SQLite decides."""
         if not self._go_on():
             self._end()
             self._number = self._draw(deadline) if self._works else None
@@ -172,7 +172,7 @@ class WriteQueue:
                 _lock(self._file, start, 1, release=True)
 
     def close(self) -> None:
-        """Let go of the file; who is alone with it takes it away."""
+        """Release the file; the last process removes it."""
         self._end()
         file, self._file = self._file, None
         if file is None:

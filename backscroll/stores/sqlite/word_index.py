@@ -5,7 +5,7 @@ that went in. So each row of `indexed` names the recipe that made them; where it
 characters, another stemmer other stems), the words are read back from the index itself, which is slow and exact.
 
 Words of many messages written at once may wait (`events.doc` is 0): the first search, or the background, puts them in. Does not
-decide what belongs into the index.
+decide what belongs in the index.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def recipe() -> int:
 
 
 def add(connection: sqlite3.Connection, key: int, words: str) -> int:
-    """Put a revision into the index; gives its number there."""
+    """Put a revision into the index; return its number there."""
     sql = "INSERT INTO indexed (event, recipe) VALUES (?, ?)"
     doc = connection.execute(sql, (key, recipe())).lastrowid
     connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (doc, words))
@@ -66,7 +66,7 @@ def add(connection: sqlite3.Connection, key: int, words: str) -> int:
 
 
 def add_all(connection: sqlite3.Connection, words: Sequence[tuple[int, str]]) -> dict[int, int]:
-    """Put many revisions into the index, by their keys; gives their numbers there."""
+    """Put many revisions into the index, by their keys; return their numbers there."""
     if not words:
         return {}
     first = connection.execute("SELECT coalesce(max(doc), 0) + 1 FROM indexed").fetchone()[0]
@@ -122,7 +122,7 @@ def waiting(connection: sqlite3.Connection) -> bool:
 
 
 def index_waiting(connection: sqlite3.Connection, most: int) -> int:
-    """Put words that wait into the index, oldest first; gives how many it took up."""
+    """Put words that wait into the index, oldest first; return how many it took up."""
     sql = (
         "SELECT key, body, unpacked FROM events INDEXED BY events_waiting WHERE doc = 0 ORDER BY key LIMIT ?"
     )
@@ -135,7 +135,7 @@ def index_waiting(connection: sqlite3.Connection, most: int) -> int:
 
 
 def rebuild(connection: sqlite3.Connection) -> None:
-    """Make the whole index anew from the bodies of the revisions that belong into it."""
+    """Rebuild the whole index from the bodies of the revisions that belong in it."""
     connection.execute("DELETE FROM indexed WHERE event NOT IN (SELECT key FROM events)")
     connection.execute("UPDATE indexed SET recipe = ?", (recipe(),))
     connection.execute("INSERT INTO words (words) VALUES ('rebuild')")

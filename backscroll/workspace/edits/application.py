@@ -9,45 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from backscroll.errors import BackscrollError, Conflict
 from backscroll.workspace.edits.draft import FileEdit
 from backscroll.workspace.edits.journal import EditJournal, JournalStep, clear, note_steps, put_back
-from backscroll.workspace.edits.plan import EditPlan
+from backscroll.workspace.edits.plan import EditPlan, FileEdits
 from backscroll.workspace.files.files import Files
 from backscroll.workspace.files.guard import escape_path
 from backscroll.workspace.own_writes import OwnWrite, note_wrote
 
 
 @dataclass(frozen=True, slots=True)
-class EditResult:
+class EditResult(FileEdits):
     """Edits that were made. `undo` takes them back."""
 
-    files: Files = field(repr=False)
-    changes: tuple[FileEdit, ...]
-    notes: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()  # that were made for it, outermost first
-
-    @property
-    def diff(self) -> str:
-        """All of it as a unified diff."""
-        return "".join(change.diff for change in self.changes)
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The files that changed."""
-        return tuple(change.path for change in self.changes)
-
-    @property
-    def added(self) -> int:
-        """Lines that came."""
-        return sum(change.added for change in self.changes)
-
-    @property
-    def removed(self) -> int:
-        """Lines that went."""
-        return sum(change.removed for change in self.changes)
 
 
 def apply(plan: EditPlan) -> EditResult:

@@ -6,7 +6,6 @@ ends and the encoding of the file, and what is to be said about it.
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -36,8 +35,6 @@ class FileEdit:
     action: Action
     before: bytes | None
     after: bytes | None
-    before_hash: str  # empty: no file
-    after_hash: str
     diff: str
     added: int = 0  # lines
     removed: int = 0
@@ -49,7 +46,7 @@ class FileEdit:
 
 @dataclass(slots=True)
 class FileDraft:
-    """A file that is being edited, in thought."""
+    """A file with its planned edits; nothing is written."""
 
     path: str
     there: FileContent | None
@@ -67,7 +64,7 @@ class FileDraft:
     _document: Document | None = None
 
     def replace(self, edit: TextReplacement, number: int) -> None:
-        """Text for text."""
+        """Replace a text."""
         self._alone()
         if self.there is None and not edit.old.strip():
             self.whole = edit.new  # a block with nothing to look for makes a new file
@@ -84,7 +81,7 @@ class FileDraft:
             raise
 
     def write(self, edit: WholeFile) -> None:
-        """The file as a whole."""
+        """Write the whole file."""
         if edit.new and self.there is not None:
             raise Conflict(f"{escape_path(self.path)} already exists", hint="edit it instead of creating it")
         if self.whole is not None or self.found or self.gone:
@@ -94,7 +91,7 @@ class FileDraft:
         self.whole, self.executable = edit.text, edit.executable
 
     def delete(self) -> None:
-        """No file."""
+        """Delete the file."""
         self._alone()
         self._must_be_there()
         if self.found:
@@ -102,7 +99,7 @@ class FileDraft:
         self.gone = True
 
     def patch(self, edit: Patch, number: int) -> None:
-        """The hunks of a diff."""
+        """Apply the hunks of a diff."""
         if edit.created:
             if self.there is not None:
                 raise Conflict(
@@ -134,7 +131,7 @@ class FileDraft:
             self.gone = True
 
     def come_from(self, source: FileDraft, edit: Patch) -> None:
-        """This is where a renamed or copied file goes."""
+        """Take the content of a file that is renamed or copied to this path."""
         if self.there is not None or self.whole is not None:
             raise Conflict(f"{escape_path(self.path)} already exists", hint="choose another name")
         assert source.there is not None
@@ -143,7 +140,7 @@ class FileDraft:
         source._move_edits(self, keeps=edit.copied)
 
     def _move_edits(self, to: FileDraft, *, keeps: bool) -> None:
-        """The edits go along with the content."""
+        """Move the edits along with the content."""
         to.whole = self._restore_line_ends() if self.found else None
         to._text = self._text
         to.notes += self.notes
@@ -180,8 +177,6 @@ class FileDraft:
             action,
             before,
             after,
-            _hash(before),
-            _hash(after),
             diff,
             added,
             removed,
@@ -311,7 +306,7 @@ class FileDraft:
         return "".join([*out, raw[at:]])
 
     def _check_left_out(self, old: str, new: str) -> None:
-        """A model that writes `… rest of the code …` would make the rest disappear."""
+        """Refuse `… rest of the code …`: written as it is, it would delete the rest."""
         stood = {line.strip() for line in old.split("\n")}
         for number, line in enumerate(new.split("\n"), 1):
             if line.strip() not in stood and _leaves_out(line):
@@ -375,10 +370,6 @@ def _diff(left: str, right: str, old: str | None, new: str | None) -> tuple[str,
     if not body:
         body = [f"--- {names[0]}\n", f"+++ {names[1]}\n"]  # an empty file, line ends, permissions
     return "".join(body), added, removed
-
-
-def _hash(data: bytes | None) -> str:
-    return "" if data is None else hashlib.sha256(data).hexdigest()
 
 
 def _cut(text: str) -> list[str]:

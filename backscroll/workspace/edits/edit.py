@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class TextReplacement:
-    """Text that is to stand instead of other text, which must be found as often as is said."""
+    """Replace one text with another, which must occur as often as stated."""
 
     path: str
     old: str
@@ -23,7 +23,7 @@ class TextReplacement:
 
 @dataclass(frozen=True, slots=True)
 class WholeFile:
-    """A file as a whole, new or instead of the one that is there."""
+    """The whole content of a file, new or replacing the present one."""
 
     path: str
     text: str
@@ -33,14 +33,14 @@ class WholeFile:
 
 @dataclass(frozen=True, slots=True)
 class FileDeletion:
-    """A file that is to go."""
+    """Delete a file."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """One piece of a unified diff: lines that are there, lines that shall."""
+    """One piece of a unified diff: the lines before, and the lines after."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]

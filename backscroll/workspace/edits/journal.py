@@ -39,7 +39,7 @@ class JournalStep:
 
     @property
     def back(self) -> JournalStep:
-        """The other way round."""
+        """The reverse step."""
         return JournalStep(self.path, self.after, self.before, self.mode_after, self.mode_before)
 
     @property
@@ -62,7 +62,7 @@ class EditJournal:
         return f".bs-{self.id}-{number}.part"
 
     def close(self) -> None:
-        """It is done, or undone. Only when this is on the disk: a note that came back would undo it."""
+        """Remove the journal after the edits are done or undone, and sync: a journal that came back would undo them."""
         with translate_errors(str(self.path)):
             self.path.unlink()
             _sync(self.path.parent)
@@ -70,7 +70,7 @@ class EditJournal:
 
 @contextmanager
 def note_steps(files: Files, steps: Sequence[JournalStep]) -> Generator[EditJournal]:
-    """Note what is about to be done. The note stays where the block is left by an error; `close` takes it away."""
+    """Note what is about to be done. The note stays if the block ends with an error; `close` removes it."""
     name = secrets.token_hex(8)
     folders = _missing(files, steps)
     data = {
@@ -108,7 +108,7 @@ def note_steps(files: Files, steps: Sequence[JournalStep]) -> Generator[EditJour
 
 
 def recover(files: Files) -> list[str]:
-    """Undo every set of edits that a crash left half done; what was found, a sentence each."""
+    """Undo every set of edits that a crash left half done; return what was found, a sentence each."""
     notes: list[str] = []
     if not files.journal.is_dir():
         return notes
@@ -126,7 +126,7 @@ def recover(files: Files) -> list[str]:
 
 
 def _undo_journal(files: Files, name: str, data: bytes, notes: list[str]) -> bool:
-    """Put the files of one journal back; False if the disk did not let us, so that it is needed again."""
+    """Restore the files of one journal; False if the disk refused, so that the journal is still needed."""
     was: dict[str, Json] = json.loads(data)
     back, foreign, stuck = list[str](), list[str](), list[str]()
     for number, step in reversed(list(enumerate(cast("list[dict[str, Json]]", was["steps"])))):
@@ -171,7 +171,7 @@ def put_back(files: Files, path: str, before: bytes | None, after: str, mode: in
 
 
 def clear(files: Files, path: str, beside: str) -> None:
-    """Take away the half-written file of a step, if there is one."""
+    """Remove the half-written file of a step, if there is one."""
     with (
         suppress(BackscrollError, FileNotFoundError),
         files.walker.at(str(PurePosixPath(path).parent)) as spot,

@@ -26,7 +26,7 @@ _MORE = "give more of the lines around it, so that it fits in one place"
 
 @dataclass(frozen=True, slots=True)
 class EditMatch:
-    """A stretch of the file (in characters) and what shall are there."""
+    """A stretch of the file (in characters) and its replacement."""
 
     start: int
     end: int
@@ -227,7 +227,7 @@ def _several(places: list[int]) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class _Shift:
-    """What every line has more, or less, in front."""
+    """The indentation that every line has more, or less."""
 
     more: str = ""
     less: str = ""

@@ -21,12 +21,12 @@ from backscroll.workspace.files.walk import check_name
 
 
 @dataclass(frozen=True, slots=True)
-class EditPlan:
-    """What is to be done, file by file, in the order of the paths."""
+class FileEdits:
+    """Edits file by file, in the order of the paths."""
 
     files: Files = field(repr=False)
     changes: tuple[FileEdit, ...]
-    notes: tuple[str, ...] = ()  # what a person should know: looser matches, a file that was broken before
+    notes: tuple[str, ...] = ()  # for the user: looser matches, a file that was broken before
 
     @property
     def diff(self) -> str:
@@ -35,18 +35,24 @@ class EditPlan:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that would change."""
+        """The files that change."""
         return tuple(change.path for change in self.changes)
 
     @property
     def added(self) -> int:
-        """Lines that come."""
+        """Lines added."""
         return sum(change.added for change in self.changes)
 
     @property
     def removed(self) -> int:
-        """Lines that go."""
+        """Lines removed."""
         return sum(change.removed for change in self.changes)
+
+
+class EditPlan(FileEdits):
+    """Edits that were checked and not made yet."""
+
+    __slots__ = ()
 
 
 def plan(files: Files, edits: Sequence[Edit], *, syntax: Syntax = "refuse") -> EditPlan:
@@ -81,7 +87,7 @@ def plan(files: Files, edits: Sequence[Edit], *, syntax: Syntax = "refuse") -> E
 
 
 def _take(files: Files, drafts: dict[str, FileDraft], edit: Edit, number: int) -> None:
-    """Put one edit to the others of its file."""
+    """Add one edit to the others of its file."""
     draft = _draft(files, drafts, edit.path)
     try:
         match edit:

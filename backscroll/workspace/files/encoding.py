@@ -29,7 +29,7 @@ _SAMPLE = 65_536
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """What a file says, and how it says it."""
+    """The text of a file, and how it is encoded."""
 
     raw: str  # with the line ends of the file, without its byte order mark
     encoding: str = "utf-8"

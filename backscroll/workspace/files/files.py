@@ -336,7 +336,7 @@ class Files:
 
 
 def _check_file(spot: OpenPath) -> None:
-    """Only a plain file is opened: a pipe would wait forever, a device may act on being opened."""
+    """Refuse what is not a plain file: a pipe would wait forever, a device may act on being opened."""
     if spot.kind == "file" and spot.name:
         return
     if spot.status is None:
@@ -390,7 +390,7 @@ def _range(first: int, last: int | None, total: int) -> tuple[int, int]:
 
 
 def _like(text: str, before: bytes | None) -> bytes:
-    """New text in the shape of what it replaces."""
+    """Return new text in the encoding and with the line ends of what it replaces."""
     style = decode_text(before) if before else None
     if style is None:
         return encode_text(text, None)

@@ -21,7 +21,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | CLOEXEC
 
 
 def put(spot: OpenPath, data: bytes, mode: int | None, beside: str) -> None:
-    """Write what a place holds: the new content beside the old one, then over it. `beside` names it until then."""
+    """Write a file: the new content beside the old one (named by `beside`), then over it."""
     file = os.open(beside, _NEW, 0o666, dir_fd=spot.folder)
     try:
         try:
@@ -41,7 +41,7 @@ def put(spot: OpenPath, data: bytes, mode: int | None, beside: str) -> None:
 
 
 def _drop(beside: str, spot: OpenPath) -> None:
-    """Take the second name away. Where even that fails, it lies about, hidden: what was done, or failed, stays so."""
+    """Remove the second name. If even that fails, it stays, hidden; the result does not change."""
     with suppress(OSError):
         os.unlink(beside, dir_fd=spot.folder)
 

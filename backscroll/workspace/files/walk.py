@@ -105,7 +105,7 @@ class Walker:
 
 
 class _PathWalk:
-    """One walk: a pile of open folders, and the names that are still to come."""
+    """One walk: a stack of open folders, and the names that are still to come."""
 
     def __init__(self, walker: Walker, asked: str, opened: ExitStack, *, follow: bool, make: bool) -> None:
         self.walker, self.asked, self.opened, self.follow, self.make = walker, asked, opened, follow, make
@@ -125,7 +125,7 @@ class _PathWalk:
         return opened
 
     def go(self) -> OpenPath:
-        """Take every name in turn."""
+        """Follow every name in turn."""
         while self.names:
             name = self.names.pop(0)
             if name in ("", "."):
@@ -140,7 +140,7 @@ class _PathWalk:
         return self._spot(folder, "", os.fstat(folder))
 
     def unmake(self) -> None:
-        """Take away the folders that were made for something that then failed."""
+        """Remove the folders that were made for something that then failed."""
         for folder, name, _ in reversed(self.made):
             with suppress(OSError):  # the user put something into it: then it stays
                 os.rmdir(name, dir_fd=folder)
@@ -278,7 +278,7 @@ def _check_text(path: str) -> None:
 
 
 def check_name(name: str) -> None:
-    """Names that would trick a terminal or a list of lines are not made; those that are there can be used."""
+    """Refuse to create names that would trick a terminal or a list of lines; existing ones can be used."""
     if any(ord(c) < 0x20 or ord(c) == 0x7F or "\x80" <= c <= "\x9f" for c in name):
         raise InvalidInput(
             f"a new file may not have control characters in its name: {escape_path(name)}",
@@ -309,7 +309,7 @@ _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.EIO}
 
 @contextmanager
 def translate_errors(path: str) -> Generator[None]:
-    """Errors of the operating system, in words."""
+    """Turn errors of the operating system into our errors."""
     try:
         yield
     except OSError as error:

@@ -45,7 +45,7 @@ _KEPT = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT", "XDG_CONFIG_HOME", "USER", "LOG
 
 
 class GitFailed(BackscrollError):
-    """Git would not do it. `said` is what it printed."""
+    """Git failed. `said` is what it printed."""
 
     def __init__(self, message: str, *, hint: str = "", said: str = "", code: int = 0) -> None:
         super().__init__(message, hint=hint, said=said, code=code)
@@ -55,7 +55,7 @@ class GitFailed(BackscrollError):
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
-    """What a run of git gave back."""
+    """The result of a run of git."""
 
     code: int
     out: bytes

@@ -63,7 +63,7 @@ class IndexLock:
             os.fsync(out.fileno())
 
     def publish(self) -> None:
-        """The new index becomes the index."""
+        """Replace the index with the new one."""
         self._lock.replace(self.repository.git_dir / "index")
         self.published = True
 

@@ -34,7 +34,7 @@ class Blob:
 
     @property
     def mode(self) -> str:
-        """Git's mode of it."""
+        """Its mode in git."""
         return MODES[self.kind]
 
 
@@ -49,7 +49,7 @@ class RepositoryBlobs:
     steps: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     def load(self, paths: Sequence[str]) -> None:
-        """Look up what HEAD and the user's index have at some paths."""
+        """Load what HEAD and the user's index have at some paths."""
         git = self.repository.git
         for some in _portions(paths):
             if self.repository.head:

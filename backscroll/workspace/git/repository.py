@@ -65,7 +65,7 @@ class Repository:
         return path.removeprefix(self.prefix)
 
     def check_ready(self) -> None:
-        """Raise `Conflict` if something is half done in it."""
+        """Raise `Conflict` during an unfinished merge, rebase or the like."""
         for name, what in _UNDER_WAY.items():
             if (self.git_dir / name).exists():
                 raise Conflict(f"{what} is under way in your repository", hint="finish or abort it first")
@@ -73,7 +73,7 @@ class Repository:
             raise Conflict("there are unmerged files in your repository", hint="resolve and stage them first")
 
     def check_identity(self) -> None:
-        """Raise `InvalidInput` if git does not know the user's name; a guessed one is in no one's interest."""
+        """Raise `InvalidInput` if git does not know the user's name; a guessed name would be wrong."""
         for role in ("AUTHOR", "COMMITTER"):
             for what, setting in (("NAME", "user.name"), ("EMAIL", "user.email")):
                 given = os.environ.get(f"GIT_{role}_{what}") or (what == "EMAIL" and os.environ.get("EMAIL"))

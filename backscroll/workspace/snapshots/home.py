@@ -93,7 +93,7 @@ class KeeperHome:
             shutil.rmtree(aside) if aside.is_dir() else aside.unlink(missing_ok=True)
 
     def open(self) -> None:
-        """Make what is missing; a folder that was there and is damaged is put aside and started over, and a note says so."""
+        """Create what is missing; a damaged folder is put aside and started over, with a note."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not (self.folder / "root").exists():
@@ -131,7 +131,7 @@ class KeeperHome:
         return path.read_bytes()
 
     def put_aside(self, why: str) -> None:
-        """What is there cannot be used: keep it under another name, and start over."""
+        """Keep an unusable store under another name, and start over."""
         aside = self.folder / f"{self.kind}.damaged-{time.time_ns()}"
         try:
             if self.place.exists():
@@ -172,7 +172,7 @@ class KeeperHome:
         looker.fresh = 0
 
     def recall(self, looker: FolderScanner) -> None:
-        """Fill a looker with what is written down, where it belongs to these contents and settings."""
+        """Load what an earlier run wrote down, if it belongs to these contents and settings."""
         try:
             document: Json = json.loads(self._memory.read_bytes())
             if document["identity"] != self.identity or document["settings"] != _settings(looker):

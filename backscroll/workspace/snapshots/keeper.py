@@ -181,7 +181,7 @@ class Keeper(ABC, Generic[C]):
 
     @contextmanager
     def _translate_errors(self) -> Generator[None]:
-        """What the disk refuses, in words."""
+        """Turn errors of the disk into our errors."""
         try:
             yield
         except OSError as error:
@@ -264,14 +264,14 @@ class Keeper(ABC, Generic[C]):
         data = self._contents.read(entry.hash)
         if data is not None:
             return data
-        self._mend(entry.hash)
+        self._repair(entry.hash)
         entry = self.entries(snapshot).get(path)
         return None if entry is None or not entry.kept else self._content(entry, path)
 
     def _content(self, entry: SnapshotFile, path: str) -> bytes:
         data = self._contents.read(entry.hash)
         if data is None:
-            self._mend(entry.hash)
+            self._repair(entry.hash)
             data = self._contents.read(entry.hash)
         if data is None:
             raise StoreError(
@@ -288,7 +288,7 @@ class Keeper(ABC, Generic[C]):
                     hint="it may have been dropped, or belongs to another folder",
                 )
 
-    def _mend(self, name: str = "") -> None:
+    def _repair(self, name: str = "") -> None:
         """Remove what is damaged, and write it again where the folder still has it."""
         self._drop_damaged(name)
         self._contents.written.clear()

@@ -80,7 +80,7 @@ def new_id() -> str:
 
 
 def write_journal(path: Path, journal: RestoreJournal, tick: Tick) -> None:
-    """From here on, going back will be finished or undone, whatever happens."""
+    """Write the journal: from here on the restore will be finished or undone, whatever happens."""
     sync_folder(contents_of(path))
     document = {
         "version": _VERSION,
@@ -204,7 +204,7 @@ def _clear_temporary(root_fd: int, path: str, temporary: str) -> None:
 
 
 def close_journal(path: Path, tick: Tick = silent) -> None:
-    """The end of it: the journal goes, then what belongs to it."""
+    """End a restore: remove the journal, then what belongs to it."""
     tick("close")
     path.unlink(missing_ok=True)
     if path.parent.exists():

@@ -87,7 +87,7 @@ def no_paths() -> Iterable[str]:
 
 @dataclass(slots=True)
 class FolderScanner:
-    """Looks at one folder again and again."""
+    """Scans one folder repeatedly, reading only what changed."""
 
     root: Path
     counting: FileSelection

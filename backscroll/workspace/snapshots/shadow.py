@@ -93,7 +93,7 @@ class GitKeeper(Keeper[Objects]):
         self._check_known(before, after)
         if before == after:
             return []
-        return self._mending(lambda: self._compare(before, after))
+        return self._retry_repaired(lambda: self._compare(before, after))
 
     def _compare(self, before: str, after: str) -> list[FileChange]:
         out = self._git(
@@ -112,7 +112,7 @@ class GitKeeper(Keeper[Objects]):
             return cut_diff(unkept, longest)
         # A command line has no room for thousands of names; a diff of so many files would be cut anyway.
         named = ["--", *wanted] if paths and len(wanted) <= 1000 else []
-        out, more = self._mending(
+        out, more = self._retry_repaired(
             lambda: read_git(
                 [
                     *_DIFF,
@@ -130,7 +130,7 @@ class GitKeeper(Keeper[Objects]):
         return cut_diff(out.decode("utf-8", "replace") + unkept, longest, more=more)
 
     def _load(self, snapshot: str) -> dict[str, SnapshotFile]:
-        return self._mending(lambda: self._entries(snapshot))
+        return self._retry_repaired(lambda: self._entries(snapshot))
 
     def _entries(self, snapshot: str) -> dict[str, SnapshotFile]:
         kept = parse_tree(self._git("ls-tree", "-r", "-z", "-l", f"{_ref(snapshot)}:files"))
@@ -199,12 +199,12 @@ class GitKeeper(Keeper[Objects]):
     def _git(self, *arguments: str) -> bytes:
         return run_git(arguments, cwd=self._contents.folder, git_dir=self._contents.folder).out
 
-    def _mending(self, work: Callable[[], T]) -> T:
-        """Do it; where something is damaged, keep again what the folder still holds, and try once more."""
+    def _retry_repaired(self, work: Callable[[], T]) -> T:
+        """Run it; where something is damaged, keep again what the folder still holds, and try once more."""
         try:
             return work()
         except GitFailed:
-            self._mend()
+            self._repair()
         try:
             return work()
         except GitFailed as error:
@@ -215,7 +215,7 @@ class GitKeeper(Keeper[Objects]):
             ) from error
 
     def _drop_damaged(self, name: str) -> None:  # noqa: ARG002 - the other keeper is told which, and needs no search
-        """Every damaged object goes: git tells only that there is one, not always which."""
+        """Remove every damaged object: git reports only that there is one, not always which."""
         for file in sorted((self._contents.folder / "objects").glob("[0-9a-f][0-9a-f]/*")):
             if not _sound(file):
                 self._contents.drop_damaged(f"{file.parent.name}{file.name}")

@@ -23,7 +23,6 @@ from backscroll.workspace.git.modes import MODES
 from backscroll.workspace.snapshots.scan import Hasher
 from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 TEMPORARY = "tmp_obj_"  # git's own name for what a killed process leaves behind
 _STALE = 86_400.0  # seconds
 

@@ -63,7 +63,7 @@ class ChatClient(SdkClient):
         return self._reply(choices[0]["message"], choices[0].get("finish_reason"), told, body["model"])
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
-        """Ask and hand on the answer as it comes."""
+        """Ask and stream the answer."""
         heard, ended = OpenAIStreamState(), False
         bounds = StreamBounds(self._provider, request.max_tokens)
         # From here on it can be ended from outside, also while a long prompt is still being spelled.

@@ -49,7 +49,7 @@ class ResponsesClient(SdkClient):
         return self._reply(told, body["model"])
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
-        """Ask and hand on the answer as it comes."""
+        """Ask and stream the answer."""
         last: dict[str, Json] | None = None
         names: dict[int, tuple[str, str]] = {}
         said: list[str] = []

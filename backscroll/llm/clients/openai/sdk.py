@@ -51,7 +51,7 @@ class SdkClient:
         return self._provider.name
 
     def abort(self) -> None:
-        """End what is going on, from any thread."""
+        """Stop the call under way, from any thread."""
         self._connections.abort()
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class SdkClient:
 
     @contextmanager
     def _faults(self, model: str, call: OpenCall, *, streaming: bool = False) -> Generator[None]:
-        """Whatever goes wrong inside, in our words."""
+        """Turn errors of the SDK into our errors."""
         import openai
 
         with our_errors(openai, self._provider, model, call, streaming=streaming):

@@ -1,4 +1,4 @@
-"""Counting what is there, and looking for what should not be: rows without their counterpart, indexes that are not valid.
+"""Counts and integrity checks: rows without their counterpart, indexes that are not valid.
 
 Whether log, history and words say the same is for `verify`, which reads them through the port; here is only what that cannot
 see, because it would never be asked for.
@@ -188,7 +188,7 @@ def faults_found(session: PostgresSession, tenant: str) -> list[str]:
 
 
 def _threads(session: PostgresSession, tenant: str) -> Iterator[str]:
-    """Project, kind, user, key and times, by which threads are listed."""
+    """Check the project, kind, user, key and times by which threads are listed."""
     sql = (
         "SELECT id, about, updated_at, updated_us, project, kind, person, own_key FROM backscroll_threads "
         "WHERE tenant = %s"
@@ -207,7 +207,7 @@ def _threads(session: PostgresSession, tenant: str) -> Iterator[str]:
 
 
 def _homes(session: PostgresSession, tenant: str) -> Iterator[str]:
-    """Yield which messages of a history stand where they were put first."""
+    """Check the note of which messages were moved from where they were first placed."""
     sql = (
         "SELECT thread, message_thread, message_seq FROM backscroll_entries WHERE tenant = %s AND strayed = "
         f"(thread = message_thread AND position = decode(lpad(to_hex(message_seq), {2 * WIDTH}, '0'), 'hex'))"
@@ -217,7 +217,7 @@ def _homes(session: PostgresSession, tenant: str) -> Iterator[str]:
 
 
 def _columns(session: PostgresSession, tenant: str) -> Iterator[str]:
-    """Yield the columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
+    """Check the columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
     page = (
         "SELECT root, thread, seq, kind, at, head, body, said, said_us, role, tools, undoable, digest IS NOT NULL "
         "FROM backscroll_events WHERE tenant = %s AND (root, thread, seq) > (%s::uuid, %s::uuid, %s) "

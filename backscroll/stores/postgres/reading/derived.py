@@ -1,6 +1,6 @@
 """Reading what is derived from the log: artefacts, replies, vectors, the summary tree, progress.
 
-Owns these tables' reading half of `record.ports.Reader`; `making` adds the writing half. Vectors are compared by the server
+Owns these tables' reading half of `record.ports.Reader`; `writing/derived` adds the writing half. Vectors are compared by the server
 where it has pgvector, else here, number by number.
 """
 

@@ -1,4 +1,4 @@
-"""Reading rows of the PostgreSQL store at one moment. Implements `record.ports.Reader`; `write.py` adds the writing half.
+"""Reading rows of the PostgreSQL store at one moment. Implements `record.ports.Reader`; `writing/rows` adds the writing half.
 
 Every statement names tenant and root, so that a sharded server sends it to one shard. Which root a thread belongs to never
 changes, and is remembered once seen.

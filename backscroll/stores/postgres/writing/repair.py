@@ -1,4 +1,4 @@
-"""Setting rows aside, and putting a log in anew, inside one transaction. Implements `record.quarantine.repairing`."""
+"""Setting rows aside, and putting a log in anew, inside one transaction. Implements `record.quarantine.RepairWriter`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PostgresRepairWriter(PostgresDerivedWriter):
     def _keep_aside(
         self, table: str, thread: str, seq: str, reason: str, at: str, where: str, *values: object
     ) -> int:
-        """Copy rows into the quarantine; gives how many. `seq` is the number of the event, in SQL."""
+        """Copy rows into the quarantine; return how many. `seq` is the number of the event, in SQL."""
         sql = (
             "INSERT INTO backscroll_quarantine (tenant, thread, no, seq, at, reason, source, held) "
             f"SELECT %s, %s, ({_NEXT}) + row_number() OVER (ORDER BY {seq}), {seq}, %s, %s, %s, "
@@ -195,6 +195,6 @@ class PostgresRepairWriter(PostgresDerivedWriter):
         self._s.tell(sql, self._tenant, thread)
 
     def _erase_event_aside(self, thread: str, seqs: Iterable[int]) -> None:
-        """What was set aside of forgotten words goes with them; rows of threads hold titles."""
+        """Erase quarantined copies of forgotten words, and rows of threads, which hold titles."""
         sql = "DELETE FROM backscroll_quarantine WHERE tenant = %s AND thread = %s AND seq = ANY(%s)"
         self._s.tell(sql, self._tenant, thread, [0, *seqs])

@@ -1,4 +1,4 @@
-"""Looking for what should not be: pages and index that are damaged, columns that differ from what they were made from.
+"""Integrity checks: damaged pages and index, columns that differ from what they were made from.
 
 Whether log, history and words say the same is for `verify`, which reads them through the port; here is only what that cannot
 see: SQLite's own pages, rows without their counterpart, and the columns kept beside an event for quick look-up.
@@ -161,7 +161,7 @@ def _rows(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _times(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield a thread began with its first event."""
+    """Check that the times of a thread follow from its events."""
     sql = """SELECT t.id, t.created_at, t.updated_at, t.updated_us, v.at, v.said FROM threads t
         LEFT JOIN events v ON v.key = (t.no << 32) + t.fork_seq + 1"""
     for name, created, updated, us, at, said in connection.execute(sql):
@@ -174,7 +174,7 @@ def _times(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _labels(connection: sqlite3.Connection) -> Iterator[str]:
-    """By project, kind, user and key threads are listed; all stand in what is known about a thread, too."""
+    """Check that the project, kind, user and key by which a thread is listed are those of the thread."""
     sql = "SELECT id, project, kind, person, own_key, about FROM threads"
     for name, *labels, about in connection.execute(sql):
         try:
@@ -187,7 +187,7 @@ def _labels(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _homes(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield which messages of a history stand where they were put first."""
+    """Check the note of which messages were moved from where they were first placed."""
     names = dict(connection.execute("SELECT no, id FROM threads"))
     for thread, position, message, strayed in connection.execute(
         "SELECT thread, position, message, strayed FROM entries"
@@ -213,7 +213,7 @@ def _sources(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _columns(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield the columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
+    """Check the columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
     names = dict(connection.execute("SELECT no, id FROM threads"))
     sql = (
         "SELECT key, kind, at, head, body, unpacked, said, said_us, role, tools, undoable, digest IS NOT NULL FROM events "

@@ -1,6 +1,6 @@
 """Reading what is derived from the log: artefacts, replies, vectors, the summary tree, progress.
 
-Owns these tables' reading half of `record.ports.Reader`; `making` adds the writing half. Does not know recipes: to a store an
+Owns these tables' reading half of `record.ports.Reader`; `writing/derived` adds the writing half. Does not know recipes: to a store an
 artefact is a key, some bytes, and the revisions it goes with.
 """
 

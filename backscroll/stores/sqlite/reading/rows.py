@@ -1,4 +1,4 @@
-"""Reading rows of the SQLite store at one moment. Implements `record.ports.Reader`; `write.py` adds the writing half."""
+"""Reading rows of the SQLite store at one moment. Implements `record.ports.Reader`; `writing/rows` adds the writing half."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ class SqliteReader(ThreadRows):
         return waiting(self._c)
 
     def _take_in_waiting(self) -> None:
-        """Only who writes can: the store does it, and begins this reading anew."""
+        """Raise `PendingWords`: only a writer can index them, so the store does and starts this read again."""
         raise PendingWords
 
     def read_index_tokens(self, revision: Ref) -> str | None:

@@ -53,7 +53,7 @@ class VectorCaches:
         self._turn = threading.Lock()
 
     def clear(self) -> None:
-        """Begin again; after a forget nothing of it may stay in memory."""
+        """Forget everything: after a forget nothing of it may stay in memory."""
         with self._turn:
             self._shelves.clear()
 

@@ -87,7 +87,7 @@ def _belonging(project: str | None, user: str | None) -> tuple[list[str], list[o
 
 
 def whole(*numbers: object) -> None:
-    """A column of numbers holds whatever the file says, unless it is read."""
+    """Raise where a column of numbers holds anything else."""
     if not all(isinstance(number, int) for number in numbers):
         raise TypeError("a number is none")
 

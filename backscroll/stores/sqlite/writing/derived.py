@@ -209,7 +209,7 @@ class SqliteDerivedWriter(SqliteReader):
         return gone
 
     def _unmade(self, keys: Sequence[int]) -> int:
-        """Drop what was made of these revisions; gives how much that was."""
+        """Drop what was derived from these revisions; return how many rows that was."""
         gone = self._drop_vectors(keys)
         for table, names, column in (("made", "made_from", "made"), ("replies", "replies_from", "reply")):
             found = {row[0] for row in self._many(f"SELECT {column} FROM {names} WHERE source IN (…)", keys)}

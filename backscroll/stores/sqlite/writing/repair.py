@@ -1,4 +1,4 @@
-"""Setting rows aside, and putting a log in anew, inside one transaction. Implements `record.quarantine.repairing`."""
+"""Setting rows aside, and putting a log in anew, inside one transaction. Implements `record.quarantine.RepairWriter`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SqliteRepairWriter(SqliteDerivedWriter):
     def _keep(
         self, source: str, thread: str, seq: int, reason: str, at: str, sql: str, *values: object
     ) -> int:
-        """Copy the rows of a question into the quarantine; gives how many."""
+        """Copy the rows of a query into the quarantine; return how many."""
         cursor = self._c.execute(sql, values)
         names = [column[0] for column in cursor.description]
         rows = cursor.fetchall()
@@ -143,7 +143,7 @@ class SqliteRepairWriter(SqliteDerivedWriter):
         self._c.execute("DELETE FROM indexed WHERE event BETWEEN ? AND ?", (low, high))
 
     def _note_sources_anew(self) -> int:
-        """By which events what was derived is found follows from its row."""
+        """Note again by which events derived rows are found."""
         count = 0
         for table, names, column in (("made", "made_from", "made"), ("replies", "replies_from", "reply")):
             for number, sources in self._c.execute(f"SELECT no, sources FROM {table}").fetchall():
@@ -197,7 +197,7 @@ class SqliteRepairWriter(SqliteDerivedWriter):
         self._c.execute("DELETE FROM quarantine WHERE thread = ?", (thread,))
 
     def _erase_event_aside(self, thread: str, seqs: Iterable[int]) -> None:
-        """What was set aside of forgotten words goes with them; rows of threads hold titles."""
+        """Erase quarantined copies of forgotten words, and rows of threads, which hold titles."""
         rows = [(thread, seq) for seq in (0, *seqs)]
         self._c.executemany("DELETE FROM quarantine WHERE thread = ? AND seq = ?", rows)
 

@@ -200,7 +200,7 @@ class SqliteWriter(SqliteRepairWriter):
         remove(self._c, self._key(revision))
 
     def index_waiting(self, most: int | None = None) -> int:
-        """Put words that wait into the index; gives how many."""
+        """Put words that wait into the index; return how many."""
         return index_waiting(self._c, -1 if most is None else most)
 
     def _take_in_waiting(self) -> None:
