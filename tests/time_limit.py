@@ -27,10 +27,12 @@ from typing import NoReturn
 
 import pytest
 
-TEST_SECONDS = 900.0
+#: With forty times the examples, more time for them.
+_MORE = 20.0 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 1.0
+TEST_SECONDS = 900.0 * _MORE
 AGAIN_SECONDS = 60.0
 END_SECONDS = 300.0
-SILENT_SECONDS = 1800.0
+SILENT_SECONDS = 1800.0 * _MORE
 
 _stderr = 2
 

@@ -48,9 +48,13 @@ def module_names(root: Path = ROOT) -> Mapping[str, Path]:
     return named
 
 
-@cache
 def all_imports(root: Path = ROOT) -> tuple[Import, ...]:
     """List every import of one module of the package by another."""
+    return _read_imports(root)
+
+
+@cache
+def _read_imports(root: Path) -> tuple[Import, ...]:
     named = module_names(root)
     return tuple(found for name, path in named.items() for found in module_imports(name, path, named))
 
@@ -76,9 +80,9 @@ def _statements(tree: ast.AST, kind: str) -> Iterator[tuple[ast.Import | ast.Imp
                 yield from _statements(ast.Module([inner], []), "typing")
             for inner in node.orelse:
                 yield from _statements(ast.Module([inner], []), kind)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _statements(node, "local")
-        else:
+        elif not isinstance(node, ast.expr):  # no expression holds an import
             yield from _statements(node, kind)
 
 

@@ -57,7 +57,8 @@ def test_the_frame_cannot_be_ended_from_inside() -> None:
 
 
 def test_the_same_text_has_the_same_frame() -> None:
-    assert frame_result("recall", SPEAKING[0]) == frame_result("recall", SPEAKING[0])
+    framed = frame_result("recall", SPEAKING[0])
+    assert [frame_result("recall", text) == framed for text in (SPEAKING[1], SPEAKING[0])] == [False, True]
 
 
 def test_a_long_text_is_looked_through_to_its_end() -> None:

@@ -95,8 +95,15 @@ def test_an_empty_thread_says_that_it_is_empty(engine: backscroll.Engine) -> Non
     assert engine.create("").summary() == "Nothing has been said yet."
 
 
-def test_the_account_is_the_same_every_time(thread: backscroll.Thread) -> None:
-    assert thread.summary() == thread.summary()
+def test_the_account_depends_on_the_log_alone(thread: backscroll.Thread, tmp_path: Path) -> None:
+    """Asking for it leaves no event, and another program says the same of a copy of the store."""
+    before = len(list(thread.events()))
+    told = thread.summary()
+    assert thread.summary() == told
+    assert len(list(thread.events())) == before
+    thread.engine.backup(tmp_path / "copy.db")
+    with backscroll.open(tmp_path / "copy.db", background=False) as other:
+        assert other.thread(thread.id).summary() == told
 
 
 def test_an_account_that_is_behind_says_so(

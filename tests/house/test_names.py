@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -23,21 +22,21 @@ VERBS = frozenset({"embed", "exceed", "feed", "need", "proceed", "seed", "speed"
 def test_a_class_name_means_one_thing() -> None:
     """A leading underscore does not make another name of it."""
     places: dict[str, list[str]] = defaultdict(list)
-    for path, node, qualified in definitions():
-        if isinstance(node, ast.ClassDef):
-            places[node.name.lstrip("_")].append(f"{path}: {qualified}")
+    for path, found in definitions():
+        if found.is_class:
+            places[found.name.lstrip("_")].append(f"{path}: {found.qualified}")
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_functions_are_verbs() -> None:
     """`render_line`, not `told`. A property may be an adjective."""
     assert [
-        f"{path}: {qualified}"
-        for path, node, qualified in definitions()
-        if not isinstance(node, ast.ClassDef)
-        and is_participle(node.name)
-        and not any("property" in ast.unparse(mark) for mark in node.decorator_list)
-        and qualified not in PUBLIC
+        f"{path}: {found.qualified}"
+        for path, found in definitions()
+        if not found.is_class
+        and is_participle(found.name)
+        and not any("property" in mark for mark in found.decorators)
+        and found.qualified not in PUBLIC
     ] == []
 
 
@@ -49,19 +48,8 @@ def is_participle(name: str) -> bool:
     return word in IRREGULAR or (word.endswith("ed") and len(word) > 3)
 
 
-def definitions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, str]]:
-    """Yield every function and class of the package with its file and qualified name."""
-
-    def walk(
-        node: ast.AST, above: tuple[str, ...], path: str
-    ) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, str]]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                qualified = (*above, child.name)
-                yield path, child, ".".join(qualified)
-                yield from walk(child, qualified, path)
-            else:
-                yield from walk(child, above, path)
-
+def definitions() -> Iterator[tuple[str, tree.Definition]]:
+    """Yield every function and class of the package with its file."""
     for module in tree.modules():
-        yield from walk(ast.parse(module.read_text(encoding="utf-8")), (), tree.name(module))
+        for found in tree.outline(module).definitions:
+            yield tree.name(module), found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "backscroll"
+from tests.house import tree
+
+PACKAGE = tree.PACKAGE
 FLAGGED = re.compile(
     r"\b(?:happenings?|mend(?:s|ed|ing)?|somebody|nobody|whoever|anybody)\b|\bis no (?!longer\b)",
     re.IGNORECASE,
@@ -27,18 +27,12 @@ CEILINGS: dict[str, int] = {
 }
 
 
-def strings(source: str) -> list[str]:
-    """Return every string constant of a module, docstrings included."""
-    nodes = ast.walk(ast.parse(source))
-    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-
-
 def count_flagged() -> Counter[str]:
     """Count flagged words by room."""
     counts: Counter[str] = Counter()
     for path in sorted(PACKAGE.rglob("*.py")):
         room = path.relative_to(PACKAGE).parts[0]
-        counts[room] += sum(len(FLAGGED.findall(text)) for text in strings(path.read_text(encoding="utf-8")))
+        counts[room] += sum(len(FLAGGED.findall(text)) for text in tree.outline(path).strings)
     english = PACKAGE / "surfaces" / "i18n" / "en.toml"
     counts["en.toml"] = len(FLAGGED.findall(english.read_text(encoding="utf-8")))
     return counts

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -39,9 +41,64 @@ def rooms() -> tuple[str, ...]:
     return tuple(sorted({parts[0] for parts in code if len(parts) > 1}))
 
 
-@cache
 def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file: large, so nobody keeps it. What several tests want to know stands in `outline`."""
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function or a class of a module."""
+
+    name: str
+    qualified: str
+    lines: int
+    is_class: bool
+    decorators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What the house tests ask of a module."""
+
+    docstring: str
+    definitions: tuple[Definition, ...]
+    strings: tuple[str, ...]
+
+
+@cache
+def outline(path: Path) -> Outline:
+    """Read a module once for all tests of this process."""
+    looking = gc.isenabled()
+    gc.disable()  # a tree is a hundred thousand objects, and none of them is garbage before all are
+    try:
+        module = parsed(path)
+        definitions: list[Definition] = []
+        strings: list[str] = []
+        _gather(module, (), definitions, strings)
+        return Outline(ast.get_docstring(module) or "", tuple(definitions), tuple(strings))
+    finally:
+        if looking:
+            gc.enable()
+
+
+def _gather(node: ast.AST, above: tuple[str, ...], definitions: list[Definition], strings: list[str]) -> None:
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, str):
+            strings.append(node.value)
+        return
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        above = (*above, node.name)
+        lines = (node.end_lineno or node.lineno) - node.lineno + 1
+        marks = tuple(ast.unparse(mark) for mark in node.decorator_list)
+        definitions.append(
+            Definition(node.name, ".".join(above), lines, isinstance(node, ast.ClassDef), marks)
+        )
+    for field in node._fields:
+        value = getattr(node, field, None)
+        for child in value if isinstance(value, list) else (value,):
+            if isinstance(child, ast.AST):
+                _gather(child, above, definitions, strings)
 
 
 def name(path: Path) -> str:

@@ -142,8 +142,9 @@ def test_thinking_may_be_left_out_from_the_front(server: ScriptedServer, count: 
     """Oldest first, or all of it."""
     messages = [*talk(server, "one", "two", "three"), user("four")]
     for message in messages[1 : 2 * count : 2]:
-        del message["content"][0]
-    said(server, messages)
+        assert message["content"].pop(0)["type"] == "thinking"
+    status, text = post(server, messages)
+    assert (status, BOUND in text) == (200, False)
 
 
 def test_thinking_that_was_changed_is_refused(server: ScriptedServer) -> None:
@@ -210,4 +211,13 @@ def test_binding_can_be_switched_off() -> None:
     with ScriptedServer(Scenario(lines=(Line(text="ok", reasoning="hm"),), binding=False)) as served:
         messages = [*talk(served, "one"), user("two")]
         messages[0]["content"].append({"type": "text", "text": "more"})
-        said(served, messages)
+        status, text = post(served, messages)
+    assert (status, BOUND in text) == (200, False)
+
+
+def test_binding_holds_where_it_is_not_switched_off(server: ScriptedServer) -> None:
+    """The same request, refused."""
+    messages = [*talk(server, "one"), user("two")]
+    messages[0]["content"].append({"type": "text", "text": "more"})
+    status, text = post(server, messages)
+    assert (status, BOUND in text) == (400, True)
