@@ -9,6 +9,7 @@ the turns itself, in the order given; `now` is the day of the last turn, because
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ from backscroll.recall.fuse import fusion
 from backscroll.recall.index.candidate import Candidate, prepare
 from backscroll.recall.index.index import RecallIndex
 from backscroll.recall.question.analysis import understand
-from backscroll.recall.question.times import first_day
+from backscroll.recall.question.times import find_times
 from backscroll.recall.selection import in_order
 
 _ASSISTANTS = frozenset({"assistant", "ai", "bot"})
@@ -33,6 +34,11 @@ class Said(Protocol):
     date: str
     speaker: str
     text: str
+
+
+def first_day(text: str) -> date | None:
+    """Return the first full date in the heading of a session."""
+    return next((days.first for days in find_times(text) if days.first == days.last), None)
 
 
 def candidate_of(turn: Said) -> Candidate:

@@ -139,7 +139,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "gist": lambda t: gist.gist_messages(
         [said(t), said(f"{t}!", 2, "assistant")], count=sentences.rough_count
     ),
-    "importance": lambda t: importance.score_message(said(t)),
+    "importance": lambda t: importance.weigh_message(said(t)),
     "terms": cut.terms_of,
     "index words": lambda t: words.tsvector_of(words.index_words(t)),
     "query": lambda t: query.parse_query(f"{t} a"),

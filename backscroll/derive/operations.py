@@ -7,17 +7,15 @@ cache from there on. Refuses: where the list goes; `assemble` decides.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
-from typing import cast
 
 from backscroll.derive.digest import Digest, digests_of
 from backscroll.errors import InvalidInput
 from backscroll.vocab.message import Message
 from backscroll.vocab.thread import Turn
+from backscroll.vocab.values.table import read_table
 
 PLACEHOLDER = "{recent_operations}"
 ROUNDS = 5
@@ -26,12 +24,11 @@ MAX_SUMMARIES = 20
 
 @cache
 def _words() -> Mapping[str, Mapping[str, str]]:
-    text = (files("backscroll.derive") / "operations.toml").read_text(encoding="utf-8")
-    return cast("Mapping[str, Mapping[str, str]]", tomllib.loads(text))
+    return read_table("backscroll.derive", "operations.toml")
 
 
 def _translate(language: str, key: str) -> str:
-    """Return a sentence in a language; English where there is no other."""
+    """Return a sentence in a language, or in English where the table lacks that language."""
     words = _words()
     short = language.lower().replace("_", "-").split("-")[0]
     return words.get(short, words["en"])[key]

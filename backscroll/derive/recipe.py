@@ -15,9 +15,8 @@ from typing import TypeAlias
 from backscroll.formats.sources.json_text import dumps
 from backscroll.vocab.part import Json
 
-Count: TypeAlias = Callable[
-    [str], int
-]  # tokens of a text; passed in, because tables have to be read from disk
+#: Tokens of a text; passed in, because tables have to be read from disk.
+Count: TypeAlias = Callable[[str], int]
 
 
 def _none() -> Mapping[str, Json]:

@@ -68,7 +68,7 @@ class ChangingGraphState(GraphState):
         self._settle_all(work, everything=len(fresh) >= 64)
 
     def override(self, overrides: Sequence[Override]) -> None:
-        """Another layer of a person's changes."""
+        """Replace the layer of a person's changes."""
         old, self.layer = self.layer, layer_of(overrides)
         for one, two in old.merges:
             self.links.tie(one, two, NameTie.PERSON, -1)
@@ -103,7 +103,7 @@ class ChangingGraphState(GraphState):
         self._local(said, 1, work)
 
     def _mark(self, at: int, work: ChangeScope, count: int) -> None:
-        """Turns that have to be read again, and calls whose turn has other neighbours."""
+        """Mark the turns that have to be read again, and the calls whose turn has other neighbours."""
         work.dirty.update(self.places[at : at + count])
         for place in self.places[max(0, at - 1) : at + 2]:
             for voice in self.turns[place[1]].voices:
@@ -146,7 +146,7 @@ class ChangingGraphState(GraphState):
         return [self.turns[place[1]] for place in self.places[max(0, at - 1) : at + 2]]
 
     def _look_at_kinds(self, work: ChangeScope) -> None:
-        """Turns in which a pronoun may now mean another person, because a name means another kind of thing."""
+        """Mark the turns in which a pronoun may now mean another person, because a name means another kind of thing."""
         if not self._kinds:
             return
         looked: set[str] = set()
@@ -198,7 +198,7 @@ class ChangingGraphState(GraphState):
         self._note(said, work)
 
     def _note(self, said: TurnEntry, work: ChangeScope) -> None:
-        """What a turn says has come or gone."""
+        """Note that what a turn says came or went."""
         if not self._groups and self.renamed is None:
             return  # not read yet: there is nothing to drop
         work.lines += said.lines
@@ -244,7 +244,7 @@ class ChangingGraphState(GraphState):
                         self._forget_neighbours(member, views_only=True)
 
     def _forget_flipped(self, work: ChangeScope) -> None:
-        """What was told of the neighbours of nodes that are shown now and were not, or the other way round."""
+        """Forget what was worked out about the neighbours of nodes that became visible or hidden."""
         for group, was in work.shown.values():
             if self.has_enough_evidence(group) != was:
                 for member in group.members:
@@ -253,7 +253,7 @@ class ChangingGraphState(GraphState):
     def _moved_first(
         self, first: tuple[Order, str], key: str, openings: Iterable[Ref]
     ) -> tuple[Order, str] | None:
-        """Where a node appears first, after a key of it gained or lost mentions; None: look at all of them."""
+        """Return where a node appears first, after a key of it gained or lost mentions; None: look at all of them."""
         (rank, position, opening, number), name = first
         said = self.turns.get(opening)
         if rank or said is None or said.turn.position != position:

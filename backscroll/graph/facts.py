@@ -284,10 +284,7 @@ def _is_outranked(weave: GraphState, way: PredicateDirection, hint: ClaimLine) -
 
     Judged by the lines alone, so that it looks the same from both ends.
     """
-    for key, one, at_subject in (
-        (hint.subject, way.subject_one, True),
-        (hint.object, way.object_one, False),
-    ):
+    for key, one, at_subject in ((hint.subject, way.subject_one, True), (hint.object, way.object_one, False)):
         if not one:
             continue
         group = weave.group(key)

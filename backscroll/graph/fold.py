@@ -75,14 +75,14 @@ class Graph:
         self._stale()
 
     def set_overrides(self, overrides: Sequence[Override]) -> None:
-        """The person's changes, the oldest first; replaces the earlier ones."""
+        """Replace the person's changes; the oldest first."""
         self._overrides = tuple(overrides)
         if self._options.preserve_user_edits:
             self._weave.override(self._overrides)
         self._stale()
 
     def set_world(self, world: Sequence[WorldEntry]) -> None:
-        """The world description; replaces the earlier one."""
+        """Replace the world description."""
         self._world = tuple(world)
         self._weave.forget_views()
         self._stale()
@@ -220,7 +220,7 @@ class Graph:
     # What does not fit.
 
     def conflicts(self) -> list[Contradiction]:
-        """Things that cannot both be true, and which of them is held."""
+        """Return things that cannot both be true, and which of them is held."""
         if self._conflicts is None:
             self._conflicts = conflicts(self._weave)
         return list(self._conflicts)
@@ -253,7 +253,7 @@ class Graph:
         return sorted(first, key=self._weave.first)
 
     def find_affected_turns(self, opening: Ref) -> list[Ref]:
-        """Later turns that speak of what a turn brings in, in order."""
+        """Return the later turns that speak of what a turn brings in, in order."""
         found = {
             ref for group in self._find_introduced_groups(opening) for ref in self._weave.openings(group)
         }

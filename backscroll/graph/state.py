@@ -5,13 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from backscroll.graph.claims.claim import Order, TurnEntry
-from backscroll.graph.claims.index import (
-    ClaimIndex,
-    Profile,
-    add_votes,
-    clear_gender,
-    elect_type,
-)
+from backscroll.graph.claims.index import ClaimIndex, Profile, add_votes, clear_gender, elect_type
 from backscroll.graph.claims.names import NAMELESS, ROLES, key_of
 from backscroll.graph.claims.predicates import rules
 from backscroll.graph.naming.identity import NOWHERE, NameGroup, NameLinks, NameTie, Place, RuleTies
@@ -83,7 +77,7 @@ class GraphState:
         return {*self.index.mentions, *self.layer.shown, *self.layer.spelled, self.user}
 
     def first(self, group: NameGroup) -> tuple[Order, str]:
-        """Where a node appears first, and under which key: that is its id."""
+        """Return where a node appears first, and under which key: that is its id."""
         if group.first is None:
             found = [(self._first(key), key) for key in group.members if self.lives(key)]
             group.first = min(found) if found else ((2, b"", NOWHERE, 0), group.members[0])

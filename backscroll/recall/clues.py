@@ -23,17 +23,7 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-_BY_VECTORS = (
-    "near",
-    "near_z",
-    "apart",
-    "apart_z",
-    "piece",
-    "piece_z",
-    "sentence",
-    "sentence_last",
-    "session_near",
-)
+_BY_VECTORS = tuple("near near_z apart apart_z piece piece_z sentence sentence_last session_near".split())
 _LONG = 40  # days
 #: Of more texts than this only the best by each of some simple orders are weighed.
 _ALL, _BEST = 1_000, 150

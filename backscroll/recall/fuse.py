@@ -77,14 +77,14 @@ class Fusion:
 
 @lru_cache(maxsize=1)
 def _first_bit() -> NDArray[np.intp]:
-    """For every 16-bit word the number of its lowest bit that is set."""
+    """Return for every 16-bit word the number of its lowest bit that is set."""
     words = np.arange(1 << MOST_LEAVES, dtype=np.int64)
     lowest = words & -words
     return np.log2(np.maximum(lowest, 1)).astype(np.intp)
 
 
 def _ruled_out(yes: Sequence[int], no: Sequence[int]) -> tuple[list[int], list[int]]:
-    """For each question the leaves that a "no" rules out, as bits; and the leaves in the order of those bits.
+    """Return for each question the leaves that a "no" rules out, as bits; and the leaves in the order of those bits.
 
     `yes` and `no` name the next question, or a leaf as -1, -2, …; bits go from the yes side to the no side.
     """

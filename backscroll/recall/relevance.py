@@ -11,11 +11,9 @@ was said. Learned on the shared retrieval data, with questions of other conversa
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib.resources import files
 from math import log1p
 from typing import TYPE_CHECKING
 
@@ -35,6 +33,7 @@ from backscroll.recall.tuning import (
     SURELY_HELD,
     SURELY_NEAR,
 )
+from backscroll.vocab.values.table import read_table
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -122,14 +121,13 @@ def texts_of_domains(index: RecallIndex, asked: QuestionAnalysis) -> set[int]:
 @lru_cache(maxsize=1)
 def _domains() -> tuple[frozenset[str], ...]:
     """Return the words of each everyday matter, English ones as stems."""
-    text = files("backscroll.recall").joinpath("domains.toml").read_text(encoding="utf-8")
     return tuple(
         frozenset(
             term
             for word in str(words).split()
             for term in ([word] if is_unspaced(word) else terms_of(word)[0])
         )
-        for words in tomllib.loads(text).values()
+        for words in read_table("backscroll.recall", "domains.toml").values()
     )
 
 

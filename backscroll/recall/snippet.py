@@ -71,7 +71,7 @@ def _plain_letters() -> dict[int, str]:
 
 
 def _comparable(text: str) -> str:
-    """Lower case, without accents, each character in its place."""
+    """Return a text in lower case without accents, each character in its place."""
     lower = text.lower()
     if len(lower) != len(text):  # a few letters, like İ, have no lower case of the same length
         lower = "".join(low if len(low := c.lower()) == 1 else c for c in text)
@@ -165,7 +165,7 @@ def _joined_pairs(words: list[str]) -> set[str]:
 
 
 def _hits_of(text: str, needles: _Needles, places: int = _PLACES) -> list[_NeedleHit]:
-    """Where the needles are. One that was found very often is not looked for any more."""
+    """Return where the needles are. A needle that was found very often is not searched further."""
     plain = _comparable(text)
     counts: dict[str, int] = {}
     hits: list[_NeedleHit] = []
@@ -194,7 +194,7 @@ def _hits_of(text: str, needles: _Needles, places: int = _PLACES) -> list[_Needl
 
 
 def _best(text: str, hits: list[_NeedleHit], width: int) -> tuple[int, int]:
-    """From where to where the best window must reach: most different needles, then rare ones, then side by side."""
+    """Return from where to where the best window must reach: most different needles, then rare ones, then side by side."""
     rarity = {needle: 1 / count for needle, count in Counter(hit.needle for hit in hits).items()}
     best, best_score = (0, 0), (0, 0.0, 0)
     left = 0
@@ -245,7 +245,7 @@ def _inside_word(text: str, at: int) -> bool:
 
 
 def _window(text: str, first: int, last: int, width: int) -> tuple[int, int]:
-    """Where to cut so that what stands from `first` to `last` is shown, with as much around it as has room."""
+    """Return where to cut so that `first` to `last` is shown, with as much around it as has room."""
     room = width - 2 * columns(_ELLIPSIS)
     last = min(last, _right_of(text, first, room))
     room -= columns(text[first:last])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.derive.digest import digests_of
-from backscroll.derive.essence.importance import score_message, score_sentence, weigh_message
+from backscroll.derive.essence.importance import score_sentence, weigh_message
 from backscroll.vocab.message import Role
 from tests.derive.planted import Talk
 
@@ -50,16 +50,16 @@ def test_a_failed_call_and_a_change_of_files_are_seen_in_the_digests() -> None:
     digests = digests_of(talk.messages)
     found = weigh_message(talk.messages[0], digests=digests)
     assert {"failed", "change"} <= set(found.reasons)
-    assert found.value > score_message(talk.messages[0])
+    assert found.value > weigh_message(talk.messages[0]).value
 
 
 def test_learned_weights_multiply_what_they_know() -> None:
     """A feature that was learned raises its like and nothing else."""
     message = Talk().say("user", "Where is the log?")
-    assert score_message(message, weights={"role:user": 2.0}) == pytest.approx(
-        2 * score_message(message), rel=1e-3
+    assert weigh_message(message, weights={"role:user": 2.0}).value == pytest.approx(
+        2 * weigh_message(message).value, rel=1e-3
     )
-    assert score_message(message, weights={"tool:read": 2.0}) == score_message(message)
+    assert weigh_message(message, weights={"tool:read": 2.0}).value == weigh_message(message).value
 
 
 @given(st.sampled_from(["user", "assistant", "tool", "system"]), st.text(max_size=300))

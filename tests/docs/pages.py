@@ -3,6 +3,7 @@
 - `python`: runs; a `text` block right after it is what it prints
 - `python file=backscroll/...`: an excerpt, which must stand in that file; a line `...` leaves something out
 - `console`: `$ command` and what it prints; a line `…` stands for any number of lines
+- `console counts`: its numbers are counts of tokens, which differ a little from run to run
 - `sh`, `text`, `json` and so on: only shown
 """
 

@@ -86,7 +86,8 @@ def test_a_tour_runs_on_postgresql(page: Path, tmp_path: Path, database_url: str
             if block.language == "console":
                 for command, shown_for_it in commands(block):
                     differs = command.startswith(("backscroll forget", "backscroll search"))
-                    workshop.run_command(command, None if differs else shown_for_it)
+                    counts = "counts" in block.more.split()
+                    workshop.run_command(command, None if differs else shown_for_it, counts=counts)
     assert not list(workshop.home.rglob("*.db")), "something was written into the default store"
 
 

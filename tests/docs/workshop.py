@@ -2,6 +2,7 @@
 
 What an example prints is compared with what the page shows. Ids and times differ from run to run: an id of the page stands
 for one and the same id of this run wherever it occurs, also in later commands; a time for any time, a day for itself or today.
+Ids are drawn at random and take a token more or less: in a block marked `counts`, a number stands for itself and its neighbours.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _MOVING = re.compile(
     r"|(?P<size>\d+(?:\.\d+)? (?:bytes|B|kB|MB|GB)(?![a-z]))"
     r"|(?P<gap> {2,})"
 )
+_COUNT = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
+_NEAR = 3  # tokens, and per cent of the number, by which a count may differ
 _TIME = r"(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?"
 _SIZE = r"\d+(?:\.\d+)? (?:bytes|B|kB|MB|GB)"
 _PROMPT = "$ "
@@ -44,6 +47,8 @@ class Workshop:
         self.home = folder / "home"
         self.place = folder / "place"
         self.place.mkdir()
+        self._at = self.place  # where the terminal stands: a `cd` on the page holds for what follows
+        self._left_at = folder / "left_at"
         self._command = Command()
         self.ids: dict[str, str] = {}  # id on the page -> id in this run
         self.names: dict[str, object] = {"__name__": "__example__"}
@@ -80,14 +85,14 @@ class Workshop:
     def run_console(self, block: Block) -> None:
         """Run every command of a block and compare what it prints."""
         for command, shown in commands(block):
-            self.run_command(command, shown)
+            self.run_command(command, shown, counts="counts" in block.more.split())
 
-    def run_command(self, command: str, shown: str | None) -> str:
-        """Run one command; `shown` is what the page says it prints."""
+    def run_command(self, command: str, shown: str | None, *, counts: bool = False) -> str:
+        """Run one command; `shown` is what the page says it prints, with `counts` give or take some tokens."""
         done = subprocess.run(
-            ["bash", "-c", self._with_real_ids(command)],
-            cwd=self.place,
-            env=self.environment,
+            ["bash", "-c", f"trap 'pwd > \"$LEFT_AT\"' EXIT\n{self._with_real_ids(command)}"],
+            cwd=self._at,
+            env={**self.environment, "LEFT_AT": str(self._left_at)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -99,8 +104,9 @@ class Workshop:
             .replace(str(self.place), f"{HOME}/notes")
         )
         assert done.returncode == 0, f"`{command}` failed ({done.returncode}):\n{said}"
+        self._at = Path(self._left_at.read_text(encoding="utf-8").rstrip("\n"))
         if shown is not None:
-            self.compare(shown, said, command)
+            self.compare(_near(shown, said) if counts else shown, said, command)
         return said
 
     def _with_real_ids(self, command: str) -> str:
@@ -157,6 +163,23 @@ class Workshop:
             return f"(?P={groups[name]})"
         groups[name] = f"id_{len(groups)}"
         return f"(?P<{groups[name]}>[0-9a-f]{{{len(name)}}})"
+
+
+def _near(shown: str, said: str) -> str:
+    """What the page shows, with the counts of this run where the page has others close to them."""
+    printed = [(_COUNT.sub("#", line.rstrip()), line) for line in said.split("\n")]
+    lines: list[str] = []
+    for line in shown.split("\n"):
+        form = re.sub(r" {2,}", "  ", _COUNT.sub("#", line.rstrip()))
+        same = [real for known, real in printed if re.sub(r" {2,}", "  ", known) == form]
+        lines.append(next((real for real in same if _are_close(line, real)), line))
+    return "\n".join(lines)
+
+
+def _are_close(line: str, other: str) -> bool:
+    pairs = zip(_COUNT.findall(line), _COUNT.findall(other), strict=True)
+    numbers = [(float(a.replace(",", "")), float(b.replace(",", ""))) for a, b in pairs]
+    return all(abs(a - b) <= max(_NEAR, a * _NEAR / 100) for a, b in numbers)
 
 
 def _days() -> list[str]:

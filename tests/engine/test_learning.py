@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import backscroll
-from backscroll.derive.essence.importance import score_message
+from backscroll.derive.essence.importance import weigh_message
 from backscroll.engine.inputs.lessons import list_lessons, note, note_all, reset, weights_of
 from backscroll.vocab.part import Text, ToolCall, ToolResult
 
@@ -30,9 +30,9 @@ def test_a_lesson_raises_the_like_of_what_was_asked_for(engine: backscroll.Engin
     """One file that had to be read again makes all files that were read weigh more."""
     thread = engine.create("t")
     first, other = read(thread, 1), read(thread, 2)
-    before = score_message(other, weights=weights_of(engine))
+    before = weigh_message(other, weights=weights_of(engine)).value
     note(engine, thread.id, first)
-    assert score_message(other, weights=weights_of(engine)) > before
+    assert weigh_message(other, weights=weights_of(engine)).value > before
     rows = {row.feature: row for row in list_lessons(engine)}
     assert rows["tool:read"].weight > 1
     assert rows["tool:read"].lessons == 1

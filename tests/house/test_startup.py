@@ -37,7 +37,7 @@ BESIDE_CHAT = [
     "backscroll.assemble.validity",
     "backscroll.surfaces.chat.screen.player",
     "backscroll.surfaces.chat.slash.registry",
-    "backscroll.workspace.edits",
+    "backscroll.workspace.edits.edits",
 ]
 #: What an MCP client that only lists tools does without.
 BESIDE_TOOLS = ["anyio", "asyncio", "mcp_types", "backscroll.engine.search.recall"]

@@ -17,12 +17,10 @@ FLAGGED = re.compile(
 #: Flagged words in the strings and docstrings of each room. Lower a number when you remove words; never raise one.
 CEILINGS: dict[str, int] = {
     "agent": 27,
-    "derive": 10,
+    "derive": 6,
     "en.toml": 5,
     "engine": 35,
     "formats": 1,
-    "graph": 4,
-    "recall": 1,
     "surfaces": 62,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import time
@@ -276,14 +277,14 @@ def test_wider_is_a_choice_at_a_plain_terminal_too(
         answers=["w", "1 s", "s", "y", "n", "nein"],
     )
     assert through in err
-    assert err.count(protected) == 2
+    assert " ".join(err.split()).count(protected) == 2  # a narrow terminal wraps it
     assert "understood" in out
     assert (model.root / "two").exists()
     assert "nein" in model.said_to_it()
 
 
 #: How a question ends, in both languages.
-_QUESTIONS = (b"):", "）：".encode(), b"read it)", "会读到）".encode(), b"]")
+_QUESTIONS = (b"):", "）：".encode(), b"(sent to the model)", "会读到）".encode(), b"]")
 
 
 def talk_at_a_terminal(model: Model, *arguments: str, answers: list[str]) -> tuple[str, str]:
@@ -302,6 +303,10 @@ def talk_at_a_terminal(model: Model, *arguments: str, answers: list[str]) -> tup
     left = list(answers)
     try:
         while True:
+            waits = not select.select([ours], [], [], PATIENCE)[0]
+            assert not waits, (
+                f"it waits for an answer to what is not known as a question: {heard.decode(errors='replace')}"
+            )
             try:
                 piece = os.read(ours, 4096)
             except OSError:

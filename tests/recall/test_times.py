@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.recall.question.times import find_times, first_day, number_of
+from backscroll.recall.question.times import find_times, number_of
 
 NOW = date(2026, 11, 15)  # a Sunday
 
@@ -75,22 +75,6 @@ def test_several_times_stand_in_the_order_of_the_text() -> None:
     """First things first, and nothing twice."""
     found = find_times("between April 25 and May 1, 2024, or yesterday", NOW)
     assert [d.words for d in found] == ["April 25", "May 1, 2024", "yesterday"]
-
-
-def test_the_distance_to_a_span() -> None:
-    """Days outside count from the nearer end; inside it is 0."""
-    march = find_times("in March", NOW)[0]
-    assert [
-        march.distance(date(2026, 2, 27)),
-        march.distance(date(2026, 3, 9)),
-        march.distance(date(2026, 4, 3)),
-    ] == [2, 0, 3]
-
-
-def test_the_first_full_date_of_a_heading() -> None:
-    """A month alone is no day."""
-    assert first_day("June 2022, met on 14 June, 2022") == date(2022, 6, 14)
-    assert first_day("no date") is None
 
 
 @pytest.mark.parametrize(

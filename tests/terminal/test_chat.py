@@ -187,7 +187,7 @@ def test_a_question_with_options(desk: Desk) -> None:
     terminal = desk.chat()
     terminal.wait_for(READY)
     terminal.enter("paint it")
-    terminal.wait_for("Which colour?", "1. red", "3. something else")
+    terminal.wait_for("Which colour?", "1. red", "3. other …")
     terminal.type(DOWN + ENTER)
     terminal.wait_for("› blue", "1. red")
     terminal.type("3")

@@ -45,7 +45,7 @@ class CallDetails:
 
 
 def parse_call(name: str, arguments: Json) -> CallDetails:
-    """Understand a call."""
+    """Parse a call."""
     given, raw = arguments_of(arguments)
     inner_name, inner = _passed_on(name, given)
     kind = _kind(inner_name, frozenset(inner), _door(inner_name, inner), bool(_PATCHED.search(raw)))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import cast
 
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.table import read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +24,7 @@ class Cue:
 @cache
 def table(name: str) -> Mapping[str, Json]:
     """Return one of the tables beside this module."""
-    text = (files("backscroll.derive.digests") / f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return read_table("backscroll.derive.digests", f"{name}.toml")
 
 
 @cache

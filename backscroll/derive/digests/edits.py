@@ -20,17 +20,8 @@ from backscroll.derive.digests.source import definitions, headings
 from backscroll.vocab.part import Json
 
 _OLD = ("old_string", "old_str", "oldText", "old_text", "search", "old")
-_NEW = (
-    "new_string",
-    "new_str",
-    "newText",
-    "new_text",
-    "replace",
-    "new",
-    "code_edit",
-    "replacement_text",
-    "new_source",
-    "insert_text",
+_NEW = tuple(
+    "new_string new_str newText new_text replace new code_edit replacement_text new_source insert_text".split()
 )
 _WHOLE = ("content", "contents", "file_text", "text", "data", "body")
 _PATCHES = ("patch", "diff", "input")

@@ -2,8 +2,7 @@
 
 Owns: recognising a log whatever program wrote it (ISO and syslog times, docker compose, kubernetes, nginx, logging libraries, JSON
 lines, Chinese levels), taking off what precedes the words, the level of a line, and finding loud lines in the middle of
-a huge result, which nothing else reads. Refuses: choosing among them; `derive/digests/trouble` does. Before:
-`derive/digests/output_text`.
+a huge result, which nothing else reads. Refuses: choosing among them; `derive/digests/trouble` does.
 """
 
 from __future__ import annotations
@@ -159,10 +158,7 @@ def loud_lines(text: str) -> tuple[str, ...]:
 def _loud(text: str) -> tuple[str, ...]:
     chinese = not text.isascii()
     starts: set[int] = set()
-    for words in (
-        (*_STRONG, *(_STRONG_ZH if chinese else ())),
-        (*_WEAK, *(_WEAK_ZH if chinese else ())),
-    ):
+    for words in ((*_STRONG, *(_STRONG_ZH if chinese else ())), (*_WEAK, *(_WEAK_ZH if chinese else ()))):
         starts |= _ends(sorted({at for word in words for at in _places(text, word)}))
     return tuple(line for at in sorted(starts) for line in lines_of(plain(_line_at(text, at))))
 

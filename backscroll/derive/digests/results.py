@@ -65,7 +65,7 @@ class ResultDetails:
 
 
 def parse_result(result: ToolResult) -> ResultDetails:
-    """Understand a result."""
+    """Parse a result."""
     texts = [part.text for part in result.content if isinstance(part, Text)]
     texts += [part.raw for part in result.content if isinstance(part, Opaque)]
     media = tuple(_medium(part) for part in result.content if isinstance(part, Media))

@@ -78,8 +78,7 @@ def _best(lines: Sequence[str]) -> tuple[int, int] | None:
             weight = cue.weight if levels[shouted[0]] is not LogLevel.WARNS else min(cue.weight, _STRONG - 1)
             best = (shouted[-1] if cue.last else shouted[0], weight)
     loud = next(
-        (i for i, level in enumerate(levels) if level is LogLevel.LOUD and not counts_nothing(words[i])),
-        None,
+        (i for i, level in enumerate(levels) if level is LogLevel.LOUD and not counts_nothing(words[i])), None
     )
     if loud is not None and (best is None or (best[1] < _SHOUTED and levels[best[0]] is not LogLevel.LOUD)):
         return loud, _SHOUTED

@@ -8,16 +8,15 @@ numbers, names of code. Both languages are looked for in every text, because peo
 from __future__ import annotations
 
 import re
-import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from importlib import resources
 from typing import NamedTuple, TypeAlias
 
 from backscroll.derive.essence.sentences import Sentence, sentences
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.pattern import late
+from backscroll.vocab.values.table import read_table
 
 #: Kinds of cues, in the order in which they win where two begin at the same place.
 KINDS = (
@@ -138,8 +137,7 @@ def _beginnings(phrase: str, width: int) -> list[str]:
 
 
 def _table(name: str, *, spaced: bool) -> CueTable:
-    raw = resources.files("backscroll.derive").joinpath(name).read_text(encoding="utf-8")
-    data: Mapping[str, Json] = tomllib.loads(raw)
+    data: Mapping[str, Json] = read_table("backscroll.derive", name)
     width = 2 if spaced else 1
     alike: dict[str, dict[tuple[str, bool], list[str]]] = {}
     for kind in KINDS:

@@ -48,9 +48,8 @@ CARRIED: Mapping[EssentialKind, int] = {
     EssentialKind.PATH: 80,
     EssentialKind.ID: 80,
 }
-LONGEST_NAME = (
-    320  # characters of a path or an id; a longer run of its letters is data (base64 has slashes, too)
-)
+#: Characters of a path or an id; a longer run of its letters is data (base64 has slashes, too).
+LONGEST_NAME = 320
 _SETTLED = 240  # closes that a span carries on; one that is lost leaves something open too long, which is the safe side
 
 

@@ -7,18 +7,17 @@ the caller. Learned weights multiply what a feature of the message calls for.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import resources
 from math import log1p
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from backscroll.derive.digest import Digest
 from backscroll.derive.essence.cues import CODE, ID, NUMBER, CueSentence, mark_sentences, paths_in
 from backscroll.derive.essence.learning import factor, features_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import ToolCall, ToolResult
+from backscroll.vocab.values.table import read_table
 
 _SHORT, _LONG = 12, 500  # bytes below which a sentence says little, above which it is a paragraph
 _WIDE = 100_000
@@ -33,8 +32,7 @@ class ImportanceScore(NamedTuple):
 
 @cache
 def _weights() -> Mapping[str, Mapping[str, float]]:
-    raw = resources.files("backscroll.derive").joinpath("importance.toml").read_text(encoding="utf-8")
-    return cast("Mapping[str, Mapping[str, float]]", tomllib.loads(raw))
+    return read_table("backscroll.derive", "importance.toml")
 
 
 def weigh_sentence(
@@ -127,20 +125,6 @@ def weigh_message(
             total *= times
             reasons.append(f"learned ×{times:.2f}")
     return ImportanceScore(round(total, 4), tuple(reasons))
-
-
-def score_message(
-    message: Message,
-    *,
-    digests: Sequence[Digest] = (),
-    referenced: int = 0,
-    recency: float = 0.0,
-    weights: Mapping[str, float] | None = None,
-) -> float:
-    """Return what a message is worth."""
-    return weigh_message(
-        message, digests=digests, referenced=referenced, recency=recency, weights=weights
-    ).value
 
 
 def _best_sentence(message: Message) -> ImportanceScore:

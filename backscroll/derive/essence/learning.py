@@ -1,8 +1,8 @@
-"""Learning: what is asked for again after it was condensed is worth more the next time, and so is its like.
+"""Learned weights: what was asked for again after it was condensed counts for more the next time, and so do messages like it.
 
 Owns the features by which messages are alike and the arithmetic from lessons to weights: bounded on both sides, fading as
-newer lessons come, the same for the same lessons. Refuses the log of lessons (`engine/inputs/lessons` keeps it). After:
-`derive/essence/importance` multiplies by these weights.
+newer lessons come, the same for the same lessons. `derive/essence/importance` multiplies by these weights. Refuses the log of
+lessons (`engine/inputs/lessons` keeps it).
 """
 
 from __future__ import annotations

@@ -8,15 +8,14 @@ Refuses to hold what is open: `derive/essence/essentials` does.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from importlib import resources
 from typing import NamedTuple, cast
 
 from backscroll.derive.essence.clusters import pieces
 from backscroll.derive.essence.tuning import COVERED, COVERED_WITH_VERB, ERROR_SHARE
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.table import read_table
 
 _NAME = 240  # characters of a clause that are kept to recognise what it is about
 
@@ -58,8 +57,7 @@ def near_close(name: str) -> NearClose:
 
 @cache
 def _table() -> Mapping[str, Mapping[str, Json]]:
-    raw = resources.files("backscroll.derive").joinpath("settling.toml").read_text(encoding="utf-8")
-    return cast("Mapping[str, Mapping[str, Json]]", tomllib.loads(raw))
+    return read_table("backscroll.derive", "settling.toml")
 
 
 @cache

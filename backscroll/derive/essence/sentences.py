@@ -7,10 +7,10 @@ between two pieces is white space. Refuses judgement; `derive/essence/importance
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from typing import Literal, NamedTuple, TypeAlias
 
 from backscroll.vocab.values.pattern import late
+from backscroll.vocab.values.table import read_table
 
 Shape: TypeAlias = Literal["prose", "item", "heading", "row", "code"]
 
@@ -54,10 +54,7 @@ class Sentence(NamedTuple):
 
 @cache
 def _abbreviations() -> frozenset[str]:
-    import tomllib
-
-    raw = resources.files("backscroll.derive").joinpath("cues_en.toml").read_text(encoding="utf-8")
-    return frozenset(tomllib.loads(raw)["abbreviations"])
+    return frozenset(read_table("backscroll.derive", "cues_en.toml")["abbreviations"])
 
 
 def rough_count(text: str) -> int:

@@ -13,19 +13,8 @@ from typing import cast
 from backscroll.derive.digest import Digest
 from backscroll.derive.digests.calls import CallDetails, parse_call, scalars
 from backscroll.derive.essence.clusters import pieces
-from backscroll.derive.essence.cues import (
-    box_text,
-    ids_in,
-    mark_sentences,
-    paths_in,
-)
-from backscroll.derive.essence.essentials import (
-    LONGEST_NAME,
-    Close,
-    Essential,
-    EssentialKind,
-    Mark,
-)
+from backscroll.derive.essence.cues import box_text, ids_in, mark_sentences, paths_in
+from backscroll.derive.essence.essentials import LONGEST_NAME, Close, Essential, EssentialKind, Mark
 from backscroll.derive.essence.tuning import CALL_ID_WEIGHT, CALL_PATH_WEIGHTS, LIST_WEIGHT
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -41,18 +30,7 @@ _SCRIPTS = frozenset(
 _RUN = frozenset({"run", "exec", "x"})
 _TITLES = ("content", "step", "title", "description", "text", "task", "name", "subject")
 _FINISHED = frozenset(
-    {
-        "completed",
-        "complete",
-        "done",
-        "finished",
-        "cancelled",
-        "canceled",
-        "skipped",
-        "closed",
-        "已完成",
-        "完成",
-    }
+    ("completed complete done finished cancelled canceled skipped closed 已完成 完成").split()
 )
 _ID_KEY = late(r"(?:^|_|[a-z])(?:ids?|Ids?|ID|number|email|sha|hash|uuid|code|ticket|order|account)$")
 

@@ -1,8 +1,8 @@
 """Assertions by rules: what a turn says about the world, without a model, in English, Chinese and the speech of coding sessions.
 
-Local: reads one turn and nothing else. Owns the recipe's name and key, putting together what the readers find (`extract_en`,
-`extract_zh`, `extract_code`), the check that every quote is in its message, and the bound on their number. Which words
-count is settled in `assertions_speech`: never injected memory, summaries, tool output or system reminders.
+Local: reads one turn and nothing else. Owns the recipe's name and key, putting together what the readers find (`derive/extract/en`,
+`derive/extract/zh`, `derive/extract/code`), the check that every quote is in its message, and the bound on their number. Which
+words count is settled in `derive/extract/speech`: never injected memory, summaries, tool output or system reminders.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from backscroll.derive.extract.language import in_tongue
 from backscroll.derive.extract.script_lines import lines_apart
 from backscroll.derive.extract.speech import Echo, collect_speech, counts, fold_text
 from backscroll.derive.extract.storage import from_body, to_body
+from backscroll.derive.extract.tuning import LABELLED
 from backscroll.derive.extract.utterance import Utterance
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Recipe
@@ -32,18 +33,11 @@ __all__ = ["MOST", "RECIPE", "extract", "from_body", "rule_key", "to_body"]
 RECIPE = Recipe("assertions", 4)
 #: Assertions of one turn that are kept at the most.
 MOST = 60
-_LABELLED = 0.7  # how sure a line of a play ("Vera: …") makes it that its label is a name
 _LONGEST = 400  # characters of a name, a value or a quote
 _Name: TypeAlias = tuple[str, ...]
 _CODED = re.compile(r"[a-z][A-Z]|\w_\w|[(){}<>=+/\\]|^[A-Z]{2,}$|\w\.\w")
 _TICKED = re.compile(r"`[^`\n]{1,200}`")
-_WEIGHT = {
-    Claim.END: 1.3,
-    Claim.ALIAS: 1.2,
-    Claim.RELATION: 1.1,
-    Claim.ATTRIBUTE: 1.0,
-    Claim.NODE: 0.6,
-}
+_WEIGHT = {Claim.END: 1.3, Claim.ALIAS: 1.2, Claim.RELATION: 1.1, Claim.ATTRIBUTE: 1.0, Claim.NODE: 0.6}
 
 
 def rule_key(messages: Sequence[Message]) -> bytes:
@@ -97,7 +91,7 @@ def _claim_speakers(told: Sequence[Utterance], authors: set[str]) -> list[Assert
             quote=one.text.strip().splitlines()[0][:60],
             source=one.source,
             speaker=one.speaker,
-            sure=1.0 if one.speaker in authors else _LABELLED,
+            sure=1.0 if one.speaker in authors else LABELLED,
         )
         for one in told
         if one.speaker and one.text.strip()

@@ -6,11 +6,11 @@ in English and Chinese. Unknown predicates are allowed: they have many values an
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+
+from backscroll.vocab.values.table import read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,7 @@ class NodeType:
 
 @cache
 def _table() -> dict[str, dict[str, dict[str, object]]]:
-    text = resources.files("backscroll.derive").joinpath("ontology.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return read_table("backscroll.derive", "ontology.toml")
 
 
 @cache

@@ -9,20 +9,18 @@ Word lists are data (`personal.toml`).
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import cast
 
 from backscroll.derive.essence.sentences import sentences
+from backscroll.derive.extract.tuning import NEEDS_SURE
 from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.assertion import Assertion, Claim
+from backscroll.vocab.values.table import read_table
 
 _LONGEST = 8_000  # characters of a message that are looked through
 _VALUE = 60  # characters of what is named
-_SURE = 0.9
 _CUES = re.compile(
     r"allerg|intoleran|vegetarian|vegan|(?:\beat\b|\beats\b|\bdrink\b|\bdrinks\b|\bavoid)|kosher|halal|suffer|tarian|teetotal|c(?:o)?eliac|\bketo\b|\bpaleo\b"
     r"|过敏|不耐受|素|清真|[不戒忌](?:能|可以|得)?[吃喝沾碰]|[有得患]|会说|养了",
@@ -49,8 +47,7 @@ class _Patterns:
 
 @cache
 def _table() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    text = resources.files("backscroll.derive").joinpath("personal.toml").read_text(encoding="utf-8")
-    return cast("Mapping[str, Mapping[str, Sequence[str]]]", tomllib.loads(text))
+    return read_table("backscroll.derive", "personal.toml")
 
 
 def _any(words: Sequence[str]) -> str:
@@ -169,7 +166,7 @@ def _claim(said: Utterance, quote: str, who: str, predicate: str, thing: str) ->
             quote=quote,
             source=said.source,
             speaker=said.who,
-            sure=_SURE,
+            sure=NEEDS_SURE,
         )
     value = thing
     if kin:
@@ -184,7 +181,7 @@ def _claim(said: Utterance, quote: str, who: str, predicate: str, thing: str) ->
         quote=quote,
         source=said.source,
         speaker=said.who,
-        sure=_SURE,
+        sure=NEEDS_SURE,
     )
 
 

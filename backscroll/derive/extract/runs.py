@@ -16,7 +16,7 @@ _GAP = late(rf"\s{{{LONGEST_RUN},}}+")
 
 
 def break_long_runs(text: str) -> str:
-    """Return the text with a line break after every so many characters without one; the very same where there is no such run."""
+    """Return the text with a line break after every so many characters without one; the same object where it has no such run."""
     if len(text) < LONGEST_RUN:
         return text
     made = _GAP.sub("\n\n", text)

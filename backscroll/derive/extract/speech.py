@@ -8,10 +8,8 @@ Refuses: reading sentences.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib import resources
 from typing import cast
 
 from backscroll.derive.digests.calls import kind_of
@@ -23,6 +21,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, Text, ToolResult
 from backscroll.vocab.values.pattern import late
+from backscroll.vocab.values.table import read_table
 
 #: Our own mark on a message that replaces others.
 _OURS = "backscroll"
@@ -43,10 +42,7 @@ _SENTENCE = late(r"(?:[^.!?。！？\n]|\.(?=\S))+[.!?。！？]*")
 
 @cache
 def _table() -> Mapping[str, Mapping[str, list[str]]]:
-    text = (
-        resources.files("backscroll.derive").joinpath("assertions_injected.toml").read_text(encoding="utf-8")
-    )
-    return cast("Mapping[str, Mapping[str, list[str]]]", tomllib.loads(text))
+    return read_table("backscroll.derive", "assertions_injected.toml")
 
 
 def words_of(section: str, key: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Utterances: one message of a turn as the rules read it.
 
-A noun only: `derive/extract/assertions` decides which messages count and makes these, the readers (`extract_en`,
-`extract_zh`, `extract_code`) read them in order.
+A noun only: `derive/extract/assertions` decides which messages count and makes these; the readers
+(`derive/extract/en/reader`, `derive/extract/zh/reader`, `derive/extract/code/reader`) read them in order.
 """
 
 from __future__ import annotations

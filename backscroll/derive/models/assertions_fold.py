@@ -15,6 +15,7 @@ from typing import cast
 
 from backscroll.derive.extract.assertions import MOST, in_order, limit_claims
 from backscroll.derive.extract.storage import from_rows, rows_of
+from backscroll.derive.extract.tuning import MODEL_SURE
 from backscroll.derive.models.assertions import AssertionPlan, AssertionResult, rests_on_tools
 from backscroll.derive.models.request import RecipeRequest, again
 from backscroll.derive.models.turn import NOTHING, QuoteLookup, TurnReading, from_json, read_turn, to_json
@@ -38,7 +39,6 @@ _POSSESSIVE = re.compile(r"['’]s\s+|的")
 _LONGEST = 400  # characters of a name or a value
 _TOLD = 6  # reasons that are shown
 _FIELDS = ("subject", "type", "predicate", "value", "object", "object_type", "quote")
-_SURE = 0.95  # a model reads well, and still guesses now and then
 _TYPOGRAPHY = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "—": "-", "–": "-", "‑": "-"})
 
 
@@ -188,7 +188,7 @@ def _read(plan: AssertionPlan, item: Json, names: str) -> Assertion:
         quote,
         plan.messages[place].revision,
         heard.speaker or heard.role,
-        _SURE,
+        MODEL_SURE,
     )
 
 

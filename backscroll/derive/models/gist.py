@@ -64,14 +64,7 @@ def planned_messages(
         return None  # rules can quote all of it: no money is spent on that
     spoken = language_of(" ".join(m.text[:400] for m in said if m.role != "tool"))
     return plan(
-        kind,
-        how,
-        rule_key,
-        stand_in,
-        given,
-        limit=limit,
-        language=spoken,
-        sources=[m.revision for m in said],
+        kind, how, rule_key, stand_in, given, limit=limit, language=spoken, sources=[m.revision for m in said]
     )
 
 

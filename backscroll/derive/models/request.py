@@ -8,17 +8,16 @@ the prompts are files (`prompts/*.toml`). Refuses: calling a model.
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from backscroll.derive.recipe import Recipe
 from backscroll.derive.summaries.gist import Gist
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.table import read_table
 
 G = TypeVar("G", bound=Gist)
 T_co = TypeVar("T_co", covariant=True)
@@ -78,8 +77,7 @@ def prompt_text(name: str, language: str, part: str, **facts: object) -> str:
 
 @cache
 def _prompts(name: str) -> Mapping[str, Mapping[str, str]]:
-    raw = resources.files("backscroll.derive").joinpath(f"prompts/{name}.toml").read_text(encoding="utf-8")
-    return cast("Mapping[str, Mapping[str, str]]", tomllib.loads(raw))
+    return read_table("backscroll.derive", f"prompts/{name}.toml")
 
 
 def frame_name(text: str) -> str:

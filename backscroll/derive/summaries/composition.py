@@ -6,14 +6,13 @@ language of what is quoted.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from importlib import resources
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from backscroll.derive.essence.essentials import LONGEST_NAME, Essential, EssentialKind, Findings
 from backscroll.derive.recipe import Count
+from backscroll.vocab.values.table import read_table
 
 NAMED = (EssentialKind.PATH, EssentialKind.ID)
 
@@ -31,8 +30,7 @@ class SummaryItem(NamedTuple):
 
 @cache
 def _tables() -> Mapping[str, Mapping[str, str]]:
-    raw = resources.files("backscroll.derive").joinpath("labels.toml").read_text(encoding="utf-8")
-    return cast("Mapping[str, Mapping[str, str]]", tomllib.loads(raw))
+    return read_table("backscroll.derive", "labels.toml")
 
 
 def labels(language: str) -> Mapping[str, str]:

@@ -10,15 +10,14 @@ that keeps coming back is shown in the end. Whole numbers, so that taking a turn
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import resources
 
 from backscroll.graph.claims.claim import RawClaim
 from backscroll.graph.claims.names import split_owner
 from backscroll.graph.tuning import PLAIN_RELATION, RELATIVE_EVIDENCE, SURE, TOLD_EVIDENCE
 from backscroll.vocab.assertion import PRONOUN, Claim
+from backscroll.vocab.values.table import read_table
 
 
 def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
@@ -46,9 +45,8 @@ def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
             told.update([raw.object] if claim.sure >= PLAIN_RELATION else [])
         for one, other in ((raw.subject, raw.object), (raw.object, raw.subject)):
             if one and raw.kind is Claim.RELATION and _of(one) == other not in ("", "user"):
-                used[one] = min(
-                    used[one], RELATIVE_EVIDENCE
-                )  # "Ann's brother" of whom nothing is known but that
+                # "Ann's brother", of whom nothing is known but that
+                used[one] = min(used[one], RELATIVE_EVIDENCE)
         if raw.other:
             _most(seen if claim.sure >= SURE else used, raw.other, worth)
     return {
@@ -70,7 +68,7 @@ def _most(into: dict[str, int], key: str, worth: int) -> None:
 
 @cache
 def _words() -> Mapping[str, str]:
-    return tomllib.loads(resources.files("backscroll.graph").joinpath("doubts.toml").read_text("utf-8"))
+    return read_table("backscroll.graph", "doubts.toml")
 
 
 @cache
@@ -84,7 +82,7 @@ def _each_doubt() -> Mapping[str, re.Pattern[str]]:
 
 
 def find_doubted_attributes(text: str) -> frozenset[str]:
-    """Of which attributes a sentence makes the defaults of what it names doubtful ("died": not "alive")."""
+    """Return the attributes whose defaults a sentence makes doubtful for what it names ("died": not "alive")."""
     if not _doubting().search(text):
         return frozenset()
     return frozenset(name for name, words in _each_doubt().items() if words.search(text))

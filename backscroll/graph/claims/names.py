@@ -8,13 +8,12 @@ data (`names.toml`).
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 
 from backscroll.vocab.values.pattern import late
+from backscroll.vocab.values.table import read_table
 
 #: Roles that speak without a name of their own.
 ROLES = frozenset({"user", "assistant", "system", "tool"})
@@ -39,7 +38,7 @@ _FIXED = 8  # rounds after which spelling has settled; two are usual
 @cache
 def table() -> dict[str, dict[str, list[str]]]:
     """Return the tables beside this module."""
-    return tomllib.loads(resources.files("backscroll.graph").joinpath("names.toml").read_text("utf-8"))
+    return read_table("backscroll.graph", "names.toml")
 
 
 @cache
@@ -106,7 +105,7 @@ def key_of(name: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def value_key(value: str) -> str:
-    """By what two values of an attribute are the same: spelling, case and punctuation around them do not count."""
+    """Return the form by which two values of an attribute are compared: case, width and punctuation around them do not count."""
     text = _SPACE.sub(" ", unicodedata.normalize("NFKC", value)).strip().casefold()
     end = len(text)
     while end and _edge(text[end - 1]) and text[end - 1] not in ")]}%":

@@ -7,19 +7,18 @@ from both ends. Tables: `derive/ontology.toml`, `rules.toml`.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 
 from backscroll.derive.extract.ontology import predicate
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.table import read_table
 
 
 @cache
 def rules() -> dict[str, dict[str, Json]]:
     """Return the table beside this module."""
-    return tomllib.loads(resources.files("backscroll.graph").joinpath("rules.toml").read_text("utf-8"))
+    return read_table("backscroll.graph", "rules.toml")
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class NameLinks:
                     del self._ties[key]
 
     def bar(self, pairs: Collection[Pair]) -> None:
-        """Keys that a person keeps apart; replaces the earlier ones."""
+        """Replace the pairs of keys that a person keeps apart."""
         fresh = frozenset(pairs)
         for one, two in self._bars ^ fresh:
             self.changed |= {one, two}
@@ -119,7 +119,7 @@ class NameLinks:
         return self._kept_apart(key, reached, barred, most)
 
     def _kept_apart(self, key: str, reached: set[str], barred: list[Pair], most: NameTie) -> tuple[str, ...]:
-        """Ties are followed strongest first; one that would bring together what a person keeps apart is not."""
+        """Follow ties, the strongest first; leave out one that would join what a person keeps apart."""
         part = {k: {k} for k in reached}
         ties = {
             (next(why for why, n in enumerate(counts) if n), *pair(one, two))
@@ -144,7 +144,7 @@ _FILES = frozenset({"file", "", "thing", "concept"})
 
 
 def tokens_of(key: str) -> tuple[str, ...]:
-    """By what a key may meet others: its name without titles, its first and last part."""
+    """Return the parts by which a key may match others: its name without titles, its first and last part."""
     if mine := split_owner(key):
         return (f"o:{mine[1]}",)
     shape = shape_of(key)
@@ -184,7 +184,7 @@ def find_joined_pairs(token: str, keys: Iterable[str], kind_of: Callable[[str], 
 
 
 def _same_file(paths: list[str], kind_of: Callable[[str], Profile]) -> set[Pair]:
-    """Join a shorter path with the only file that it can be: `table.py` and `src/table.py`, while there is no other."""
+    """Join a shorter path with the only file that it can be: `table.py` and `src/table.py`, as long as it is the only one."""
     out: set[Pair] = set()
     for at, path in enumerate(paths):
         ends = "/" + path.lstrip("/")
@@ -244,7 +244,7 @@ def _part_of_name(token: str, known: list[tuple[str, NameShape, Profile]]) -> se
 
 
 def _short_forms(known: list[tuple[str, NameShape, Profile]]) -> set[Pair]:
-    """Ed is Edmund, while there is no Edwin: the beginning of the only first name that goes on so."""
+    """Join Ed with Edmund, until an Edwin turns up: the beginning of the only first name that goes on so."""
     people = [
         (key, shape.core[0], shape.core)
         for key, shape, kind in known
@@ -271,7 +271,7 @@ class RuleTies:
         self._hints: dict[str, dict[str, int]] = {}  # a description, the names that sentences hint at
 
     def hint(self, name: str, description: str, by: int) -> None:
-        """A sentence hints that a person is "Ann's sister": so it is, while no other person is said to be."""
+        """Tie a person to "Ann's sister" on the hint of a sentence, until another person is said to be her."""
         if split_owner(description) is None or name == description:
             return
         names = self._hints.setdefault(description, {})
@@ -288,7 +288,7 @@ class RuleTies:
     def look_again(
         self, keys: Iterable[str], live: Container[str], kind_of: Callable[[str], Profile]
     ) -> None:
-        """Follow what became of some keys."""
+        """Look again at the rules for some keys."""
         tokens: set[str] = set()
         for changed in list(self._links.changed) if self._owners else ():
             for owner in self._links.reach(changed, NameTie.STATED):
@@ -315,7 +315,7 @@ class RuleTies:
                 self._tokens.pop(token, None)
 
     def _own(self, owner: str, token: str) -> None:
-        """Remember whose something is while it is spoken of."""
+        """Note who owns something, as long as a turn speaks of it."""
         tokens = self._owners.setdefault(owner, set())
         if any((mine := split_owner(key)) and mine[0] == owner for key in self._tokens[token]):
             tokens.add(token)

@@ -53,7 +53,7 @@ class _MentionContext:
         return found if len(found) < 3 else set()
 
     def regions(self) -> set[str]:
-        """Countries, cities and districts among the names in reach."""
+        """Return the countries, cities and districts among the names in reach."""
         turns = (*self.before, self.said)
         return {raw.subject for said in turns for raw in said.raws if raw.claim.hint == REGION}
 
@@ -143,7 +143,7 @@ def _each_last(keys: list[str]) -> tuple[str, ...]:
 def _write(
     said: TurnEntry, raw: RawClaim, number: int, subject: str, object_: str, kind_of: Callable[[str], Profile]
 ) -> None:
-    """The line of a settled claim."""
+    """Return the line of a settled claim."""
     turn, claim = said.turn, raw.claim
     if raw.subject[0] == PRONOUN:
         if claim.type:
@@ -207,7 +207,7 @@ def _named_later(key: str, pronoun: str, quote: str) -> bool:
 
 @cache
 def _words(pronoun: str) -> re.Pattern[str]:
-    """Finds the words for a pronoun in a sentence."""
+    """Return the pattern of the words for a pronoun."""
     words = sorted(table()["pronouns"][pronoun], key=len, reverse=True)
     edged = (rf"\b{re.escape(word)}\b" if word.isascii() else re.escape(word) for word in words)
     return re.compile("|".join(edged))

@@ -97,7 +97,7 @@ class VocativeNames:
             self._tied[name] = speaker
 
     def _bearer(self, name: str, around: Around) -> str:
-        """Return who is called so; empty if there is no clear leader."""
+        """Return who is called so; empty without a clear leader."""
         if name not in self._calls or name in self._speaks:
             return ""
         votes: dict[str, int] = {}
@@ -112,7 +112,7 @@ class VocativeNames:
 
 
 def _count_call_votes(name: str, opening: Ref, turns: Sequence[TurnEntry], votes: dict[str, int]) -> None:
-    """Votes of the calls of one turn."""
+    """Add the votes of the calls of one turn."""
     voices = [(said.turn.opening == opening, voice) for said in turns for voice in said.voices]
     present = {voice.speaker for _, voice in voices}
     for at, (here, voice) in enumerate(voices):

@@ -1,4 +1,4 @@
-"""The graph in other people's shapes: JSON, GraphML, Mermaid, and a lorebook for role-play programs.
+"""Exports of the graph: JSON, GraphML, Mermaid, and a lorebook for role-play programs.
 
 Owns escaping: whatever a conversation says, the output is well formed and nothing in it is markup. The same graph gives the same
 bytes. Not here: choosing what to show, and files.
@@ -60,7 +60,7 @@ def to_json(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number
 
 
 def fact_json(fact: Fact, number: Number) -> dict[str, Json]:
-    """One fact with what it rests on; what is empty is left out."""
+    """Return one fact with its evidence; empty fields are left out."""
     out: dict[str, Json] = {"node": fact.node, "predicate": fact.predicate}
     out |= {"object": fact.object} if fact.object else {}
     out |= {"value": fact.value} if fact.value else {}
@@ -77,7 +77,7 @@ def fact_json(fact: Fact, number: Number) -> dict[str, Json]:
 
 
 def evidence_json(evidence: Evidence, number: Number) -> dict[str, Json]:
-    """One reason: the sentence and who said it where, the person's change, or the note of what is inferred."""
+    """Return one piece of evidence: the sentence and who said it where, the person's change, or the note of what is inferred."""
     out: dict[str, Json] = {}
     if evidence.opening != NOWHERE and evidence.override is None:
         out["turn"] = number(evidence.opening)
@@ -111,7 +111,7 @@ def _collect_names(nodes: Sequence[NodeView], relations: Sequence[Fact]) -> dict
 
 
 def to_graphml(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number) -> str:
-    """GraphML with typed keys, for graph programs."""
+    """Return GraphML with typed keys, for graph programs."""
     edges = every_relation(nodes, relations)
     ids = _tokens(nodes, edges)
     names = _collect_names(nodes, edges)
@@ -238,7 +238,7 @@ def _mermaid(text: str) -> str:
 
 
 def to_lorebook(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number) -> str:
-    """World info that SillyTavern imports: an entry for each node, its facts one a line, so that it can be read back.
+    """Return world info that SillyTavern imports: an entry for each node with a fact on each line, so that it can be imported again.
 
     Defaults stay out: no source states them.
     """

@@ -79,7 +79,7 @@ def _until(span: FactSpan) -> Ref | None:
 
 
 def _find_contested_evidence(span: FactSpan, own: Override) -> tuple[Evidence, ...]:
-    """Where the text said something else after the person had spoken (or at an unknown time)."""
+    """Return evidence of the text that says something else after the person's change (or at an unknown time)."""
     return tuple(
         Evidence(line.opening, line.claim)
         for old in span.contested

@@ -149,7 +149,7 @@ def _telling(name: tuple[str, ...], plain: str) -> bool:
 
 
 def choose_name(weave: GraphState, group: NameGroup) -> str:
-    """Return what a node is called: by the person, or as the text mostly calls it; a role only where there is no name."""
+    """Return what a node is called: by the person, or as the text mostly calls it; a role only without a name."""
     if told := weave.layer.newest(weave.layer.names, group.members):
         return told.strip()
     live = [key for key in group.members if weave.lives(key)]

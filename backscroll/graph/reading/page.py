@@ -86,7 +86,7 @@ class _FactWriter:
         self.names = names
 
     def fact(self, fact: Fact) -> dict[str, Json]:
-        """One fact with its label, its rank and its reasons."""
+        """Return one fact with its label, its rank and its evidence."""
         about = predicate(fact.predicate)
         label = (about.zh if self.language == "zh" else about.en).replace("…", "～")
         value = fact.value
@@ -106,7 +106,7 @@ class _FactWriter:
         return out
 
     def reason(self, evidence: Evidence) -> dict[str, Json]:
-        """One reason for a fact."""
+        """Return one piece of evidence for a fact."""
         out: dict[str, Json] = {}
         if evidence.opening != NOWHERE and (evidence.assertion is not None or evidence.override is not None):
             out["turn"] = self.number(evidence.opening)

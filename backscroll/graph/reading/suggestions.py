@@ -168,7 +168,7 @@ def _one_entry(weave: GraphState, world: Sequence[WorldEntry]) -> Iterator[_Clue
 
 
 def _find_hinted_names(weave: GraphState) -> Iterator[_Clue]:
-    """Other names that a text only hints at."""
+    """Yield other names that a text only hints at."""
     for said in weave.turns.values():
         for raw in said.raws:
             if raw.hinted and raw.subject[0] != PRONOUN and weave.lives(raw.hinted):

@@ -7,12 +7,9 @@ Not here: choosing the nodes (`fold.around` did).
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import cast
 
 from backscroll.derive.extract.ontology import is_relation, predicate, types
 from backscroll.graph.tuning import CONTESTED_WORTH, FULL_FACTS, HALVED_AFTER, PINNED_WORTH, PLACE_DISCOUNT
@@ -20,6 +17,7 @@ from backscroll.graph.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.graph.world.completion import NOWHERE
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.pattern import late
+from backscroll.vocab.values.table import read_table
 
 #: How much a fact is worth by the word it rests on; what a person set matters most.
 _WORTH = {Rank.PERSON: 4.0, Rank.SAID: 3.0, Rank.WORLD: 1.6, Rank.DEFAULT: 0.0}
@@ -55,8 +53,7 @@ class _FactPhrase:
 
 @cache
 def _table() -> Mapping[str, Mapping[str, str]]:
-    text = resources.files("backscroll.graph").joinpath("telling.toml").read_text(encoding="utf-8")
-    return cast("Mapping[str, Mapping[str, str]]", tomllib.loads(text))
+    return read_table("backscroll.graph", "telling.toml")
 
 
 def one_line(text: str, limit: int = _LONGEST) -> str:
@@ -181,7 +178,7 @@ def _rank_phrases(
     words: Mapping[str, str],
     count: Callable[[str], int],
 ) -> list[_FactPhrase]:
-    """Best worth for its tokens first; the first of a node carries the node's head.
+    """Order phrases by worth per token; the first of a node carries the node's head.
 
     Of a node about which much is known, each further fact is worth less: else one node that every turn mentions would fill the
     section.

@@ -7,11 +7,9 @@ said or set by a person is touched. Owns also the shape in which whole nodes are
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from typing import NamedTuple, cast
 
 from backscroll.derive.extract.ontology import is_relation, predicate, types
@@ -21,6 +19,7 @@ from backscroll.graph.view import Evidence, Fact, NodeView, Options, Rank, World
 from backscroll.graph.world.words import covers, form_of, is_han, is_kind, kind_words, plain
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.table import read_table
 
 #: The turn of what no turn says: a node that only a person or the world speaks of.
 NOWHERE = Ref("0" * 32, 0)
@@ -59,8 +58,7 @@ class WorldIndex:
 
 @cache
 def _table() -> Mapping[str, Mapping[str, object]]:
-    text = resources.files("backscroll.graph").joinpath("complete.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return read_table("backscroll.graph", "complete.toml")
 
 
 @cache

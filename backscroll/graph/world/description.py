@@ -221,7 +221,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def to_json(entries: Sequence[WorldEntry]) -> list[dict[str, Json]]:
-    """For the body of an event; empty fields are left out."""
+    """Encode an entry for the body of an event; empty fields are left out."""
     out: list[dict[str, Json]] = []
     for entry in entries:
         row: dict[str, Json] = {"name": entry.name, "text": entry.text}
@@ -246,7 +246,7 @@ def to_json(entries: Sequence[WorldEntry]) -> list[dict[str, Json]]:
 
 
 def from_json(rows: Iterable[Mapping[str, Json]]) -> list[WorldEntry]:
-    """Back from the body of an event, or from the user's own list of entries."""
+    """Decode an entry from the body of an event, or from the user's own list of entries."""
     return [_from_row(number, row) for number, row in enumerate(rows, 1)]
 
 

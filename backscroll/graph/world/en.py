@@ -137,7 +137,7 @@ def _bare(text: str, current: str) -> Iterator[WorldStatement]:
 
 
 def _subject(raw: str, names: frozenset[str], current: str) -> str | None:
-    """Of whom the sentence speaks: empty for the entry's own, None if that is unknown."""
+    """Return the subject of a sentence: empty for the entry's own, None if that is unknown."""
     subject = tidy(raw)
     if _PRONOUN.match(subject):
         return current

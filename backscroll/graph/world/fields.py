@@ -42,19 +42,7 @@ _SENTENCE = re.compile(r"[.。!！?？]\s*\S")
 _CODE = re.compile(r"`|\]\(|==|\w\(\)|://|\w\[")
 _NO_LABEL = re.compile(r"^(?:https?|ftp|note|e\.g|i\.e|warning|\d+)$", re.IGNORECASE)
 #: Predicates whose list of values is one value, in words.
-_WHOLE = {
-    "description",
-    "appearance",
-    "personality",
-    "disposition",
-    "goal",
-    "status",
-    "health",
-    "age",
-    "size",
-    "name",
-    "title",
-}
+_WHOLE = set("description appearance personality disposition goal status health age size name title".split())
 
 
 class Fields(NamedTuple):

@@ -8,13 +8,12 @@ each other.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
 from typing import NamedTuple, cast
 
 from backscroll.graph.world.words import is_han
+from backscroll.vocab.values.table import read_table
 
 _CLAUSE = re.compile(
     r"[.;!?\n:。；！？：,，—]+|\b(?:and|but|yet|though|although|while|however|whereas)\b|但是|但|不过|然而|可是|却|虽然|尽管"
@@ -41,7 +40,7 @@ class WorldTrait(NamedTuple):
 
 @cache
 def _table() -> Mapping[str, Mapping[str, object]]:
-    return tomllib.loads(resources.files("backscroll.graph").joinpath("world_traits.toml").read_text("utf-8"))
+    return read_table("backscroll.graph", "world_traits.toml")
 
 
 @cache
@@ -74,7 +73,7 @@ def traits(text: str) -> list[WorldTrait]:
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """Clauses; a whole sentence comes after its clauses, for what is said across a comma."""
+    """Yield clauses; a whole sentence comes after its clauses, for what is said across a comma."""
     for piece in _CLAUSE.split(text):
         if piece and piece.strip():
             yield piece.strip()

@@ -7,15 +7,14 @@ Owns reading `world.toml`, and when a kind ("elves of the forest") covers a valu
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib import resources
 from typing import NamedTuple, cast
 
 from backscroll.derive.extract.ontology import labels
 from backscroll.vocab.values.pattern import late
+from backscroll.vocab.values.table import read_table
 
 _SPACE = late(r"\s+")
 _OUTER = " \t\r\n\"'*_`.,;:!?。，；：！？、"
@@ -62,8 +61,7 @@ class Noun(NamedTuple):
 @cache
 def table() -> Mapping[str, Mapping[str, object]]:
     """Return the data file."""
-    text = resources.files("backscroll.graph").joinpath("world.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return read_table("backscroll.graph", "world.toml")
 
 
 @cache
@@ -92,7 +90,7 @@ def tidy(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """For comparing: tidy, small letters, no article."""
+    """Return a text as it is compared: tidy, in lower case, without article."""
     return _ARTICLE.sub("", tidy(unicodedata.normalize("NFKC", text)).casefold(), count=1).strip()
 
 
@@ -199,7 +197,7 @@ def telling_fields() -> frozenset[str]:
 
 @cache
 def adjectives() -> Mapping[str, tuple[str, str]]:
-    """Adjective → (predicate, value)."""
+    """Map each adjective to its predicate and value."""
     sections = cast("dict[str, dict[str, list[str]]]", table()["adjectives"])
     return {
         word: (predicate, value)

@@ -116,7 +116,7 @@ def _parse_possessive(clause: str) -> tuple[str, str, str] | None:
 
 
 def _subject(clause: str, names: list[str], current: str) -> tuple[str, str]:
-    """Of whom a clause speaks, and the rest of it."""
+    """Return the subject of a clause, and the rest of it."""
     low = clause.casefold()
     for name in names:
         rest = clause[len(name) :]

@@ -78,7 +78,7 @@ def pieces_of(text: str) -> tuple[str, ...]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """One after the other: of a result of many megabytes only the first are wanted."""
+    """Yield sentences one after the other: of a result of many megabytes only the first are wanted."""
     start = 0
     for seam in _SENTENCE.finditer(text):
         yield text[start : seam.start()]
@@ -120,7 +120,7 @@ def is_idle(text: str) -> bool:
 
 
 def price_of(text: str) -> float:
-    """About how many tokens a text takes, without counting: good enough to compare by, never to keep a budget by."""
+    """Estimate the tokens of a text without counting: good enough to compare texts, not to keep a budget."""
     if text.isascii():
         return len(text) / 4.2
     wide = (len(text.encode("utf-8", "replace")) - len(text)) / 2

@@ -54,10 +54,8 @@ class TextShape:
     piece_of: NDArray[np.intp]  # the text of each piece, of texts that have several
 
 
-_OFTEN, _MOSTLY = (
-    2,
-    5,
-)  # times that a name is said to a person before it is theirs; … as often as they say it themselves
+#: Times that a name is said to a person before it is theirs; … as often as they say it themselves.
+_OFTEN, _MOSTLY = 2, 5
 #: Numbers that are read off each text, in the order of the fields of `TextShape`.
 _READ = ("assistant", "letters", "asks", "numbers", "times", "standing", "personal", "idle", "days", "prices")
 

@@ -96,7 +96,7 @@ def match(
     across: Across | None = None,
     groups: NDArray[np.intp] | None = None,
 ) -> LexicalScores:
-    """BM25 of all texts; `b` says how much a long text is held against. `across`: texts that hold a term in another language.
+    """Return BM25 of all texts; `b` is the penalty on long texts. `across`: texts that hold a term in another language.
 
     `groups` has for each text the group (a session) that it belongs to: then groups are matched, and `lengths` are theirs.
     """

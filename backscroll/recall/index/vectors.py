@@ -67,7 +67,7 @@ def standard(values: NDArray[float64]) -> NDArray[float64]:
 
 
 def share(values: NDArray[float64]) -> NDArray[float64]:
-    """As shares of the highest."""
+    """Return values as shares of the highest."""
     top = float(values.max(initial=0.0))
     return values / top if top > 0 else values
 
@@ -81,7 +81,7 @@ def ranks(values: NDArray[float64], among: NDArray[float64] | None = None) -> ND
 def beside(
     values: NDArray[float64], sessions: NDArray[np.intp], steps: int, rows: NDArray[np.intp] | None = None
 ) -> NDArray[float64]:
-    """For each text (or those of `rows`) the value of the one so many steps before it (after it, where negative) in its session, else 0."""
+    """Return for each text (or those of `rows`) the value of the one so many steps before it (after it, where negative) in its session, else 0."""
     here = np.arange(len(values)) if rows is None else rows
     there = here - steps
     known = (there >= 0) & (there < len(values))
@@ -92,7 +92,7 @@ def beside(
 def smooth_rows(
     rows: NDArray[float64], starts: NDArray[np.intp], ends: NDArray[np.intp], reach: int
 ) -> NDArray[float64]:
-    """Each value with those around it in its session, near ones counting most; row by row.
+    """Smooth each value with those around it in its session, near ones counting most; row by row.
 
     The mean over so many texts on either side, twice. `starts` and `ends` are those of each text's session.
     """

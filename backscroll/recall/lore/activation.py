@@ -227,7 +227,7 @@ def _with_luck(
     mark: str,
     messages: Sequence[LoreMessage],
 ) -> list[AwakeEntry]:
-    """Without the entries whose chance was against them: such an entry is not looked at again."""
+    """Drop the entries whose chance was against them: such an entry is not looked at again."""
     marks = {m.revision: m.mark for m in messages}
     kept: list[AwakeEntry] = []
     for woken in found:
@@ -247,7 +247,7 @@ def _of_groups(
     mark: str,
     standing: Callable[[str], bool],
 ) -> list[AwakeEntry]:
-    """One entry of each group: the one that stands already, the one that has precedence, or one by weight."""
+    """Keep one entry of each group: the one that is active already, the one that has precedence, or one by weight."""
     kept = list(found)
     names = dict.fromkeys(g for woken in found for g in _groups(woken))
     for group in names:

@@ -17,18 +17,7 @@ from backscroll.recall.lore.patterns import key_pattern, parse_slash_pattern
 SCANNED, SCANNED_BY_PATTERN = 20_000, 2_000
 _ENDINGS = ("'s", "’s", "es", "s")
 #: Scripts that are written without spaces between words.
-_UNSPACED = (
-    "CJK",
-    "HIRAGANA",
-    "KATAKANA",
-    "HANGUL",
-    "THAI",
-    "LAO",
-    "KHMER",
-    "MYANMAR",
-    "TIBETAN",
-    "IDEOGRAPHIC",
-)
+_UNSPACED = tuple("CJK HIRAGANA KATAKANA HANGUL THAI LAO KHMER MYANMAR TIBETAN IDEOGRAPHIC".split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def _bound_repeats(body: str) -> str | None:
 
 
 def _most(repeat: str) -> int | None:
-    """In how many ways a repetition can be read; None: without end."""
+    """Count the ways in which a repetition can be read; None: without end."""
     if repeat[0] == "?":
         return 2
     if repeat[0] in "*+":

@@ -7,12 +7,10 @@ data: `cues.toml`.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from importlib.resources import files
 from typing import cast
 
 from backscroll.derive.extract.runs import break_long_runs
@@ -20,6 +18,7 @@ from backscroll.recall.question.times import DaySpan, find_times
 from backscroll.recall.text.terms import terms_of
 from backscroll.recall.tuning import NEEDS_PAST
 from backscroll.vocab.values.pattern import late
+from backscroll.vocab.values.table import read_table
 
 #: More of a message says nothing new about what it asks; a pasted file is not a question.
 LONGEST = 6_000
@@ -45,7 +44,7 @@ _ASKS = late(
 @lru_cache(maxsize=1)
 def _cues() -> dict[str, re.Pattern[str]]:
     """Return the patterns of `cues.toml`, one for each entry."""
-    raw = tomllib.loads(files("backscroll.recall").joinpath("cues.toml").read_text(encoding="utf-8"))
+    raw = read_table("backscroll.recall", "cues.toml")
     flat: dict[str, dict[str, list[str]]] = {}
     for name, entry in raw.items():
         if "english" in entry:
@@ -169,7 +168,7 @@ def needs_past(asked: QuestionAnalysis, visible: Collection[str] = (), now: date
     if asked.asks and asked.asks_past:
         reasons.append((0.3, "asks about what was"))
     if asked.asks and asked.names:
-        reasons.append((0.2, "asks about somebody"))
+        reasons.append((0.2, "asks about a person"))
     strange = [word for word in asked.words if word not in visible]
     if asked.asks and visible and asked.words and len(strange) * 2 > len(asked.words):
         reasons.append((0.3, "asks about something else"))

@@ -7,15 +7,14 @@ will do, and a word that the table lacks has none.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import TypeAlias
 
 from backscroll.recall.text.terms import terms_of
 from backscroll.vocab.values.pattern import late
+from backscroll.vocab.values.table import read_table
 
 #: An English word or phrase as the stems that all have to be there.
 Stems: TypeAlias = tuple[str, ...]
@@ -35,10 +34,9 @@ class Counterparts:
 @lru_cache(maxsize=1)
 def counterparts() -> Counterparts:
     """Return the table, read once, when a question first needs it."""
-    text = files("backscroll.recall").joinpath("counterparts.toml").read_text(encoding="utf-8")
     english: dict[str, dict[Stems, None]] = {}
     chinese: dict[Stems, dict[str, None]] = {}
-    for lines in tomllib.loads(text).values():
+    for lines in read_table("backscroll.recall", "counterparts.toml").values():
         for line in str(lines).strip().split("\n"):
             ours, _, theirs = line.partition(" = ")
             for phrase in theirs.split(", "):

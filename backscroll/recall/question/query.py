@@ -59,11 +59,11 @@ class QueryPhrase:
     prefix: bool = False
 
     def to_fts5(self) -> str:
-        """As an FTS5 string; index words hold neither quotes nor spaces."""
+        """Return an FTS5 string; index words hold neither quotes nor spaces."""
         return f'"{" ".join(self.words)}"' + (" *" if self.prefix else "")
 
     def to_tsquery(self) -> str:
-        """As lexemes joined by `<->`."""
+        """Return lexemes joined by `<->`."""
         return " <-> ".join(f"'{word}'" for word in self.words) + (":*" if self.prefix else "")
 
 
@@ -79,11 +79,11 @@ class Term:
         return phrases[0] if len(phrases) == 1 else f"({either.join(phrases)})"
 
     def to_fts5(self) -> str:
-        """As an FTS5 expression that may occur anywhere."""
+        """Return an FTS5 expression that may occur anywhere."""
         return self._join_phrases([phrase.to_fts5() for phrase in self.phrases], " OR ")
 
     def to_tsquery(self) -> str:
-        """As a tsquery expression that may occur anywhere."""
+        """Return a tsquery expression that may occur anywhere."""
         phrases = [phrase.to_tsquery() for phrase in self.phrases]
         return self._join_phrases([f"({p})" if "<->" in p else p for p in phrases], " | ")
 
@@ -102,7 +102,7 @@ class Query:
         return tuple(term for group in self.groups for term in group)
 
     def to_fts5(self) -> str:
-        """For `WHERE table MATCH ?` on a table with `FTS5_TOKENIZER`."""
+        """Return the value for `WHERE table MATCH ?` on a table with `FTS5_TOKENIZER`."""
         groups = [_either([term.to_fts5() for term in group], " OR ") for group in self.groups]
         wanted = " AND ".join(groups)
         if not self.excluded:
@@ -110,7 +110,7 @@ class Query:
         return f"({wanted}) NOT ({' OR '.join(term.to_fts5() for term in self.excluded)})"
 
     def to_tsquery(self) -> str:
-        """For `WHERE column @@ %s::tsquery`."""
+        """Return the value for `WHERE column @@ %s::tsquery`."""
         groups = [_either([term.to_tsquery() for term in group], " | ") for group in self.groups]
         unwanted = [f"!{term.to_tsquery()}" for term in self.excluded]
         return " & ".join([*groups, *unwanted])
@@ -191,7 +191,7 @@ def _term_of(text: str, *, quoted: bool, star: bool) -> Term | None:
 
 
 def parse_query(text: str) -> Query:
-    """Understand what was typed, or say what is missing."""
+    """Parse what was typed, or say what is missing."""
     items = [found for found in _ITEM.finditer(text[:LONGEST]) if found[0] not in _QUOTES]
     groups: list[dict[Term, None]] = []
     excluded: dict[Term, None] = {}

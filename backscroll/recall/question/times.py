@@ -28,12 +28,6 @@ class DaySpan:
     last: date
     words: str
 
-    def distance(self, day: date) -> int:
-        """Days between the span and a day; 0 inside it."""
-        if day < self.first:
-            return (self.first - day).days
-        return max(0, (day - self.last).days)
-
 
 _MONTHS = {
     name: number
@@ -158,7 +152,7 @@ def _week(now: date, back: int) -> tuple[date, date]:
 
 
 def _weekday(now: date, which: int, back: int | None) -> tuple[date, date]:
-    """That day of the week so many weeks back; without a week, the latest one before today."""
+    """Return that day of the week so many weeks back; without a week, the latest one before today."""
     if back is None:
         found = now - ((now.weekday() - which - 1) % 7 + 1) * _DAY
     else:
@@ -188,7 +182,7 @@ def _ymd(found: re.Match[str], _: date | None) -> _Found:
 
 
 def _read_named_month(found: re.Match[str], now: date | None) -> _Found:
-    """Month by name, with or without day and year."""
+    """Read a month by name, with or without day and year."""
     groups = found.groupdict()
     month = _MONTHS[found["m"].lower()]
     day = int(groups["d"]) if groups.get("d") else None
@@ -230,7 +224,7 @@ def _amount(found: re.Match[str], now: date | None) -> _Found:
 
 
 def _period(found: re.Match[str], now: date | None) -> _Found:
-    """Last week, this month, 上个月, 去年."""
+    """Read "last week", "this month", 上个月, 去年."""
     if now is None:
         return None
     back = _BACK[found["b"].lower()]
@@ -332,8 +326,3 @@ def find_times(text: str, now: date | None = None) -> list[DaySpan]:
                 taken[low:high] = b"\1" * (high - low)
                 found.append((low, DaySpan(*days, match[0])))
     return [days for _, days in sorted(found, key=lambda pair: pair[0])]
-
-
-def first_day(text: str) -> date | None:
-    """Return the first full date in a text, such as the heading of a session."""
-    return next((days.first for days in find_times(text) if days.first == days.last), None)

@@ -18,9 +18,7 @@ _LOOKED_AT = 200_000  # characters
 _LONGEST = 400  # characters of a sentence; a longer one is cut at its clauses, or hard
 _WANTED = 40  # sentences that match and are tried
 #: Where a sentence ends: a line break, a stop of a script that has no spaces, else a stop and white space.
-_SENTENCE = late(
-    r"\n+|[。！？；｡…؟۔।॥።။។]+[”’」』）】》\"')\]]*|[.!?;]+[\"'”’)\]]*(?=\s)",
-)
+_SENTENCE = late(r"\n+|[。！？；｡…؟۔।॥።။។]+[”’」』）】》\"')\]]*|[.!?;]+[\"'”’)\]]*(?=\s)")
 _CLAUSE = late(r"[，、：]|[,:](?=\s)|\s+[-–—]\s+")
 
 

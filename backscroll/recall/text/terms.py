@@ -8,9 +8,7 @@ sentence are left out; they are listed in `stopwords.toml`. Without the word cut
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import lru_cache
-from importlib.resources import files
 from typing import Protocol
 
 from backscroll.recall.text.words import (
@@ -22,6 +20,7 @@ from backscroll.recall.text.words import (
     runs_of,
     stem,
 )
+from backscroll.vocab.values.table import read_table
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 #: No question is about more; the rest of a book adds nothing to the statistics.
@@ -61,7 +60,7 @@ def tagged_words(text: str) -> list[tuple[str, str]]:
 @lru_cache(maxsize=1)
 def stopwords() -> frozenset[str]:
     """Return words that say nothing about what is asked; English ones as stems."""
-    data = tomllib.loads(files("backscroll.recall").joinpath("stopwords.toml").read_text(encoding="utf-8"))
+    data = read_table("backscroll.recall", "stopwords.toml")
     english = {stem(fold_word(word)) for word in data["english"].split()}
     return frozenset(english | set(data["chinese"].split()))
 

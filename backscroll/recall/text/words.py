@@ -167,7 +167,7 @@ _cache = _IndexWords()
 
 
 def _pairs_of_run(run: str) -> str:
-    """Overlapping pairs, then the last character alone."""
+    """Return overlapping pairs, then the last character alone."""
     return " ".join(map(add, run, run[1:] + " "))[:-1]
 
 

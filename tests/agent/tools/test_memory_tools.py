@@ -149,7 +149,7 @@ def test_a_crop_is_done_and_can_be_taken_back(at: Bench) -> None:
 def test_a_crop_without_words_gets_some_by_rules(at: Bench) -> None:
     at.thread.append("user", "Now something else.")
     seen = at.preview("smart_context_cropper", crop_direction="top", crop_amount=3)
-    assert seen.text.split("In their place:\n")[1].strip()
+    assert seen.text.split("Replacement:\n")[1].strip()
     assert not at.call("smart_context_cropper", crop_direction="top", crop_amount=3).is_error
 
 

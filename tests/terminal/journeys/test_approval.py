@@ -114,7 +114,7 @@ def test_a_crop_through_the_tool(stage: Stage) -> None:
         terminal.enter(words)
         terminal.wait_for(long[-60:-1], READY, gone=BUSY)
     terminal.enter("make room")
-    shown = terminal.wait_for("smart_context_cropper", "relevant", "Replacement:", "y allow")
+    shown = terminal.wait_for("smart_context_cropper", "relevance", "Replacement:", "y allow")
     assert "The harbour wall is mended." in shown
     assert "tell me about the wall" in shown
     terminal.type("y")

@@ -42,7 +42,7 @@ def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
     rows.append(_price(rehearsed))
     return Preview(
         f"crop {rehearsed.messages} messages from the {direction}, {saved:,} tokens less",
-        text="\n".join([*rows, "", "In their place:", rehearsed.summary]),
+        text="\n".join([*rows, "", "Replacement:", rehearsed.summary]),
         subject=direction,
         warnings=tuple(warnings),
     )

@@ -1,6 +1,6 @@
 """Assertions of a turn of a coding session: files, functions, packages, decisions, errors, commands and how they ended.
 
-Owns putting together what tools did (`code/tools`) and what was said about it (`code/prose`). A turn that has
+Owns putting together what tools did (`derive/extract/code/tools`) and what was said about it (`derive/extract/code/prose`). A turn that has
 nothing to do with code gives nothing.
 """
 

@@ -22,6 +22,7 @@ from backscroll.derive.extract.code.errors import ErrorMention, trouble_in
 from backscroll.derive.extract.code.shell import files_of, is_telling, packages_of, pieces
 from backscroll.derive.extract.code.source import defined_by, packages_in
 from backscroll.derive.extract.code.words import StatementPlace, shape, words
+from backscroll.derive.extract.tuning import FILE_READ
 from backscroll.vocab.assertion import Assertion
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall, ToolResult
@@ -32,20 +33,11 @@ _VERBS = {"Add": "created", "Update": "edited", "Delete": "deleted"}
 _DEFINED = 6  # names of one file that are taken
 _BROUGHT = 8  # packages of one file
 _LONGEST = 260  # characters of a path or a command
-_NEW_TEXT = (
-    "content",
-    "contents",
-    "file_text",
-    "new_string",
-    "new_str",
-    "code_edit",
-    "replacement_text",
-    "text",
-    "new_source",
+_NEW_TEXT = tuple(
+    "content contents file_text new_string new_str code_edit replacement_text text new_source".split()
 )
 _LAST = 15  # lines in which a program reports why it ended
 _COUNTED = re.compile(r"\b(?:0|no) (?:\w+ )?(?:errors?|failures?|failed|issues?|problems?)\b", re.IGNORECASE)
-_READ = 0.7  # how sure a mere look at a file makes it worth a node
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +113,7 @@ def read_acts(acts: Sequence[CallOutcome]) -> Iterator[Assertion]:
                         one.changed.append(claim.object)
         elif kind == "read" and not act.failed:
             for path in paths_of(act.wanted)[:3]:
-                yield act.spot(path).node(path, "file", _READ)
+                yield act.spot(path).node(path, "file", FILE_READ)
         elif kind == "command":
             yield from _command(act, waiting)
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import cast
 
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.table import read_table
 
 #: What a name of a thing looks like in a decision: one to four words, a path, something in backticks.
 _NAME_EN = r"(?:`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|[\w@./+#-]+(?: [\w@./+#-]+){0,3})"
@@ -24,8 +23,7 @@ _REST_ZH = r"[^，。；！？,;!?\n]{3,50}"
 @cache
 def table() -> Mapping[str, Json]:
     """Return the whole table."""
-    text = resources.files("backscroll.derive").joinpath("extract_code.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return read_table("backscroll.derive", "extract_code.toml")
 
 
 @cache
@@ -69,55 +67,42 @@ class StatementPlace:
 
     def node(self, name: str, kind: str, sure: float = 0.9) -> Assertion:
         """Assert a node."""
-        return Assertion(
-            Claim.NODE,
-            name,
-            type=kind,
-            quote=self.quote,
-            source=self.source,
-            speaker=self.speaker,
-            sure=sure,
-        )
+        return self._claim(Claim.NODE, name, kind, sure)
 
     def attribute(self, name: str, kind: str, predicate: str, value: str, sure: float = 0.9) -> Assertion:
         """Assert an attribute."""
-        return Assertion(
-            Claim.ATTRIBUTE,
-            name,
-            predicate,
-            value,
-            type=kind,
-            quote=self.quote,
-            source=self.source,
-            speaker=self.speaker,
-            sure=sure,
-        )
+        return self._claim(Claim.ATTRIBUTE, name, kind, sure, predicate, value=value)
 
     def relation(
         self, name: str, kind: str, predicate: str, other: str, other_kind: str, sure: float = 0.9
     ) -> Assertion:
         """Assert a relation."""
-        return Assertion(
-            Claim.RELATION,
-            name,
-            predicate,
-            object=other,
-            type=kind,
-            object_type=other_kind,
-            quote=self.quote,
-            source=self.source,
-            speaker=self.speaker,
-            sure=sure,
-        )
+        return self._claim(Claim.RELATION, name, kind, sure, predicate, other=other, other_kind=other_kind)
 
     def end(self, name: str, kind: str, predicate: str, other: str = "", sure: float = 0.9) -> Assertion:
         """Assert that it has ended."""
+        return self._claim(Claim.END, name, kind, sure, predicate, other=other)
+
+    def _claim(
+        self,
+        claim: Claim,
+        name: str,
+        kind: str,
+        sure: float,
+        predicate: str = "",
+        *,
+        value: str = "",
+        other: str = "",
+        other_kind: str = "",
+    ) -> Assertion:
         return Assertion(
-            Claim.END,
+            claim,
             name,
             predicate,
-            object=other,
+            value,
+            other,
             type=kind,
+            object_type=other_kind,
             quote=self.quote,
             source=self.source,
             speaker=self.speaker,

@@ -10,11 +10,7 @@ from functools import cache
 
 from backscroll.derive.extract.en.grammar.phrases import ParsedSentence
 from backscroll.derive.extract.en.grammar.words import common, table, words
-
-#: How sure one use makes it that a word is a name: with a capital inside a sentence, at its start, of ordinary words.
-INSIDE, OPENING, ORDINARY = 0.7, 0.45, 0.3
-USED = 0.3  # what a use as a person or place adds
-ACTING = 0.15  # what a verb adds behind a word that no list of ordinary words has, where a sentence begins
+from backscroll.derive.extract.tuning import ACTING, INSIDE, OPENING, ORDINARY, USED
 
 
 @cache

@@ -1,7 +1,7 @@
 """One English message under reading: who "I" and "she" are, what has been found so far.
 
 Owns the names by which phrases are spoken of in assertions ("my mother" of Tom is "Tom's mother"), pronouns, and collecting
-assertions without saying one twice. Refuses grammar (`en/grammar/phrases`) and rules.
+assertions without saying one twice. Refuses grammar (`derive/extract/en/grammar/phrases`) and rules.
 """
 
 from __future__ import annotations

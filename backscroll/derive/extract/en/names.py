@@ -1,8 +1,8 @@
-"""Names in English text, found by how they are written and used; there is no list of names.
+"""Names in English text, found by how they are written and used, without a list of names.
 
 Owns which capitalised words are names and, where the words around show it, of what. A capital at the start of a sentence
 makes a name only of a word that is not commonly written small, or that is a name elsewhere in the turn. Refuses what
-names do: `extract_en` reads that.
+names do: `derive/extract/en/reader` reads that.
 """
 
 from __future__ import annotations
@@ -236,24 +236,7 @@ def _two(word: EnglishWord, following: EnglishWord | None, seen: NameEvidence, h
     return word.low in words("name_tails", "place_head") and following.low not in common()
 
 
-_ENDINGS = (
-    "ing",
-    "ed",
-    "tion",
-    "ness",
-    "ment",
-    "able",
-    "ible",
-    "ful",
-    "less",
-    "ously",
-    "ally",
-    "ize",
-    "ise",
-    "ity",
-    "ism",
-    "ous",
-)
+_ENDINGS = tuple("ing ed tion ness ment able ible ful less ously ally ize ise ity ism ous".split())
 
 
 def _has_common_ending(low: str) -> bool:

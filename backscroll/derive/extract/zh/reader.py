@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from backscroll.derive.essence.sentences import sentences
+from backscroll.derive.extract.tuning import LIKELY
 from backscroll.derive.extract.utterance import Utterance
 from backscroll.derive.extract.zh.answers import bare_answers, open_questions
 from backscroll.derive.extract.zh.context import Context, definites, find_introduced_names
@@ -28,7 +29,6 @@ from backscroll.vocab.assertion import REGION, Assertion, Claim
 #: Of a longer message the first and the last part are read.
 LONGEST = 20_000
 _PLACES = (PLACE, ORGANISATION)
-_LIKELY = 0.5  # how sure a turn must make it that a stretch is a name before facts are read of it
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _URL = re.compile(r"https?://[^\s\u4e00-\u9fff，。]{1,500}")
 _EMPHASIS = re.compile(r"[*#`>|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -228,7 +228,7 @@ def _with_candidates(text: str, found: list[NameSpan], maybe: Mapping[str, NameC
     """Return the names of a sentence, with stretches that the turn makes likely to be names."""
     more: list[NameSpan] = []
     for name, one in maybe.items():
-        if one.sure < _LIKELY:
+        if one.sure < LIKELY:
             continue
         at = text.find(name)
         while at >= 0:
@@ -268,7 +268,7 @@ def _nodes(scene: Scene, found: list[NameSpan], maybe: Mapping[str, NameCandidat
                 )
                 yield replace(made, hint=REGION) if region else made
     for name, candidate in maybe.items():
-        if candidate.sure < _LIKELY and (at := text.find(name)) >= 0:
+        if candidate.sure < LIKELY and (at := text.find(name)) >= 0:
             written = scene.marked.plain[at : at + len(name)]
             if any(written in known or known in written for known in seen):
                 continue

@@ -7,14 +7,13 @@ what is asked or supposed.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib import resources
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from backscroll.derive.extract.zh.marks import MarkedSentence, SentenceMention, compile_pattern, remark
 from backscroll.derive.extract.zh.words import one_of
+from backscroll.vocab.values.table import read_table
 
 _ADJ = "(?:亲生|亲|好|老|新|最好的|唯一的|可爱的|小|大|二|三|傻|乖|那个|这个|一个|一位|现任|双胞胎|异父|高中|大学|小学|初中|公司|办公室|隔壁|英语|数学|语文|钢琴){0,2}"
 _ADVERB = "(?:也|都|就|还|现在|曾经|曾|以前|其实|可|一直|已经|确实|的确|真的){0,2}"
@@ -34,8 +33,7 @@ class FamilyTie(NamedTuple):
 
 @cache
 def _table() -> dict[str, dict[str, str]]:
-    text = resources.files("backscroll.derive").joinpath("extract_zh_kin.toml").read_text(encoding="utf-8")
-    return cast("dict[str, dict[str, str]]", tomllib.loads(text))
+    return read_table("backscroll.derive", "extract_zh_kin.toml")
 
 
 @cache

@@ -6,14 +6,13 @@ Owns the shape of a rule and whether a sentence says, asks, supposes or denies s
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import cast
 
 from backscroll.derive.extract.zh.marks import compile_pattern
+from backscroll.vocab.values.table import read_table
 
 _FILES = ("extract_zh_rules.toml", "extract_zh_things.toml")
 _NEEDED = re.compile(r"\(\?P<\w+>\{([PLOWDUMHFNA])s?\}\)(?!\)?\?)")
@@ -65,10 +64,7 @@ def rules() -> tuple[ClaimRule, ...]:
     out: list[ClaimRule] = []
     words: dict[str, str] = {}
     for name in _FILES:
-        data = cast(
-            "dict[str, object]",
-            tomllib.loads(resources.files("backscroll.derive").joinpath(name).read_text(encoding="utf-8")),
-        )
+        data = read_table("backscroll.derive", name)
         words.update(cast("dict[str, str]", data["words"]))
         for raw in cast("list[dict[str, object]]", data["rule"]):
             out.append(_rule(len(out), raw, words))

@@ -17,14 +17,7 @@ from backscroll.derive.extract.zh.naming.names import ANIMAL, ORGANISATION, PERS
 from backscroll.derive.extract.zh.relatives import sex_of, slot_of, ties
 from backscroll.derive.extract.zh.rules import ClaimRule, Clause, asking, asks, clauses, fitting, is_denied
 from backscroll.derive.extract.zh.scene import Scene, find_owner_before, infer_topic, nearest
-from backscroll.derive.extract.zh.values import (
-    as_written,
-    event_of,
-    is_deed,
-    is_noun,
-    thing_of,
-    value_of,
-)
+from backscroll.derive.extract.zh.values import as_written, event_of, is_deed, is_noun, thing_of, value_of
 from backscroll.derive.extract.zh.words import load_words, normal
 from backscroll.vocab.assertion import Assertion, Claim
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gzip
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib import resources
 from importlib.resources import files
 from typing import NamedTuple, Protocol, cast
+
+from backscroll.vocab.values.table import read_table
 
 #: Characters that only traditional writing has and that hardly any such text is without.
 _TRADITIONAL = re.compile(
@@ -55,18 +55,14 @@ def cutter() -> _TaggingCutter:
 @cache
 def tables() -> Mapping[str, str]:
     """Return the plain tables of `extract_zh.toml`, as text."""
-    raw = tomllib.loads(
-        resources.files("backscroll.derive").joinpath("extract_zh.toml").read_text(encoding="utf-8")
-    )
+    raw = read_table("backscroll.derive", "extract_zh.toml")
     return {name: value for name, value in raw.items() if isinstance(value, str)}
 
 
 @cache
 def table(name: str) -> Mapping[str, str]:
     """Return one of the tables that say something about each of their words."""
-    raw = tomllib.loads(
-        resources.files("backscroll.derive").joinpath("extract_zh.toml").read_text(encoding="utf-8")
-    )
+    raw = read_table("backscroll.derive", "extract_zh.toml")
     return {str(k): str(v) for k, v in cast("dict[str, object]", raw[name]).items()}
 
 

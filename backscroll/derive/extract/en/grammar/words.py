@@ -1,18 +1,17 @@
 """Words of an English sentence, each with a tag, and the tables behind the rules (`extract_en*.toml`).
 
 Owns cutting a sentence into words (contractions apart: "I'm" is "I" and "'m") and what kind of word each is. Refuses to find
-names: `en/names` does.
+names: `derive/extract/en/names` does.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 from backscroll.vocab.part import Json
+from backscroll.vocab.values.table import read_table
 
 #: Nothing here nests quantifiers over the same characters, so the time is linear in the text.
 _WORD = re.compile(
@@ -55,8 +54,7 @@ class EnglishWord:
 @cache
 def table(name: str = "extract_en") -> dict[str, Json]:
     """Return a table of the rules, as in its file."""
-    raw = resources.files("backscroll.derive").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(raw)
+    return read_table("backscroll.derive", f"{name}.toml")
 
 
 @cache

@@ -1,6 +1,6 @@
 """Evidence that a stretch of Chinese is a name: where it is, how it is made, how often the turn uses it.
 
-There is no list of names, and the word cutter knows few: an unknown word may be a name, or a piece of a sentence cut wrongly.
+It needs no list of names, and the word cutter knows few: an unknown word may be a name, or a piece of a sentence cut wrongly.
 Owns the weight of each use (called out, alone between marks, before a verb that people are the subject of, after a word that
 takes a person or a place) and their sum over one turn. A turn may say too little; the fold adds turns up
 (`graph/claims/evidence`). Words are data (`extract_zh_cues.toml`). Refuses facts.
@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from backscroll.derive.extract.tuning import ACTS, AGAIN, ALONE, CALLED, LATIN, LED, SPEAKS, SPOKEN_TO
 from backscroll.derive.extract.zh.naming.latin import latin_uses
 from backscroll.derive.extract.zh.naming.names import (
     ORGANISATION,
@@ -41,11 +42,6 @@ from backscroll.derive.extract.zh.words import ChineseWord, cutter, letters, loa
 _ALONE = re.compile("(?:^|[，。！？…；：“‘（(*~— ])([\u4e00-\u9fff]{2,4})(?=[，。！？…；：、”’）)*~— !?,]|$)")
 _CALLED = frozenset("，！？…!?,")
 _TO_YOU = frozenset("你您咱快别请")
-
-LATIN = 0.4
-SPOKEN_TO = 0.15  # called, and spoken to in the same breath: 秋棠，你去
-CALLED, ALONE, SPEAKS, ACTS, LED, BARE = 0.5, 0.4, 0.45, 0.3, 0.3, 0.15
-AGAIN = 0.1  # for every further use in the turn
 
 
 @dataclass(slots=True)

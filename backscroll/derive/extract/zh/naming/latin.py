@@ -1,7 +1,7 @@
 """Names in Latin letters inside Chinese text (被 Kelvin 拉去开会, 去 Manner 买咖啡): which uses show that a name is a person or a place.
 
 A capital says little here, because nouns, brands and whole phrases are borrowed as well. Owns the words around such a name
-that count. Refuses to weigh them: `zh/naming/cues` does.
+that count. Refuses to weigh them: `derive/extract/zh/naming/cues` does.
 """
 
 from __future__ import annotations

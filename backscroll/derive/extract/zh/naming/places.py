@@ -10,21 +10,14 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from backscroll.derive.extract.tuning import KNOWN, SETTLED
 from backscroll.derive.extract.zh.naming.names import ORGANISATION, PLACE, is_chinese_name
-from backscroll.derive.extract.zh.naming.shapes import (
-    KNOWN,
-    MARK,
-    cue_words,
-    endings,
-    is_known,
-    rate_name_shape,
-)
+from backscroll.derive.extract.zh.naming.shapes import MARK, cue_words, endings, is_known, rate_name_shape
 from backscroll.derive.extract.zh.words import ChineseWord, cutter, load_words
 
 _THERE = frozenset("在到去往从进回离过出")
 _COUNTED = frozenset("家间座所条个片口趟扇道栋幢处层")
 _HOLDS = frozenset("在着了起到过得")
-SETTLED = 0.6  # a word of two characters before one for a settlement or a school of people: 落霞镇
 _RARE = 60  # how often the cutter's corpus has a word that may still be a name
 
 

@@ -1,32 +1,31 @@
 """Shapes of Chinese names: which characters they have, where it begins with a family name, which form of address ends it.
 
 Owns what can be said of a stretch by itself, without the sentence around it. Words are data (`extract_zh_cues.toml`). Refuses
-to weigh where it is: `zh/naming/cues` does, and `zh/naming/places` for places.
+to weigh where it is: `derive/extract/zh/naming/cues` does, and `derive/extract/zh/naming/places` for places.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from importlib import resources
 
+from backscroll.derive.extract.tuning import ADDRESSED, KNOWN, SHAPED
 from backscroll.derive.extract.zh.naming.transcription import is_transcribed
 from backscroll.derive.extract.zh.words import ChineseWord, cutter, letters, load_words, tables, words_of
+from backscroll.vocab.values.table import read_table
 
 HAN = re.compile("[\u4e00-\u9fff]{2,4}")
 MARK = frozenset("，。！？…；：、“”‘’「」『』（）()!?,;:*~— \n\t《》—-")
 SMALL = frozenset("阿小老大")
-SHAPED, ADDRESSED = 0.2, 0.35  # made like a name; with a form of address
-KNOWN = 0.25  # off for a word of the dictionary
 _HARDLY = 5
 
 
 @cache
 def cue_words() -> dict[str, frozenset[str]]:
     """Return the tables of `extract_zh_cues.toml`: characters, or words."""
-    text = resources.files("backscroll.derive").joinpath("extract_zh_cues.toml").read_text(encoding="utf-8")
-    raw = {name: str(value) for name, value in tomllib.loads(text).items()}
+    raw = {
+        name: str(value) for name, value in read_table("backscroll.derive", "extract_zh_cues.toml").items()
+    }
     return {
         name: frozenset(value) if name in ("never", "given", "verbs", "opening") else frozenset(value.split())
         for name, value in raw.items()

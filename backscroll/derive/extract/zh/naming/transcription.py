@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from backscroll.derive.extract.zh.words import (
-    ChineseWord,
-    cutter,
-    letters,
-    load_words,
-)
+from backscroll.derive.extract.zh.words import ChineseWord, cutter, letters, load_words
 
 #: How often the word cutter's corpus has a word of two characters before it is taken for a common one.
 COMMON = 420
