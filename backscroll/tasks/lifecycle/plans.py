@@ -141,7 +141,7 @@ def _format_wish(point: Point, words: Mapping[str, str]) -> str:
 
 
 def _plan_requests(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
-    """Plan what was asked for, if there is no feedback."""
+    """Plan what was asked for, in the absence of feedback."""
     if state.feedback:
         return
     asked = state.asked
