@@ -38,7 +38,7 @@ def checked_direction(value: str | Direction) -> Direction:
 def checked_amount(value: Any) -> int:
     """Return a whole number of messages, at least one."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput(f"not a number of messages: {value!r}", hint="give a whole number of 1 or more")
+        raise InvalidInput(f"invalid number of messages: {value!r}", hint="give a whole number of 1 or more")
     if value < 1:
         raise InvalidInput(f"cannot crop {value} messages", hint="give a whole number of 1 or more")
     return value

@@ -88,7 +88,7 @@ def sniff(source: Source) -> float:
 def read(source: Source) -> Iterable[ForeignThread]:
     """Return the one conversation of a dialogue file."""
     if source.is_folder:
-        raise FormatError("a folder is not a dialogue file", hint="name one of the .json files in it")
+        raise FormatError("a folder is not a dialogue file", hint="give one of the .json files in it")
     text = source.text()
     value, cut = _document(text)
     if value is None:
