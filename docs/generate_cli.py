@@ -68,7 +68,7 @@ ERRORS = """\
 An error is one line of JSON on standard error, with the exit code of the process; standard output stays empty:
 
 ```json
-{"error": {"kind": "not_found", "message": "no thread begins with ffff", "hint": "`backscroll threads` lists what is in the store"}}
+{"error": {"kind": "not_found", "message": "thread ffff not found", "hint": "run `backscroll threads` to list threads"}}
 ```
 
 The kinds are those of `backscroll.errors` in lower case (`invalid_input`, `format_error`, `not_found`, `ambiguous`, `conflict`,

@@ -246,7 +246,7 @@ class Agent:
         """Answer the last user message again. A previous answer of one message stays as an alternative."""
         replies = self._replies()
         if not replies:
-            raise InvalidInput("there is no answer to make again", hint="say something first")
+            raise InvalidInput("there is no answer to regenerate", hint="send a message first")
         return self._again(replies)
 
     def _replies(self) -> list[Message]:

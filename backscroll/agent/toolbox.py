@@ -317,7 +317,11 @@ class Toolbox:
         found = self._tools.get(name)
         if found is None:
             near = difflib.get_close_matches(name, self.names, 3, 0.5)
-            hint = f"near it: {', '.join(near)}" if near else f"there are: {', '.join(self.names) or 'none'}"
+            hint = (
+                f"similar names: {', '.join(near)}"
+                if near
+                else f"there are: {', '.join(self.names) or 'none'}"
+            )
             raise NotFound(f"there is no tool called {name!r}", hint=hint)
         return found
 

@@ -89,7 +89,7 @@ class ThreadDirectory(EngineScope):
         def work(tx: Writer) -> str:
             state = tx.lock_thread(parent) if THREAD_ID.fullmatch(parent) else None
             if state is None:
-                raise NotFound(f"no thread {parent}")
+                raise NotFound(f"thread {parent} not found")
             entry = None if at is None else View(tx, state).entry(at)
             if at is not None and (entry is None or not entry.live):
                 where = f"message {at.short} is not in thread {parent[:8]}"
@@ -115,5 +115,5 @@ class ThreadDirectory(EngineScope):
         """A message, revision or event by its full or short name (`3f2a9c1e.17`)."""
         thread, dot, seq = name.strip().rpartition(".")
         if not dot or not seq.isdecimal() or not seq.isascii() or int(seq) < 1:
-            raise NotFound(f"not the id of a message: {name!r}", hint="ids look like 3f2a9c1e.17")
+            raise NotFound(f"invalid message id: {name!r}", hint="ids look like 3f2a9c1e.17")
         return parse_ref(f"{self.resolve(thread)}.{int(seq)}")

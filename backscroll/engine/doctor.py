@@ -157,7 +157,7 @@ def _vectors(engine: EngineScope) -> list[DoctorCheck]:
 def _git() -> DoctorCheck:
     path = shutil.which("git")
     if path is None:
-        return DoctorCheck("git", None, "not found", "needed only for the agent's code history")
+        return DoctorCheck("git", None, "not found", "needed only for file snapshots")
     said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=10)
     return DoctorCheck("git", said.returncode == 0, said.stdout.strip() or said.stderr.strip())
 
@@ -176,7 +176,7 @@ def _providers() -> list[DoctorCheck]:
     from backscroll.llm.providers import providers
 
     out: list[DoctorCheck] = []
-    idle = "" if providers() else "nothing here needs a key"  # a service that was configured may
+    idle = "" if providers() else "no command needs a key"  # a service that was configured may
     for name, variable in _KEYS.items():
         there = bool(os.environ.get(variable))
         detail = f"{variable} is set" if there else f"{variable} is not set"

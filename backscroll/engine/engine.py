@@ -138,7 +138,7 @@ class Engine(ThreadDirectory):
         from backscroll.engine.folder.erasure import snapshots_left
 
         if not THREAD_ID.fullmatch(thread):
-            raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+            raise NotFound(f"thread {thread} not found", hint="run `backscroll threads` to list threads")
         kept = self.store.read(lambda reader: snapshots_left(reader, thread, messages))
         done = forgetting.erase_in(
             self.store, self.means, thread, messages, actor, keep_shared=keep_shared, dry_run=dry_run

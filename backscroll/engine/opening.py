@@ -34,7 +34,7 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Unpack[OpenOpt
     remote = where.startswith(("postgresql://", "postgres://"))
     if not remote and "://" in where:
         raise InvalidInput(
-            f"not a store: {where}", hint="use a file path, or postgresql://user@host/database"
+            f"invalid store: {where}", hint="use a file path, or postgresql://user@host/database"
         )
     # However many links lead to a file, it is one store.
     place = where if remote else str(_real(where))

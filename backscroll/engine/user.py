@@ -205,7 +205,9 @@ class User:
         """Write all of their threads, what was corrected manually included; `import_path` takes a native file in again."""
         names = [info.id for info in self.engine.threads(user=self.name)]
         if not names:
-            raise NotFound(f"no thread belongs to {self.name!r}", hint="`backscroll user list` shows users")
+            raise NotFound(
+                f"no thread belongs to {self.name!r}", hint="run `backscroll user list` to list users"
+            )
         return export(self.engine, names, format, None if target is None else os.fspath(target))
 
     def forget(self, *, dry_run: bool = False, keep_shared: bool = False) -> forgetting.ForgetReport:
@@ -213,7 +215,9 @@ class User:
         engine, actor = self.engine, self.engine.settings.actor
         names = [info.id for info in engine.threads(user=self.name)]
         if not names:
-            raise NotFound(f"no thread belongs to {self.name!r}", hint="`backscroll user list` shows users")
+            raise NotFound(
+                f"no thread belongs to {self.name!r}", hint="run `backscroll user list` to list users"
+            )
         done: list[forgetting.ForgetReport] = []
         left: dict[str, None] = {}
         for name in names:

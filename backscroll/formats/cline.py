@@ -98,7 +98,7 @@ def _task(source: Source) -> _ClineTask:
     """Return the files of a task, read and kept; a history alone may have its neighbours beside it."""
     history = source.child(HISTORY) if source.is_folder else source
     if history is None or history.is_folder:
-        raise FormatError(f"{source.name} has no {HISTORY}", hint="name the folder of one task")
+        raise FormatError(f"{source.name} has no {HISTORY}", hint="give the folder of one task")
     if source.is_folder:
         name = source.name
         beside = {child: source.child(child) for child in source.children() if child != HISTORY}
@@ -294,11 +294,4 @@ def _stamp_time(wire: dict[str, Json], message: ForeignMessage | None) -> Mappin
     return {**wire, "ts": round(datetime.fromisoformat(message.at).timestamp() * 1000)}
 
 
-FORMAT = Format(
-    name="cline",
-    label="Cline task",
-    suffix=".json",
-    sniff=sniff,
-    read=read,
-    write=write,
-)
+FORMAT = Format("cline", "Cline task", ".json", sniff, read, write)

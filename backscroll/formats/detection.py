@@ -64,7 +64,7 @@ def format_named(name: str) -> Format:
     for format in formats():
         if _plain(format.name) == wanted:
             return format
-    raise FormatError(f"there is no format called {name!r}", hint=f"known formats: {_names()}")
+    raise FormatError(f"unknown format: {name!r}", hint=f"known formats: {_names()}")
 
 
 def _plain(name: str) -> str:
@@ -83,8 +83,8 @@ def detect(source: Source) -> Format:
     seen, hint = _describe_source(source)
     labels = ", ".join(format.label for format in formats() if format.name != "markdown")
     raise FormatError(
-        f"{source.name} is not in a format that can be read: {seen}",
-        hint=f"{hint}; can be read: {labels}",
+        f"{source.name} is not in a supported format: {seen}",
+        hint=f"{hint}; supported formats: {labels}",
     )
 
 

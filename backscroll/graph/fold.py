@@ -115,13 +115,13 @@ class Graph:
         if found:
             ids = ", ".join(self._id(group) for group in found[:8])
             raise InvalidInput(
-                f"several nodes may be meant by {name!r}: {ids}", hint="name one of them in full"
+                f"{name!r} matches several nodes: {ids}", hint="use the full name of one of them"
             )
         near = self._lookup.nearest(name)
         if near:
-            raise NotFound(f"the graph knows nothing called {name!r}", hint=f"near it: {', '.join(near)}")
+            raise NotFound(f"node {name!r} not found in the graph", hint=f"similar names: {', '.join(near)}")
         raise NotFound(
-            f"the graph knows nothing called {name!r}",
+            f"node {name!r} not found in the graph",
             hint="turns are analysed a little later than they are said",
         )
 

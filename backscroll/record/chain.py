@@ -31,9 +31,7 @@ DAMAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, In
 def make_corrupt_error(what: str, error: Exception) -> StoreCorrupt:
     """Return the error to raise where what the store gave back makes no sense."""
     said = error.message if isinstance(error, BackscrollError) else f"{type(error).__name__}: {error}"
-    return StoreCorrupt(
-        f"{what} cannot be read ({said})", hint="`backscroll verify` says what is damaged and what is not"
-    )
+    return StoreCorrupt(f"{what} cannot be read ({said})", hint="run `backscroll verify` to list the damage")
 
 
 def to_bytes(value: Json, *, in_order: bool = False) -> bytes:

@@ -39,7 +39,7 @@ def parse_ref(text: str | Ref) -> Ref:
     found = _REF.fullmatch(text) if isinstance(text, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if not found or int(found[2]) > LAST:
         raise InvalidInput(
-            f"not a message or revision id: {text!r}", hint="ids look like <32 hex digits>.<number>"
+            f"invalid message or revision id: {text!r}", hint="ids look like <32 hex digits>.<number>"
         )
     return Ref(found[1], int(found[2]))
 

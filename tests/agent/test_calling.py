@@ -72,7 +72,7 @@ def test_endless_recursion_becomes_a_result(at: Bench) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "text"),
     [
-        ("fial", {}, "[fial] there is no tool called 'fial' (near it: fail)"),
+        ("fial", {}, "[fial] there is no tool called 'fial' (similar names: fail)"),
         ("fail", '{"how": ', "[fail] the arguments are not valid JSON"),
         ("fail", {}, "[fail] the arguments do not fit: 'how' is missing (it takes: how)"),
         ("fail", {"how": "ours", "x": 1}, "[fail] the arguments do not fit: there is no argument 'x'"),

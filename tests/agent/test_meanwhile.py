@@ -88,7 +88,7 @@ def test_going_back_is_refused_while_a_run_is_at_work(run: AtWork) -> None:
     """By the command line, in words and as JSON; a look at what would happen is allowed; afterwards it works."""
     refused = run.cli("rewind", run.thread, "2", "--yes")
     assert refused.returncode != 0
-    assert "another agent is at work in this thread" in refused.stderr
+    assert "another agent is running in this thread" in refused.stderr
     assert run.cli("rewind", run.thread, "2", "--dry-run").returncode == 0
     assert run.cli("--json", "rewind", run.thread, "2", "--yes").returncode == refused.returncode
     assert run.ended() == "answered"

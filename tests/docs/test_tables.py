@@ -94,6 +94,6 @@ def test_the_names_in_the_glossary_exist() -> None:
 
 def test_the_ambiguities_are_complete() -> None:
     """`docs/sync.md` explains every word by which a sync calls something ambiguous."""
-    told = {row[0].strip("`") for row in _rows(DOCS / "sync.md", "| word | question | what is done |")}
+    told = {row[0].strip("`") for row in _rows(DOCS / "sync.md", "| name | question | resolution |")}
     code = "".join(path.read_text(encoding="utf-8") for path in (tree.PACKAGE / "reconcile").rglob("*.py"))
     assert set(re.findall(r"(?i)ambigu(?:ity|ous)\(\s*\"([a-z-]+)\"", code)) == told

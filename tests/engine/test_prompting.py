@@ -206,12 +206,12 @@ def test_a_budget_is_a_whole_number_of_one_or_more(thread: Thread, budget: objec
 
 
 def test_neither_budget_nor_model(thread: Thread) -> None:
-    with pytest.raises(InvalidInput, match="neither a budget nor a model"):
+    with pytest.raises(InvalidInput, match="no budget and no model"):
         thread.prompt()
 
 
 def test_an_unknown_model_has_no_window(thread: Thread) -> None:
-    with pytest.raises(InvalidInput, match="window of the model"):
+    with pytest.raises(InvalidInput, match="context size of model"):
         thread.prompt(model="no-such-model-9")
     assert thread.prompt(20_000, model="no-such-model-9").receipt.exact is False
 

@@ -342,14 +342,14 @@ def test_ends_let_the_last_turns_be_analysed(thread: Thread, tasks: Tasks, end: 
 
 
 def test_illegal_steps_are_refused_and_write_nothing(thread: Thread, tasks: Tasks) -> None:
-    """Nothing to attempt, nothing to complete, an ended task, one that is being worked on already."""
+    """Nothing to attempt, nothing to complete, an ended task, one that is already in progress."""
     before = thread.head
     for step in (lambda: tasks.attempt("x"), tasks.complete, tasks.cancel):
-        with pytest.raises(Conflict, match="no task is being worked on"):
+        with pytest.raises(Conflict, match="has no current task"):
             step()
     assert thread.head == before
     task = tasks.start("paint")
-    with pytest.raises(Conflict, match="worked on already"):
+    with pytest.raises(Conflict, match="already in progress"):
         tasks.resume(task)
     thread.append("user", "paint it")
     tasks.complete()
@@ -360,7 +360,7 @@ def test_illegal_steps_are_refused_and_write_nothing(thread: Thread, tasks: Task
         tasks.cancel(task=task)
     with pytest.raises(InvalidInput, match="feedback is empty"):
         tasks.incomplete(" ")
-    with pytest.raises(NotFound, match="no task 999"):
+    with pytest.raises(NotFound, match="task 999 not found"):
         tasks.get("999")
     assert thread.head == head
 

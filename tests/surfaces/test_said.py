@@ -44,13 +44,13 @@ def test_no_fact_is_lost_in_translation() -> None:
 
 def test_facts_are_put_in() -> None:
     """The words of the message go into the translation."""
-    assert say("several threads begin with 3f: 3f2a, 3f9c") == "有几个对话都以 3f 开头：3f2a, 3f9c"
+    assert say("3f matches several threads: 3f2a, 3f9c") == "有几个对话都以 3f 开头：3f2a, 3f9c"
 
 
 def test_facts_that_are_sentences_are_translated_too() -> None:
     """A reason inside a message is recognised."""
     assert (
-        say("chat.bin is not in a format that can be read: a binary file")
+        say("chat.bin is not in a supported format: a binary file")
         == "chat.bin 不是可以读取的格式：二进制文件"
     )
     assert say("the disk is full: notes.db") == "磁盘已满：notes.db"

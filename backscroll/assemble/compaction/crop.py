@@ -38,7 +38,7 @@ def checked_direction(value: str | Direction) -> Direction:
 def checked_amount(value: Any) -> int:
     """Return a whole number of messages, at least one."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput(f"not a number of messages: {value!r}", hint="give a whole number of 1 or more")
+        raise InvalidInput(f"invalid number of messages: {value!r}", hint="give a whole number of 1 or more")
     if value < 1:
         raise InvalidInput(f"cannot crop {value} messages", hint="give a whole number of 1 or more")
     return value
@@ -120,7 +120,7 @@ def cut_range(units: Sequence[Unit], first: Ref, last: Ref, latest_user: Ref | N
 
 
 def runs(all_seqs: Sequence[int], gone: Iterable[int]) -> list[list[int]]:
-    """Sequence numbers as runs that hold no message outside; `all_seqs` are the messages around, in any order."""
+    """Return sequence numbers as runs without other messages in between; `all_seqs` are the messages around, in any order."""
     wanted = set(gone)
     out: list[list[int]] = []
     for seq in sorted(all_seqs):

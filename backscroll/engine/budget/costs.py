@@ -188,7 +188,7 @@ def _moment(engine: EngineScope, at: str | datetime | None) -> str:
         return add_timezone(at) or engine.means.now()
     except ValueError as error:
         raise InvalidInput(
-            f"not a time: {at!r}", hint="give an ISO 8601 time such as 2026-11-01T12:00"
+            f"invalid time: {at!r}", hint="give an ISO 8601 time such as 2026-11-01T12:00"
         ) from error
 
 

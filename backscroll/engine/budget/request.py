@@ -120,7 +120,7 @@ def _budget(engine: EngineScope, budget: Any, model: str) -> int:
     if budget is None:
         budget = engine.settings.budget or _window(engine, model)
     if isinstance(budget, bool) or not isinstance(budget, int):
-        raise InvalidInput(f"not a budget: {budget!r}", hint="give a whole number of tokens")
+        raise InvalidInput(f"invalid budget: {budget!r}", hint="give a whole number of tokens")
     if budget <= 0:
         raise InvalidInput(f"cannot build a prompt in {budget} tokens", hint="give a budget of 1 or more")
     return budget
@@ -139,12 +139,12 @@ def _window(engine: EngineScope, model: str) -> int:
 
     if not model:
         raise InvalidInput(
-            "neither a budget nor a model is given", hint="prompt(budget=32000), or set `model` or `budget`"
+            "no budget and no model given", hint="prompt(budget=32000), or set `model` or `budget`"
         )
     window = window_of(engine, model)
     if not window.known:
         raise InvalidInput(
-            f"the window of the model {model!r} is not known",
+            f"unknown context size of model {model!r}",
             hint="give a budget, or put the model into your table of prices",
         )
     return window.tokens
@@ -157,7 +157,7 @@ def _reserve(engine: EngineScope, reserve: Any, budget: int, model: str) -> int:
         own = engine.settings.reserve
         return min(own, budget // 4) if own else reserve_for(engine, model, budget)
     if isinstance(reserve, bool) or not isinstance(reserve, int) or reserve < 0:
-        raise InvalidInput(f"not a reserve: {reserve!r}", hint="give a whole number of 0 or more tokens")
+        raise InvalidInput(f"invalid reserve: {reserve!r}", hint="give a whole number of 0 or more tokens")
     return reserve
 
 

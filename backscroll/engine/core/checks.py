@@ -129,7 +129,7 @@ def checked_time(value: str | datetime | None) -> str | None:
             microseconds(time)
     except (ValueError, OverflowError, OSError, TypeError) as error:
         raise InvalidInput(
-            f"not a time: {value!r}", hint="use ISO 8601, such as 2026-11-15T09:30:00+08:00"
+            f"invalid time: {value!r}", hint="use ISO 8601, such as 2026-11-15T09:30:00+08:00"
         ) from error
     return time
 

@@ -64,7 +64,7 @@ class History:
     def _state(self, reader: Reader) -> ThreadState:
         state = reader.thread(self.id)
         if state is None:
-            raise NotFound(f"no thread {self.id}", hint="`backscroll threads` lists what is in the store")
+            raise NotFound(f"thread {self.id} not found", hint="run `backscroll threads` to list threads")
         return state
 
     def _view(self, work: Callable[[View], T], as_of: int | None = None) -> T:
@@ -158,7 +158,7 @@ class History:
         ref = parse_ref(message)
         entry = self._view(lambda view: view.entry(ref), moment)
         if entry is None:
-            raise NotFound(f"no message {ref.short} in thread {self.id[:8]}")
+            raise NotFound(f"message {ref.short} not found in thread {self.id[:8]}")
         return entry.position
 
     def _locate(self, ordinal: int, moment: int, role: str | None = None) -> tuple[bytes, int]:
@@ -191,11 +191,12 @@ class History:
             entry = view.entry(ref)
             if entry is None:
                 raise NotFound(
-                    f"no message {ref.short} in thread {self.id[:8]}", hint="`backscroll show` lists them"
+                    f"message {ref.short} not found in thread {self.id[:8]}",
+                    hint="run `backscroll show` to list messages",
                 )
             spoken = view.reader.read_spoken([entry.revision])[entry.revision]
             if spoken.body is None or entry.flags & FORGOTTEN:
-                raise Forgotten(f"message {ref.short} was forgotten", hint="its words cannot be brought back")
+                raise Forgotten(f"message {ref.short} was forgotten", hint="its content cannot be restored")
             return self._message(entry, spoken)
 
         return self._view(look)
@@ -221,7 +222,7 @@ class History:
             lineage = [(parent.id, min(fork.fork_seq, view.as_of)) for fork, parent in past]
             lineage.append((view.state.id, view.as_of))
             if view.entry(ref) is None:
-                raise NotFound(f"no message {ref.short} in thread {self.id[:8]}")
+                raise NotFound(f"message {ref.short} not found in thread {self.id[:8]}")
             events = visible_revisions(view.reader.events_about(ref), lineage)
             spoken = view.reader.read_spoken([e.id for e in events])
             return [_revision(e, ref, spoken[e.id]) for e in events]

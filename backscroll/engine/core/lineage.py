@@ -29,7 +29,7 @@ def ancestors(reader: Reader, state: ThreadState) -> Iterator[tuple[ThreadState,
             what = "is missing" if parent is None else "is its own descendant"
             raise StoreCorrupt(
                 f"thread {state.id[:8]} is a fork of {state.parent[:8]}, which {what}",
-                hint="run `backscroll verify`; `backscroll restore-backup` brings back a backup",
+                hint="run `backscroll verify`; `backscroll restore-backup` restores a backup",
             )
         yield state, parent
         seen.add(parent.id)

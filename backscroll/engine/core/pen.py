@@ -48,7 +48,7 @@ class Pen:
     def __init__(self, tx: Writer, thread: str, means: ClockAndIds, actor: str) -> None:
         state = tx.lock_thread(thread)
         if state is None:
-            raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+            raise NotFound(f"thread {thread} not found", hint="run `backscroll threads` to list threads")
         self.tx = tx
         self.means = means
         self.actor = checked_actor(actor)
@@ -313,7 +313,7 @@ def checked_actor(actor: str) -> str:
     """Return the name of who acts; one line, not empty."""
     if not actor or "\n" in actor or "\0" in actor or not actor.isprintable():
         raise InvalidInput(
-            f"not a name for an actor: {actor!r}", hint="use one line of printable text, such as user:ann"
+            f"invalid actor name: {actor!r}", hint="use one line of printable text, such as user:ann"
         )
     return actor
 

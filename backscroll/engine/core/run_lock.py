@@ -68,8 +68,8 @@ def _acquire_lock(path: Path) -> int | None:
         except BlockingIOError:
             os.close(file)
             raise Conflict(
-                "another agent is at work in this thread",
-                hint="wait until it is done, or stop it; a fork of the thread can go its own way",
+                "another agent is running in this thread",
+                hint="wait until it ends, stop it, or continue in a fork",
             ) from None
         except OSError:  # the file was removed meanwhile, or this disk knows no locks
             os.close(file)

@@ -117,7 +117,7 @@ class EngineScope(ABC):
     ) -> ThreadState:
         """The thread with a key; begun with `about` where there is none, once however many callers ask."""
         if not key or valid_text(key).strip() != key:
-            raise InvalidInput(f"not a key for a thread: {key!r}", hint="use text without spaces around it")
+            raise InvalidInput(f"invalid thread key: {key!r}", hint="use text without spaces around it")
         found = self.store.read(lambda reader: reader.find_by_key(key))
         if found is None:
             new = replace(about(), key=key)
@@ -142,21 +142,19 @@ class EngineScope(ABC):
         wanted = name.strip().lower()
         if THREAD_ID.fullmatch(wanted):
             if self.store.read(lambda reader: reader.thread(wanted)) is None:
-                raise NotFound(f"no thread {name}", hint="`backscroll threads` lists what is in the store")
+                raise NotFound(f"thread {name} not found", hint="run `backscroll threads` to list threads")
             return wanted
         if len(wanted) < 2 or not all(c in "0123456789abcdef" for c in wanted):
             raise NotFound(
-                f"not the id of a thread: {name!r}",
+                f"invalid thread id: {name!r}",
                 hint="ids are hex digits; `backscroll threads` lists them",
             )
         found = self.store.read(lambda reader: reader.threads_like(wanted, 5))
         if not found:
-            raise NotFound(
-                f"no thread begins with {name}", hint="`backscroll threads` lists what is in the store"
-            )
+            raise NotFound(f"thread {name} not found", hint="run `backscroll threads` to list threads")
         if len(found) > 1:
             shown = ", ".join(f[:12] for f in found)
-            raise Ambiguous(f"several threads begin with {name}: {shown}", hint="give more digits")
+            raise Ambiguous(f"{name} matches several threads: {shown}", hint="give more digits")
         return found[0]
 
     def threads(

@@ -194,9 +194,7 @@ def uncrop(thread: ThreadScope, handle: str) -> int:
     def work(pen: Pen) -> int:
         marks = [m for m in crops_of(pen.view) if _fits(m, wanted)]
         if not marks:
-            raise NotFound(
-                f"no crop has the handle {wanted}", hint="`backscroll context` lists the crops in force"
-            )
+            raise NotFound(f"crop {wanted} not found", hint="run `backscroll context` to list crops")
         pen.write(Kind.UNCROPPED, head={"of": [m.event.seq for m in marks]})
         return sum(m.count for m in marks)
 

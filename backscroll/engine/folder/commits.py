@@ -83,7 +83,7 @@ def commit(
         )
         if not chosen:
             raise NothingToCommit(
-                "there is nothing to commit: the agent changed nothing, or all of it is committed",
+                "nothing to commit: the agent changed no files, or its changes are committed already",
                 hint="`backscroll changes` lists what was changed",
             )
         skipped: list[str] = []

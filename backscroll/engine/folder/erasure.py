@@ -59,7 +59,7 @@ def forget_file(room: FolderScope, path: str, *, dry_run: bool = False) -> FileF
         doomed = [one for one in everything if _speaks(room.keeper, one, path, erased)]
         if not any(one.versions for one in held) and not doomed:
             raise NotFound(
-                f"no snapshot of {room.root} holds {path}", hint="`backscroll changes` lists the files"
+                f"no snapshot of {room.root} holds {path}", hint="run `backscroll changes` to list files"
             )
         left = tuple(room.out_of_reach())
         if not dry_run:

@@ -102,7 +102,7 @@ def _read(reader: Reader, revision: Ref, call_id: str) -> tuple[str, int]:
     spoken = reader.read_spoken([revision]).get(revision)
     state = reader.thread(revision.thread)
     if spoken is None or spoken.body is None or state is None:
-        raise Forgotten(f"message {revision.short} was forgotten", hint="its words cannot be brought back")
+        raise Forgotten(f"message {revision.short} was forgotten", hint="its content cannot be restored")
     return result_text(decode(spoken.body), call_id), state.head
 
 

@@ -106,7 +106,7 @@ def _nobody_else(thread: ThreadScope, *, dry_run: bool) -> AbstractContextManage
 
 def _opening(thread: ThreadScope, turn: int) -> Ref:
     if turn < 1:
-        raise InvalidInput(f"cannot go back to before turn {turn}", hint="turns count from 1")
+        raise InvalidInput(f"cannot rewind to before turn {turn}", hint="turns count from 1")
     return thread.turn(turn).messages[0].id
 
 
@@ -139,8 +139,8 @@ def _files(room: FolderScope, plan: RewindReport, since: Sequence[ChangeRecord],
     keeper = room.keeper
     if not keeper.has(target):
         raise NotFound(
-            "the files of that turn are not kept any more",
-            hint="rewind the conversation alone, or choose a later turn",
+            "the files of that turn are no longer available",
+            hint="rewind only the conversation, or choose a later turn",
         )
     paths = sorted({path for one in since for path, _, _ in _touches(keeper, one)})
     plan = _plan_file_restore(keeper, plan, target, paths)
@@ -208,8 +208,8 @@ def _refuse(plan: RewindReport, *, force: bool) -> None:
     if plan.foreign and not force:
         names = ", ".join(plan.foreign[:_NAMED]) + (", …" if len(plan.foreign) > _NAMED else "")
         raise Conflict(
-            f"changes that are not this conversation's own would be lost: {names}",
-            hint="save them elsewhere first, or force it: a snapshot keeps them",
+            f"changes made outside this conversation would be lost: {names}",
+            hint="save them first, or use --force; a snapshot keeps them",
             files=list(plan.foreign),
         )
 
@@ -252,7 +252,7 @@ def redo(room: FolderScope, *, force: bool, dry_run: bool) -> RewindReport:
     with _nobody_else(room.thread, dry_run=dry_run), room.alone():
         last = room.thread.reading(lambda view: _last(view, room.place))
         if last is None:
-            raise NotFound("there is no rewind to take back", hint="`backscroll log` shows what happened")
+            raise NotFound("there is no rewind to revert", hint="run `backscroll log` to list events")
         what: What = "both" if last.words and last.files else "files" if last.files else "conversation"
         now = ""
         if last.files is not None:
@@ -288,8 +288,8 @@ def _back(
     if last.words is not None:
         if not force and any(True for _ in _newer(view, last.words.seq)):
             raise Conflict(
-                "the conversation has gone on since the rewind",
-                hint="force it: what was said since stays behind what returns",
+                "the conversation continued after the rewind",
+                hint="use --force; newer messages stay after the restored ones",
             )
         gone = [view.entry(ref) for ref in _left_by(view, last.words)]
         entries = [e for e in gone if e is not None and not e.live and not e.flags & FORGOTTEN]
@@ -300,8 +300,8 @@ def _back(
     keeper = room.keeper
     if not keeper.has(then.before):
         raise NotFound(
-            "the files from before the rewind are not kept any more",
-            hint="`backscroll undo` brings back the conversation alone",
+            "the files from before the rewind are no longer available",
+            hint="run `backscroll undo` to restore only the conversation",
         )
     paths = sorted({path for path, _, _ in _touches(keeper, last.files)})
     plan = _plan_file_restore(keeper, plan, then.before, paths) if paths else plan

@@ -93,7 +93,7 @@ def plan_analysis(
     """Return what there is to do (with `analyse`, do it); None if nothing happened. Writes nothing."""
     state = reader.thread(thread)
     if state is None:
-        raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+        raise NotFound(f"thread {thread} not found", hint="run `backscroll threads` to list threads")
     seen = reader.progress(thread, progress_name(window))
     if seen >= state.head:
         return None

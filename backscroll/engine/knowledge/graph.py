@@ -152,7 +152,7 @@ class ThreadGraph:
         predicate, value = self._predicate(predicate), value.strip()
         value = type_meant(value) if predicate == "type" else value
         if other and self.current().find(other) == self.current().node(node).id:
-            raise InvalidInput(f"{node} and {other} are one node already", hint="name another one")
+            raise InvalidInput(f"{node} and {other} are already the same node", hint="name another one")
         return self._write(Change.SET, node, predicate, value, other=other, type=type_meant(type))
 
     @in_valid_text
@@ -162,8 +162,8 @@ class ThreadGraph:
         facts = [f for f in self.why(node, predicate) if f.current]
         if not facts:
             raise NotFound(
-                f"{node} has no {predicate} that could be pinned",
-                hint="`backscroll graph show` lists what it has",
+                f"{node} has no {predicate} to pin",
+                hint="run `backscroll graph show` to list its facts",
             )
         bodies = [self._body(Change.PIN, node, predicate, f.value, other=f.object) for f in facts]
         return self.write_changes(bodies, [revisions_of(f) for f in facts])[0]
@@ -192,7 +192,7 @@ class ThreadGraph:
         """Two nodes are one; the first one's name stays."""
         one, other = self.current().node(first).id, self.current().node(second).id
         if one == other:
-            raise InvalidInput(f"{first} and {second} are one node already", hint="nothing to merge")
+            raise InvalidInput(f"{first} and {second} are already the same node", hint="nothing to merge")
         return self._write(Change.MERGE, one, other=other)
 
     @in_valid_text
@@ -246,7 +246,7 @@ class ThreadGraph:
         """A change of the person holds no longer; what the text says counts again."""
         seq = override if isinstance(override, int) else override.seq
         if not any(o.id is not None and o.id.seq == seq for o in self.overrides()):
-            raise NotFound(f"no override {seq} is in force", hint="`backscroll graph overrides` lists them")
+            raise NotFound(f"change {seq} not found", hint="run `backscroll graph overrides` to list changes")
         self.thread.stroke(lambda pen: pen.write(Kind.LIFTED, head={"of": [seq]}))
 
     def _predicate(self, text: str) -> str:
@@ -324,5 +324,7 @@ class ThreadGraph:
         events = self.thread.reading(lambda view: view.others())
         found = told_as(events, name)
         if not found:
-            raise NotFound(f"no world description {name!r}", hint="`backscroll graph world` lists them")
+            raise NotFound(
+                f"world description {name!r} not found", hint="run `backscroll graph world` to list them"
+            )
         self.thread.stroke(lambda pen: pen.write(Kind.LIFTED, head={"of": found}))

@@ -107,11 +107,11 @@ def forget_messages(
     """Erase messages from a thread and from every fork that shares them. `dialect`: how the store is asked for words."""
     state = tx.lock_thread(thread)
     if state is None:
-        raise NotFound(f"no thread {thread}")
+        raise NotFound(f"thread {thread} not found")
     family = kin_of(tx, state.root)
     for message in messages:
         if View(tx, state).entry(message) is None:
-            raise NotFound(f"no message {message.short} in thread {thread[:8]}")
+            raise NotFound(f"message {message.short} not found in thread {thread[:8]}")
     doomed = {message: [e for e in tx.events_about(message) if e.body is not None] for message in messages}
     holes = {message: _hole(tx, means, message, events) for message, events in doomed.items()}
     affected: list[str] = []
@@ -252,7 +252,7 @@ def forget_thread(
     """Erase a thread: every word of its log, its title, and what forks share of it."""
     state = tx.lock_thread(thread)
     if state is None:
-        raise NotFound(f"no thread {thread}")
+        raise NotFound(f"thread {thread} not found")
     own = [e.id for e in tx.events(thread) if e.message == e.id]
     disowned = list(disown(tx, means, thread, kin_of(tx, state.root), actor))
     shown = _forget_shown(tx, means, state.root, thread, actor)

@@ -38,7 +38,7 @@ def standing(pen: Pen, message: Ref, *, deleted: bool = False) -> Entry:
     if entry is None:
         raise _unknown(pen, message)
     if entry.flags & FORGOTTEN:
-        raise Forgotten(f"message {message.short} was forgotten", hint="its words cannot be brought back")
+        raise Forgotten(f"message {message.short} was forgotten", hint="its content cannot be restored")
     if entry.flags & DELETED and not deleted:
         raise Conflict(f"message {message.short} is deleted", hint="restore it first")
     return entry
@@ -46,7 +46,8 @@ def standing(pen: Pen, message: Ref, *, deleted: bool = False) -> Entry:
 
 def _unknown(pen: Pen, message: Ref) -> NotFound:
     return NotFound(
-        f"no message {message.short} in thread {pen.state.id[:8]}", hint="`backscroll show` lists them"
+        f"message {message.short} not found in thread {pen.state.id[:8]}",
+        hint="run `backscroll show` to list messages",
     )
 
 
@@ -227,7 +228,8 @@ def choose(
         chosen = next((e for e in options if e.id == which), None)
         if chosen is None:
             raise NotFound(
-                f"message {message.short} has no revision {which.short}", hint="`backscroll log` lists them"
+                f"message {message.short} has no revision {which.short}",
+                hint="run `backscroll log` to list events",
             )
     if chosen.id == entry.revision:
         return None

@@ -44,7 +44,7 @@ def undo_compaction(pen: Pen) -> Event:
     if found is None:
         raise NotFound(
             "there is no compaction to undo",
-            hint="prompts show the past as it is; to bring cropped messages back, use uncrop",
+            hint="no compaction is in force; use uncrop to restore cropped messages",
         )
     return _invert(pen, Kind.UNDONE, same_compaction(pen.view, standing, found))
 
@@ -66,7 +66,7 @@ def redo(pen: Pen) -> Event:
     """Do again what the actor's last undo took back."""
     undone = to_redo(e for e in _newest_first(pen) if e.kind in DELIBERATE or not _void(pen, e))
     if undone is None:
-        raise NotFound(f"nothing to redo for {pen.actor}", hint="a new edit ends the chance to redo")
+        raise NotFound(f"nothing to redo for {pen.actor}", hint="redo is not possible after a new edit")
     return _invert(pen, Kind.REDONE, [undone])
 
 
@@ -97,9 +97,7 @@ def _invert(pen: Pen, kind: Kind, stroke: Sequence[Event]) -> Event:
             continue
         then = _set_back(before.entry(message), after.entry(message), now)
         if then.revision != now.revision and pen.tx.read_spoken([then.revision])[then.revision].body is None:
-            raise Conflict(
-                "what this would bring back was forgotten", hint="its words cannot be brought back"
-            )
+            raise Conflict("the content to restore was forgotten", hint="its content cannot be restored")
         entries.append(pack(then))
     about = _about_before(pen, stroke)
     head = {"of": [e.seq for e in stroke], "entries": entries}

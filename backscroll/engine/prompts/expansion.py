@@ -103,7 +103,7 @@ def _one(view: View, wanted: Handle) -> Message:
         raise NotFound(f"nothing is behind the handle {wanted}", hint="`backscroll show` lists what there is")
     spoken = view.reader.read_spoken([entry.revision])[entry.revision]
     if spoken.body is None or entry.flags & FORGOTTEN:
-        raise Forgotten(f"what is behind {wanted} was forgotten", hint="its words cannot be brought back")
+        raise Forgotten(f"what is behind {wanted} was forgotten", hint="its content cannot be restored")
     if not entry.live:
         raise NotFound(
             f"what is behind {wanted} was deleted",

@@ -53,9 +53,7 @@ _TELLING = 3  # items from which something is learned: those further down may be
 def _check_question(query: str, budget: int, limit: int | None) -> str:
     """Return the question in valid Unicode, or what is wrong with the request."""
     if not query.strip():
-        raise InvalidInput(
-            "there is nothing to recall: the question is empty", hint="say what you are looking for"
-        )
+        raise InvalidInput("the question is empty", hint="say what you are looking for")
     if budget < 1:
         raise InvalidInput(
             f"a budget of {budget} tokens holds nothing", hint="give a number of tokens above 0"
@@ -266,7 +264,7 @@ def _counter(engine: EngineScope) -> Callable[[str], int]:
 def _state_of(reader: Reader, thread: str) -> ThreadState:
     state = reader.thread(thread)
     if state is None:
-        raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+        raise NotFound(f"thread {thread} not found", hint="run `backscroll threads` to list threads")
     return state
 
 

@@ -119,7 +119,7 @@ def _step(engine: EngineScope, thread: str, limit: int) -> int:
 def _plan_step(engine: EngineScope, reader: Reader, thread: str, limit: int) -> TreePass | None:
     state = reader.thread(thread)
     if state is None:
-        raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+        raise NotFound(f"thread {thread} not found", hint="run `backscroll threads` to list threads")
     seen = reader.progress(thread, PROGRESS)
     if seen >= state.head:
         return None

@@ -171,7 +171,7 @@ def place_before(view: View, message: Ref) -> bytes:
     if entry is None or not entry.live:
         raise NotFound(
             f"message {message.short} is not in the history of {view.state.id[:8]}",
-            hint="`backscroll show` lists them",
+            hint="run `backscroll show` to list messages",
         )
     rows = view.page(1, before=entry.position, newest_first=True, gone=True)
     return rows[0][0].position if rows else b""
@@ -185,7 +185,8 @@ def find_task(tasks: Sequence[Task], name: str) -> Task:
             return task
     known = ", ".join(task.id for task in tasks[-8:])
     raise NotFound(
-        f"no task {name}", hint=f"the latest ones: {known}" if known else "`backscroll task start` begins one"
+        f"task {name} not found",
+        hint=f"latest tasks: {known}" if known else "run `backscroll task start` to start one",
     )
 
 

@@ -72,7 +72,7 @@ def split_task(thread: ThreadScope, message: Ref, title: str = "", *, manual: bo
     if old is None:
         raise Conflict(
             f"message {message.short} belongs to no task",
-            hint="`backscroll task start --from` begins one there",
+            hint="run `backscroll task start --from` to start one there",
         )
     checked_step(old, TaskAct.SPLIT)
     inside = thread.reading(lambda view: messages_in(view, old))

@@ -139,7 +139,7 @@ def resume_task(
     checked_step(found, TaskAct.RESUME)
     if found.current and found.state is TaskState.IN_PROGRESS:
         raise Conflict(
-            f"task {found.id} is being worked on already", hint="`backscroll task status` tells more"
+            f"task {found.id} is already in progress", hint="run `backscroll task status` for details"
         )
     before = current_of(tasks)
     rests = None if before is None or before.id == found.id else before

@@ -67,8 +67,10 @@ def task_named(thread: ThreadScope, tasks: Sequence[Task], name: str | Task | No
     found = current_of(tasks)
     if found is None:
         waiting = [t.id for t in tasks if t.state in (TaskState.IN_PROGRESS, TaskState.INCOMPLETE)]
-        hint = f"name one: {', '.join(waiting[-8:])}" if waiting else "`backscroll task start` begins one"
-        raise Conflict(f"no task is being worked on in thread {thread.id[:8]}", hint=hint)
+        hint = (
+            f"name one: {', '.join(waiting[-8:])}" if waiting else "run `backscroll task start` to start one"
+        )
+        raise Conflict(f"thread {thread.id[:8]} has no current task", hint=hint)
     return found
 
 
@@ -104,7 +106,7 @@ def still_so(pen: Pen, tasks: Sequence[Task]) -> None:
     if standing(tasks_of(pen.view)) != standing(tasks):
         raise Conflict(
             "conflict: another step was taken since",
-            hint="look at `backscroll task status`, then do it again",
+            hint="check `backscroll task status`, then retry",
         )
 
 

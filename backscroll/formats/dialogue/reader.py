@@ -88,7 +88,7 @@ def sniff(source: Source) -> float:
 def read(source: Source) -> Iterable[ForeignThread]:
     """Return the one conversation of a dialogue file."""
     if source.is_folder:
-        raise FormatError("a folder is not a dialogue file", hint="name one of the .json files in it")
+        raise FormatError("a folder is not a dialogue file", hint="give one of the .json files in it")
     text = source.text()
     value, cut = _document(text)
     if value is None:
@@ -293,11 +293,4 @@ def _alternatives(message: Mapping[str, Json]) -> tuple[list[Content], list[str 
     return (contents, times) if len(contents) > 1 else ([], [])
 
 
-FORMAT = Format(
-    name="dialogue",
-    label="dialogue file",
-    suffix=".json",
-    sniff=sniff,
-    read=read,
-    write=write,
-)
+FORMAT = Format("dialogue", "dialogue file", ".json", sniff, read, write)

@@ -34,7 +34,7 @@ def _open_sdk(provider: Provider, key: str, connections: Connections) -> Anthrop
         import anthropic
     except ImportError as error:
         raise MissingExtra(
-            "talking to this kind of service needs the package anthropic",
+            "calling this model needs the package anthropic",
             hint="pip install 'backscroll[anthropic]'",
         ) from error
     waits = waits_of(anthropic, provider)

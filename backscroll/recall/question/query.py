@@ -222,8 +222,8 @@ def parse_query(text: str) -> Query:
 def _nothing(text: str, only_exclusions: bool) -> InvalidInput:
     if only_exclusions:
         return InvalidInput(
-            "the query only says what is not wanted", hint="add a word that is: deploy -staging", query=text
+            "the query contains only exclusions", hint="add a word to search for: deploy -staging", query=text
         )
     return InvalidInput(
-        "the query has no word to look for", hint='type a word, several, or a "phrase" in quotes', query=text
+        "the query contains no words", hint='type a word, several, or a "phrase" in quotes', query=text
     )

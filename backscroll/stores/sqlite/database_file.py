@@ -117,7 +117,8 @@ def _prepare_connection(path: Path, patience: float, read_only: bool) -> tuple[s
         found = _checked_version(connection, path)
         if found != VERSION and read_only:
             raise StoreError(
-                f"the store needs migrating but is read-only: {path}", hint="make the file writable once"
+                f"the store needs migrating but is read-only: {path}",
+                hint="make the file writable to migrate it",
             )
         if found != VERSION:
             _migrate(connection, path)
@@ -181,7 +182,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     if tables and version < 1:
         raise StoreCorrupt(
             f"the number of the schema is damaged: {path}",
-            hint="keep a copy of the file; `backscroll restore-backup` brings back a backup",
+            hint="keep a copy of the file; `backscroll restore-backup` restores a backup",
         )
     return version if tables else 0
 

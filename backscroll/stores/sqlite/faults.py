@@ -42,13 +42,13 @@ _SAYS: dict[int, tuple[type[StoreError], str, str]] = {
     ),
     sqlite3.SQLITE_IOERR: (
         StoreError,
-        "the disk did not take the write, or could not be read",
+        "the disk could not be read or written",
         "nothing was lost; check free space and the disk, then try again",
     ),
     sqlite3.SQLITE_CORRUPT: (
         StoreCorrupt,
         "the store file is damaged",
-        "keep a copy of it, then run `backscroll verify`; `backscroll restore-backup` brings back a backup",
+        "keep a copy of it, then run `backscroll verify`; `backscroll restore-backup` restores a backup",
     ),
     sqlite3.SQLITE_NOTADB: (
         StoreCorrupt,

@@ -54,7 +54,7 @@ class SqliteNames:
             if row is None:
                 raise StoreCorrupt(
                     f"something in the store belongs to thread number {number}, which is missing",
-                    hint="`backscroll verify` says what is damaged and what is not",
+                    hint="run `backscroll verify` to list the damage",
                 )
             name = row[0]
             self._learn(name, number)
@@ -64,7 +64,7 @@ class SqliteNames:
         """Return the number of a thread that must be there."""
         number = self._number(thread)
         if number is None:
-            raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+            raise NotFound(f"thread {thread} not found", hint="run `backscroll threads` to list threads")
         return number
 
     def _require_key(self, ref: Ref) -> int:
@@ -72,7 +72,8 @@ class SqliteNames:
         key = self._key(ref)
         if key is None:
             raise NotFound(
-                f"no message {ref.short} in thread {ref.thread[:8]}", hint="`backscroll show` lists them"
+                f"message {ref.short} not found in thread {ref.thread[:8]}",
+                hint="run `backscroll show` to list messages",
             )
         return key
 

@@ -57,9 +57,7 @@ class MemoryTools:
             f"{qualify_handles(item.handle, item.thread)} {item.speaker}, {item.at[:16]}: {item.text}"
             for item in found.items
         ]
-        more = (
-            "" if found.exact else "\nNot every message was compared; a narrower question may find more."
-        )
+        more = "" if found.exact else "\nNot every message was compared; a narrower question may find more."
         return "\n\n".join([_QUOTED, *lines]) + more
 
     def expand(self, handle: str, thread: str = "", offset: int = 0) -> str:

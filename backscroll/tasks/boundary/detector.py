@@ -93,7 +93,8 @@ def suggest(
     """Return the messages of a history at which a new task or topic seems to start, in order."""
     if not 0.0 <= threshold <= 1.0:
         raise InvalidInput(
-            f"not a threshold between 0 and 1: {threshold}", hint="0.5 is usual; higher suggests less"
+            f"invalid threshold: {threshold} is not between 0 and 1",
+            hint="0.5 is usual; higher suggests less",
         )
     detector = Detector()
     out: list[Boundary] = []

@@ -132,7 +132,7 @@ class _Intake:
         if event.seq != self.next or event.hash != self.found.hash_at(event.seq):
             raise FormatError(
                 f"the file changed while it was being read, at line {line}",
-                hint="what is in so far is whole; import it again",
+                hint="complete threads were imported; import it again",
             )
         self.next += 1
         self.blobs += [(name, self.held[name]) for name in sorted(blobs_in(event)) if name in self.held]

@@ -76,8 +76,8 @@ class ScopeGraph(ThreadGraph):
         said = [source for fact in facts for source in revisions_of(fact)]
         if not said:
             raise NotFound(
-                f"{node} has no {predicate} that could be pinned",
-                hint="`backscroll user show` lists what is known",
+                f"{node} has no {predicate} to pin",
+                hint="run `backscroll user show` to list facts",
             )
         bodies = [self._body(Change.PIN, node, f.predicate, f.value, other=f.object) for f in facts]
         home = ThreadGraph(self.engine.thread(said[-1].thread))

@@ -137,9 +137,7 @@ def _list_remembered(tx: Writer, thread: str) -> list[Event]:
 def _check_text(text: str) -> str:
     words = text.strip()
     if not words:
-        raise InvalidInput(
-            "there is nothing to remember: the text is empty", hint="say what is to be remembered"
-        )
+        raise InvalidInput("the text of the memory is empty", hint="give the text to remember")
     if len(words) > LONGEST:
         raise InvalidInput(
             f"a memory of {len(words)} characters is too long", hint=f"keep it within {LONGEST} characters"
@@ -152,7 +150,7 @@ def _live(pen: Pen, message: Ref) -> Ref:
     if entry is None or not entry.live:
         raise NotFound(
             f"message {message.short} is not in the history of {pen.state.id[:8]}",
-            hint="`backscroll show` lists them",
+            hint="run `backscroll show` to list messages",
         )
     return entry.revision
 

@@ -144,9 +144,9 @@ def _find_memory(found: ScopeMemories, name: str) -> Memory:
         return everything[wanted]
     fits = sorted(i for i in everything if len(wanted) >= _SHORTEST and i.startswith(wanted))
     if len(fits) > 1:
-        raise Ambiguous(f"several memories begin with {name}: {', '.join(fits[:5])}", hint="give more digits")
+        raise Ambiguous(f"{name} matches several memories: {', '.join(fits[:5])}", hint="give more digits")
     if not fits:
-        raise NotFound(f"no memory {name}", hint="`backscroll memory list` shows what is remembered")
+        raise NotFound(f"memory {name} not found", hint="run `backscroll memory list` to list memories")
     return everything[fits[0]]
 
 

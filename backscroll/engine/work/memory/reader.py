@@ -229,7 +229,7 @@ def _threads(
     """Yield the thread that asks, then the others of its scope, oldest first."""
     state = reader.thread(home)
     if state is None:
-        raise InvalidInput(f"no thread {home}")
+        raise InvalidInput(f"thread {home} not found")
     yield state
     about = state.about
     if scope == "project":

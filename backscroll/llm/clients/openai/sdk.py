@@ -26,7 +26,7 @@ def open_sdk(provider: Provider, key: str, connections: Connections) -> OpenAI:
         import openai
     except ImportError as error:
         raise MissingExtra(
-            "talking to a model needs the package openai", hint="pip install 'backscroll[openai]'"
+            "calling this model needs the package openai", hint="pip install 'backscroll[openai]'"
         ) from error
     waits = waits_of(openai, provider)
     hooks = {"request": [connections.hook], "response": [bounded_body]}

@@ -37,7 +37,7 @@ class PostgresDerivedWriter(PostgresReader):
         """Return the root of a thread that must be there."""
         root = self._root(thread)
         if root is None:
-            raise NotFound(f"no thread {thread}", hint="`backscroll threads` lists what is in the store")
+            raise NotFound(f"thread {thread} not found", hint="run `backscroll threads` to list threads")
         return root
 
     def _require_root(self, ref: Ref) -> str:
@@ -45,7 +45,8 @@ class PostgresDerivedWriter(PostgresReader):
         root = self._root(ref.thread)
         if root is None:
             raise NotFound(
-                f"no message {ref.short} in thread {ref.thread[:8]}", hint="`backscroll show` lists them"
+                f"message {ref.short} not found in thread {ref.thread[:8]}",
+                hint="run `backscroll show` to list messages",
             )
         return root
 

@@ -111,7 +111,7 @@ class SqliteWriter(SqliteRepairWriter):
         if number is None:
             raise StoreCorrupt(
                 f"the thread of event {event.id.short} is not in the store",
-                hint="`backscroll verify` says what is damaged and what is not",
+                hint="run `backscroll verify` to list the damage",
             )
         key = number << 32 | event.seq
         words = logged.words

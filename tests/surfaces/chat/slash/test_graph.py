@@ -108,7 +108,7 @@ def test_a_change_that_cannot_be_made_leaves_the_editor_open(elves: HandTalk) ->
     elves.picks = ["+ a relation", "rename", None]
     elves.asks = ["friend_of", "Ellie", "Eleanor"]
     said = elves.run("/graph edit Ellie")
-    assert "one node already" in said
+    assert "already the same node" in said
     assert elves.thread.graph.node("Eleanor")
 
 
