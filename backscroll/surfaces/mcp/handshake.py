@@ -92,7 +92,7 @@ def _object(value: Json) -> Mapping[str, Json] | None:
 
 def _is_plain_handshake(params: Json) -> bool:
     given = _object(params)
-    if given is None or set(given) != _HANDSHAKE:
+    if given is None or given.keys() ^ _HANDSHAKE:
         return False
     version, client = given["protocolVersion"], _object(given["clientInfo"])
     return (
