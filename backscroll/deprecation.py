@@ -1,7 +1,7 @@
 """Old names that still work for one release, with a DeprecationWarning that points at the caller.
 
 Owns the wording and the place of the warning. Refuses: old commands of the command line, which warn on standard error
-(`surfaces/cli/deprecated`).
+(`surfaces/cli/command`).
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -110,6 +111,10 @@ class Link:
             raise ForkServerEnded(f"it has not started a program within {_PROMPT:.0f} seconds")
         return _read_answer(ended, "started"), ended
 
+    def has_ended(self) -> bool:
+        """True where the server is gone: something has killed it."""
+        return self._process.poll() is not None
+
     def close(self) -> None:
         """End the server and what it forked."""
         # Not only closed: a process that was forked by a test may still have a copy of the socket.
@@ -175,6 +180,12 @@ class Forked(subprocess.Popen[Any]):
             return 0, 0
         try:
             return self.pid, _read_answer(self._ended, "ended")
+        except ForkServerEnded:
+            # Nobody can wait for it any more: it ends with its server, and that is said once.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            self.returncode = -signal.SIGKILL
+            raise
         finally:
             os.close(self._ended)
 
@@ -237,6 +248,8 @@ def _link_for(command: Sequence[str], options: dict[str, Any]) -> Link | None:
         return None
     settings = _settings_of(environment)
     with _linking:
+        if settings in _links and _links[settings].has_ended():
+            _links.pop(settings).close()
         if settings not in _links:
             _asked[settings] += 1
             if _asked[settings] <= _FROM_SCRATCH or len(_links) == _SERVERS:

@@ -117,7 +117,7 @@ class Receipt:
         return out
 
     def to_json(self) -> dict[str, Json]:
-        """As plain data."""
+        """Return the receipt as plain data."""
         return {
             **self._plain(),
             "unseen": self.unseen,
@@ -126,11 +126,11 @@ class Receipt:
         }
 
     def to_bytes(self) -> bytes:
-        """As it is kept."""
+        """Return the bytes that are stored."""
         return to_bytes(self._plain())
 
     def _plain(self) -> dict[str, Json]:
-        """Field by field: `asdict` would copy every string of every item."""
+        """Return the fields of an object; `asdict` would copy every string of every item."""
         out: dict[str, Json] = {f.name: getattr(self, f.name) for f in fields(self)}
         names = [f.name for f in fields(ReceiptItem)]
         out["items"] = [{name: getattr(item, name) for name in names} for item in self.items]

@@ -14,8 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backscroll.config import config_file
+from backscroll.engine.folder.folder_scope import default_home
+from backscroll.engine.folder.rewind_journal import count_unfinished
 from backscroll.engine.search.words import search
 from backscroll.errors import BackscrollError
+from backscroll.llm.encoders.encoder import encoder_of, why_no_encoder
+from backscroll.llm.providers import providers
+from backscroll.llm.tokens.encodings import VOCABULARIES, available, read_table
 from backscroll.recall.question.query import parse_query
 from backscroll.recall.text.words import index_words
 
@@ -118,7 +123,6 @@ def _tokens() -> DoctorCheck:
     """Return whether tokens can be counted exactly with what is on this computer."""
     if find_spec("tiktoken") is None:
         return DoctorCheck("tokenizers", None, "exact token counts: not installed", "pip install tiktoken")
-    from backscroll.llm.tokens.encodings import VOCABULARIES, available, read_table
 
     sound: list[str] = []
     for name in sorted(VOCABULARIES):
@@ -137,8 +141,6 @@ def _tokens() -> DoctorCheck:
 
 def _vectors(engine: EngineScope) -> list[DoctorCheck]:
     """Return which encoder there is, and how many vectors it has made."""
-    from backscroll.llm.encoders.encoder import encoder_of, why_no_encoder
-
     name = engine.settings.encoder
     try:
         encoder = encoder_of(name)
@@ -164,17 +166,12 @@ def _git() -> DoctorCheck:
 
 def _rewinds(engine: EngineScope) -> list[DoctorCheck]:
     """Check for rewinds that a crash interrupted and whose folder was not opened since."""
-    from backscroll.engine.folder.folder_scope import default_home
-    from backscroll.engine.folder.rewind_journal import count_unfinished
-
     count = count_unfinished(default_home(), engine.store.location)
     hint = "run `backscroll rewind --redo --dry-run` in their folders: opening one finishes it"
     return [DoctorCheck("rewinds", False, f"{count} interrupted", hint)] if count else []
 
 
 def _providers() -> list[DoctorCheck]:
-    from backscroll.llm.providers import providers
-
     out: list[DoctorCheck] = []
     idle = "" if providers() else "no command needs a key"  # a service that was configured may
     for name, variable in _KEYS.items():

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from backscroll.config import Settings
 from backscroll.deprecation import rename_arguments
+from backscroll.engine.core.audience import ScopeThreads
+from backscroll.engine.core.checks import checked_path
 from backscroll.engine.core.clock import ClockAndIds
 from backscroll.engine.core.signatures import doors
 from backscroll.engine.directory import ThreadDirectory
@@ -63,7 +65,7 @@ class Engine(ThreadDirectory):
         """Who derives ahead of time for this engine; begins to work where the settings say so."""
         with self._lock:
             if self._worker is None:
-                from backscroll.engine.background.worker import Worker
+                from backscroll.engine.background.worker import Worker  # start-up: a store opens without it
 
                 self._worker = Worker(self)
                 if self.settings.background:
@@ -88,8 +90,8 @@ class Engine(ThreadDirectory):
     # -- users and projects ----------------------------------------------------------------------------------
 
     def user(self, name: str) -> User:
-        """Somebody whose threads these are: what is known of them over all of their conversations."""
-        from backscroll.engine.user import User
+        """The user that threads belong to: what is known of them over all of their conversations."""
+        from backscroll.engine.user import User  # start-up: a store opens without it
 
         return User(self, name)
 
@@ -99,7 +101,7 @@ class Engine(ThreadDirectory):
 
     def graph(self, *, project: str | None = None, user: str | None = None) -> ScopeGraph:
         """The knowledge graph over all threads of a project, or of a user."""
-        from backscroll.engine.core.audience import ScopeThreads
+        # start-up: a store opens without it
         from backscroll.engine.knowledge.people.graph import ScopeGraph
 
         if (project is None) == (user is None):
@@ -135,7 +137,7 @@ class Engine(ThreadDirectory):
     def _forget(
         self, thread: str, messages: Sequence[Ref] | None, actor: str, *, keep_shared: bool, dry_run: bool
     ) -> forgetting.ForgetReport:
-        from backscroll.engine.folder.erasure import snapshots_left
+        from backscroll.engine.folder.erasure import snapshots_left  # start-up: a store opens without it
 
         if not THREAD_ID.fullmatch(thread):
             raise NotFound(f"thread {thread} not found", hint="run `backscroll threads` to list threads")
@@ -169,7 +171,7 @@ class Engine(ThreadDirectory):
         limit: int = 20,
     ) -> SearchResult:
         """Return messages that hold all the words (`"a phrase"`, `-not`, `OR`, `begin*`), best first."""
-        from backscroll.engine.search.words import search
+        from backscroll.engine.search.words import search  # start-up: a store opens without it
 
         return search(
             self,
@@ -198,7 +200,7 @@ class Engine(ThreadDirectory):
         project: str | None = None,
     ) -> list[ImportReport]:
         """Bring in a file or folder of another tool, or a native file; a second import brings in what is new."""
-        from backscroll.engine.exchange.imports import import_path
+        from backscroll.engine.exchange.imports import import_path  # start-up: a store opens without it
 
         return import_path(
             self,
@@ -212,7 +214,7 @@ class Engine(ThreadDirectory):
 
     def discover(self) -> list[HistoryFile]:
         """Histories of other tools on this computer."""
-        from backscroll.engine.exchange.discovery import discover
+        from backscroll.engine.exchange.discovery import discover  # start-up: a store opens without it
 
         return discover()
 
@@ -226,7 +228,7 @@ class Engine(ThreadDirectory):
         every: float = 1.0,
     ) -> None:
         """Follow files as they grow, until `stop` is set."""
-        from backscroll.engine.exchange.discovery import watch
+        from backscroll.engine.exchange.discovery import watch  # start-up: a store opens without it
 
         watch(self, paths, on_report, stop, discovered=discovered, every=every)
 
@@ -237,13 +239,13 @@ class Engine(ThreadDirectory):
         target: str | None = None,
     ) -> ExportReport:
         """Write threads (None: all) in another shape: to a file, to a folder, or as text."""
-        from backscroll.engine.exchange.exports import export
+        from backscroll.engine.exchange.exports import export  # start-up: a store opens without it
 
         return export(self, threads, format, target)
 
     def formats(self) -> list[tuple[str, str, bool, bool]]:
         """Name, label, whether it can be read, whether it can be written."""
-        from backscroll.formats.detection import formats
+        from backscroll.formats.detection import formats  # start-up: a store opens without it
 
         return [
             (f.name, f.label, f.name != "markdown", f.write is not None or f.name == "native")
@@ -256,33 +258,32 @@ class Engine(ThreadDirectory):
         self, thread: str | None = None, progress: Callable[[int, int], None] | None = None
     ) -> VerificationReport:
         """Re-hash and re-project everything (or one thread) and say exactly what is wrong."""
-        from backscroll.engine.log.verification import verify_store
+        from backscroll.engine.log.verification import verify_store  # start-up: a store opens without it
 
         wanted = None if thread is None else self.resolve(thread)
         return self.store.read(lambda reader: verify_store(reader, wanted, progress))
 
     def repair(self) -> list[RepairReport]:
         """Set aside what does not verify and build the rest again from the log; says what was done."""
-        from backscroll.engine.exchange.repair import repair_store
+        from backscroll.engine.exchange.repair import repair_store  # start-up: a store opens without it
 
         return repair_store(self)
 
     def save_aside(self, target: str | os.PathLike[str]) -> int:
         """Write what repairs have set aside into a file; return how many rows."""
-        from backscroll.engine.exchange.repair import save_aside
+        from backscroll.engine.exchange.repair import save_aside  # start-up: a store opens without it
 
         return save_aside(self, os.fspath(target))
 
     def doctor(self) -> list[DoctorCheck]:
         """Return what works here."""
-        from backscroll.engine.doctor import doctor
+        from backscroll.engine.doctor import doctor  # start-up: a store opens without it
 
         return doctor(self)
 
     def backup(self, target: str | os.PathLike[str]) -> None:
         """A consistent copy of the store, made while others go on working."""
-        from backscroll.engine.core.checks import checked_path
-        from backscroll.engine.log.backups import backup
+        from backscroll.engine.log.backups import backup  # start-up: a store opens without it
 
         backup(self.store, checked_path(target))
 

@@ -45,6 +45,7 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Unpack[OpenOpt
             engine = made = _engine_at(place, chosen, remote=remote)
             engine.on_close(lambda: _let_go(key, made))
             if chosen.storage_dir:
+                # start-up: only where dialogues are saved by themselves
                 from backscroll.engine.exchange.autosave import Autosave
 
                 autosave = Autosave(engine, Path(chosen.storage_dir).expanduser())
@@ -115,7 +116,7 @@ if hasattr(os, "register_at_fork"):
 
 def _store_at(place: str, settings: Settings, *, remote: bool) -> Store:
     if remote:
-        from backscroll.stores.postgres.store import PostgresStore
+        from backscroll.stores.postgres.store import PostgresStore  # start-up: psycopg is an extra
 
         return PostgresStore(
             place,
@@ -127,6 +128,8 @@ def _store_at(place: str, settings: Settings, *, remote: bool) -> Store:
             statement_seconds=settings.postgres_statement_seconds,
             pooled=settings.postgres_pooler == "transaction",
         )
+
+    # start-up: a PostgreSQL store does without sqlite3
     from backscroll.stores.sqlite.store import SqliteStore
 
     return SqliteStore(Path(place), patience=settings.patience, compress_above=settings.compress_above)

@@ -1,7 +1,7 @@
 """The thread that users hold: everything one can do to a conversation.
 
 Each method is one transaction, durable on return, safe from any OS thread. Reading is inherited from `engine/core/history`, the graph,
-tasks and memories from `engine/living`.
+tasks, memories and looking back from `engine/thread_knowledge`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from backscroll.engine.core.history import LoggedChange
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.core.signatures import doors
 from backscroll.engine.core.thread_scope import announce_caller
-from backscroll.engine.living import ThreadKnowledge
 from backscroll.engine.log import batch, operations
 from backscroll.engine.log import erasure as forgetting
 from backscroll.engine.log import undo as undoing
 from backscroll.engine.log.batch import MessageLike
+from backscroll.engine.thread_knowledge import ThreadKnowledge
 from backscroll.errors import InvalidInput
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
@@ -30,19 +30,14 @@ from backscroll.vocab.message import ContentLike, Message, Role, checked_role
 from backscroll.vocab.part import Json
 
 if TYPE_CHECKING:
-    from backscroll.derive.digest import Digest
     from backscroll.engine.crops.crops import Crop
     from backscroll.engine.engine import Engine
     from backscroll.engine.exchange.sync import SyncReport
-    from backscroll.engine.folder.tool_uses import ToolUse
     from backscroll.engine.log.differences import Difference
     from backscroll.engine.prompts.builder import Prompt
     from backscroll.engine.prompts.compaction.compaction import CompactionReport
-    from backscroll.engine.prompts.history_tools import HistoryTools
-    from backscroll.engine.search.recall import RecallResult
     from backscroll.vocab.foreign import ForeignMessage
     from backscroll.vocab.prompt import Wire
-    from backscroll.vocab.thread import Scope
 
 DIALOGUES = "dialogue_history"  # the folder of dialogue files, where no other is named
 
@@ -103,7 +98,7 @@ class Thread(ThreadKnowledge):
 
         Each is a {role, content} dictionary as OpenAI Chat or Anthropic has it, a (role, content) pair, or a message of
         another thread. The words of several hundred or more enter the index afterwards: in the background, or when
-        somebody searches, which waits for them.
+        a search waits for them.
         """
         return batch.extend(self, messages)
 
@@ -274,7 +269,7 @@ class Thread(ThreadKnowledge):
         actor: str | None = None,
     ) -> SyncReport:
         """Another program's full message list against ours: our history then says what theirs says, nothing is lost."""
-        from backscroll.engine.exchange.sync import sync
+        from backscroll.engine.exchange.sync import sync  # start-up: a store opens without it
 
         return sync(
             self,
@@ -298,7 +293,7 @@ class Thread(ThreadKnowledge):
         actor: str | None = None,
     ) -> SyncReport:
         """Return the same with the conversation in a file of any format that can be read; it is not imported."""
-        from backscroll.engine.exchange.imports import read_messages
+        from backscroll.engine.exchange.imports import read_messages  # start-up: a store opens without it
         from backscroll.engine.exchange.sync import HIDES
 
         name, messages = read_messages(path, format)
@@ -309,13 +304,13 @@ class Thread(ThreadKnowledge):
 
     def save_dialogue(self, storage_dir: str = DIALOGUES) -> str:
         """Write the dialogue as `dialogue_YYYYmmdd_HHMMSS.json` into a folder; return the path. The log needs no saving."""
-        from backscroll.engine.exchange.autosave import Autosave
+        from backscroll.engine.exchange.autosave import Autosave  # start-up: a store opens without it
 
         return str(Autosave(self.engine, Path(storage_dir).expanduser()).save(self.id))
 
     def diff(self, first: int, second: int | None = None) -> list[Difference]:
         """Return what happened to the live history between two events of the log (by default: until now)."""
-        from backscroll.engine.log.differences import diff_moments
+        from backscroll.engine.log.differences import diff_moments  # start-up: a store opens without it
 
         return diff_moments(self, first, self.head if second is None else second)
 
@@ -340,7 +335,7 @@ class Thread(ThreadKnowledge):
         names originals that it does not show ([bs:17]): for a model that has no tool to open them; None: by whether one of
         `tools` is called expand. With `dry_run` nothing is written: neither a compaction that is due, nor the receipt.
         """
-        from backscroll.engine.prompts.builder import prompt
+        from backscroll.engine.prompts.builder import prompt  # start-up: a store opens without it
 
         made = partial(prompt, self, budget, model=model, tools=tools, reserve=reserve)
         return made(wire=wire, recall=recall, handles=handles, dry_run=dry_run)
@@ -349,6 +344,7 @@ class Thread(ThreadKnowledge):
         self, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
     ) -> CompactionReport:
         """Condense the past now, whether or not it is due; `dry_run` says what would go, save and cost."""
+        # start-up: a store opens without it
         from backscroll.engine.prompts.compaction.compaction import compact
 
         return compact(self, budget, model=model, dry_run=dry_run)
@@ -371,71 +367,15 @@ class Thread(ThreadKnowledge):
 
         They stay in the history; `uncrop` and `undo` bring them back exactly.
         """
-        from backscroll.engine.crops.crops import crop
+        from backscroll.engine.crops.crops import crop  # start-up: a store opens without it
 
         return crop(self, direction, amount, summary, first=first, last=last, dry_run=dry_run)
 
     def uncrop(self, handle: str) -> int:
         """Bring cropped messages back into prompts; return how many."""
-        from backscroll.engine.crops.crops import uncrop
+        from backscroll.engine.crops.crops import uncrop  # start-up: a store opens without it
 
         return uncrop(self, handle)
-
-    def recall(
-        self,
-        query: str,
-        budget: int = 2000,
-        *,
-        scope: Scope = "thread",
-        limit: int | None = None,
-    ) -> RecallResult:
-        """Return what of the past answers a question, best value for the tokens; `scope` is thread, user, project or all."""
-        from backscroll.engine.search.recall import recall
-
-        return recall(self, query, budget, scope=scope, limit=limit)
-
-    def expand(self, handle: str) -> list[Message]:
-        """Return the full originals behind a handle (`[bs:17]`)."""
-        from backscroll.engine.prompts.expansion import expand
-
-        return expand(self, handle)
-
-    def tools(self, wire: Wire = "openai-chat") -> HistoryTools:
-        """Tools that open handles and search the record, for a program that calls a model itself: see `docs/programs.md`."""
-        from backscroll.engine.prompts.history_tools import HistoryTools
-
-        return HistoryTools(self, wire)
-
-    def operations(self, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
-        """Return what tools did lately: of the last rounds, or the last so many; oldest first."""
-        from backscroll.engine.folder.tool_uses import operations
-
-        return operations(self, rounds, last=last)
-
-    def tool_history(
-        self,
-        *,
-        tool: str | None = None,
-        target: str | None = None,
-        turn: int | None = None,
-        text: str | None = None,
-        limit: int = 20,
-    ) -> list[ToolUse]:
-        """Tool calls with their full results, newest first."""
-        from backscroll.engine.folder.tool_uses import tool_history
-
-        return tool_history(self, tool=tool, target=target, turn=turn, text=text, limit=limit)
-
-    def context_summary(self, budget: int = 800) -> str:
-        """The old name of `summary`; deprecated."""
-        warn_renamed("thread.context_summary()", "thread.summary()")
-        return self.summary(budget)
-
-    def summary(self, budget: int = 800) -> str:
-        """A readable account of where the conversation stands."""
-        from backscroll.engine.tree.account import context_summary
-
-        return context_summary(self, budget)
 
     def mark_processed(self, turn: int, version: str, at: str | datetime | None = None) -> None:
         """Note that a turn was analysed in this version; another version makes it unprocessed by itself."""

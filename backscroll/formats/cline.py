@@ -294,11 +294,4 @@ def _stamp_time(wire: dict[str, Json], message: ForeignMessage | None) -> Mappin
     return {**wire, "ts": round(datetime.fromisoformat(message.at).timestamp() * 1000)}
 
 
-FORMAT = Format(
-    name="cline",
-    label="Cline task",
-    suffix=".json",
-    sniff=sniff,
-    read=read,
-    write=write,
-)
+FORMAT = Format("cline", "Cline task", ".json", sniff, read, write)

@@ -40,6 +40,6 @@ def arguments_text(call: ToolCall) -> str:
 
 
 def label_of(part: Media) -> str:
-    """Name, kind and address of an attachment, as far as they are known and short."""
+    """Return name, kind and address of an attachment, as far as they are known and short."""
     address = part.url if part.url and not part.url.startswith("data:") else None
     return " ".join(word for word in (part.name, part.media_type, address) if word)

@@ -59,7 +59,7 @@ def _after(now: CropState, event: Event) -> CropState:
 
 
 def _apply_redo(now: CropState, undo: int) -> CropState:
-    """Do again what an undo took back; a redo names the undo."""
+    """Redo what an undo took back; a redo names the undo."""
     for name in now.acts[undo][1]:
         now = _apply_act(now, *now.acts[name])
     return now

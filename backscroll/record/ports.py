@@ -88,7 +88,7 @@ class Reader(Protocol):
     def page(
         self, thread: str, bounds: Bounds, limit: int, *, newest_first: bool = False, gone: bool = False
     ) -> list[tuple[Entry, RevisionBody]]:
-        """Own entries of a thread in order of position, with their words; deleted and forgotten ones only with `gone`."""
+        """Return own entries of a thread in order of position, with their words; deleted and forgotten ones only with `gone`."""
         ...
 
     def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
@@ -113,7 +113,7 @@ class Reader(Protocol):
         *,
         newest_first: bool = False,
     ) -> list[Event]:
-        """Own events of a thread."""
+        """Return own events of a thread."""
         ...
 
     def events_about(self, message: Ref) -> list[Event]:
@@ -126,7 +126,7 @@ class Reader(Protocol):
 
     def read_spoken(self, revisions: Sequence[Ref]) -> dict[Ref, RevisionBody]: ...
     def search(self, query: str, wanted: SearchFilter, limit: int) -> list[RawHit]:
-        """Search; `query` is in the store's own language (`Store.dialect`)."""
+        """Search entries; `query` is in the store's own language (`Store.dialect`)."""
         ...
 
     def read_index_tokens(self, revision: Ref) -> str | None:
@@ -146,15 +146,15 @@ class Reader(Protocol):
         ...
 
     def others(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
-        """Own events of a thread that are neither `PLENTY` nor placements, found without reading the others."""
+        """Return own events of a thread that are neither `PLENTY` nor placements, found without reading the others."""
         ...
 
     def list_placed_events(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
-        """Own events of a thread that put text of ours into prompts, found in the same way."""
+        """Return own events of a thread that put text of ours into prompts, found in the same way."""
         ...
 
     def list_marked_entries(self, thread: str, bounds: Bounds) -> list[tuple[Entry, RevisionBody]]:
-        """Own live entries that are system messages or pinned, in order of position, found without reading the others."""
+        """Return own live entries that are system messages or pinned, in order of position, found without reading the others."""
         ...
 
     def read_artefacts(self, keys: Sequence[bytes]) -> dict[bytes, Artefact]: ...

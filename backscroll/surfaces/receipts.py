@@ -1,7 +1,7 @@
 """What a receipt says, in words: for a terminal and for a page alike.
 
 Owns the names of sections, levels and reasons in the language in use, the figures, and the sentences below them. Refuses:
-deciding (the engine did) and layout (`cli/picture.py`, `pages/context.py`).
+deciding (the engine did) and layout (`cli/screen/picture`, `pages/context`).
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def _reasons(
 def within(
     ranked: Sequence[RankedMemory], room: int, count: Count, line: Callable[[Memory], str]
 ) -> list[RankedMemory]:
-    """As many of the best as fit; near-duplicates and a second summary of the same task are passed over."""
+    """Return as many of the best as fit, without near-duplicates and second summaries of the same task."""
     out: list[RankedMemory] = []
     seen: list[set[str]] = []
     for one in ranked:

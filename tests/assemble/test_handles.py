@@ -70,7 +70,7 @@ def test_sentences_about_handles_go(language: str) -> None:
 
     from backscroll.derive.operations import _translate as said_of_operations
     from backscroll.engine.inputs.inputs import _NOTES
-    from backscroll.engine.prompts.composer import _TITLES
+    from backscroll.engine.prompts.composition.blocks import _TITLES
 
     told = [
         _TITLES[language]["far"],

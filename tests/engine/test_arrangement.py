@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.engine.prompts.arrangement import PlacedKey, arrange, placed_unseen
+from backscroll.engine.prompts.composition.arrangement import PlacedKey, arrange, placed_unseen
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message
 from backscroll.vocab.part import Text

@@ -89,9 +89,7 @@ def test_a_damaged_table_of_tokens_is_found(
     store: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Doctor reads the tables by which tokens are counted, and compares them with what they should be."""
-    from backscroll.llm.tokens import encodings
-
-    monkeypatch.setattr(encodings, "read_table", lambda name: b"IQ== 0\n")
+    monkeypatch.setattr("backscroll.engine.doctor.read_table", lambda name: b"IQ== 0\n")
     (check,) = (c for c in store.doctor() if c.name == "tokenizers")
     assert check.ok is False
     assert check.hint

@@ -107,7 +107,7 @@ def test_forgetting_messages_tells_what_the_snapshots_still_hold(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Which folder, which files, and what to do; also before anything is erased, and for a whole thread."""
-    monkeypatch.setattr("backscroll.engine.folder.folder_scope.default_home", lambda: desk.home)
+    monkeypatch.setattr("backscroll.engine.folder.erasure.default_home", lambda: desk.home)
     lived(desk)
     caused = desk.room.changes(turn=2)[0].cause.message
     assert caused is not None

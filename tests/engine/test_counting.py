@@ -15,12 +15,14 @@ from backscroll.engine.budget.counts import (
     counts_for,
     flush_counts,
     flush_if_many,
-    observe,
     usable,
 )
 from backscroll.errors import InvalidInput, StoreError
+from backscroll.llm.prices.families import plain_name
+from backscroll.llm.tokens.calibration import key_of, restore_calibration, update_calibration
 from backscroll.llm.tokens.overhead import message_tokens
 from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for
+from backscroll.record.ports import Writer
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
 from tests.llm.pictures import png
@@ -187,6 +189,17 @@ def test_an_unknown_wire_is_refused(engine: backscroll.Engine) -> None:
 
 
 # -- correcting estimates ----------------------------------------------------------------------------------------
+
+
+def observe(engine: backscroll.Engine, model: str, *, counted: int, reported: int) -> None:
+    """Learn from a call, as the ledger does: we counted so many tokens of prompt, the vendor reported so many."""
+
+    def work(tx: Writer) -> None:
+        key = key_of(plain_name(model))
+        before = restore_calibration(tx.meta(key))
+        tx.set_meta(key, update_calibration(before, counted=counted, reported=reported).to_json())
+
+    engine.store.write(work)
 
 
 def test_an_estimate_learns_from_reports_and_remembers(tmp_path: Path) -> None:

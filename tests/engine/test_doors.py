@@ -23,8 +23,8 @@ from backscroll.engine.folder.folder_scope import FolderScope
 from backscroll.engine.folder.workroom import Workroom
 from backscroll.engine.knowledge.graph import ThreadGraph
 from backscroll.engine.knowledge.turn_states import ThreadWindow
-from backscroll.engine.living import ThreadKnowledge
 from backscroll.engine.thread import Thread
+from backscroll.engine.thread_knowledge import ThreadKnowledge
 from backscroll.engine.work.memory.thread_memory import ThreadMemory
 from backscroll.engine.work.tasks import Tasks
 from backscroll.errors import BackscrollError, InvalidInput

@@ -12,7 +12,7 @@ from backscroll.assemble.view.compaction import IndexedString
 from backscroll.engine.core.lineage import View
 from backscroll.engine.crops import dead_sources
 from backscroll.engine.inputs.inputs import PromptInputs
-from backscroll.engine.prompts.stored_compaction import frozen_of
+from backscroll.engine.prompts.composition.stored_compaction import frozen_of
 from backscroll.engine.thread import Thread
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref

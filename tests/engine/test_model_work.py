@@ -13,7 +13,7 @@ import pytest
 import backscroll
 from backscroll.engine.engine import Engine
 from backscroll.engine.thread import Thread
-from backscroll.engine.tree.model_summaries import crop_words, estimate, node_words, write_all, write_pending
+from backscroll.engine.tree.model_summaries import estimate, node_words, write_all, write_pending
 from backscroll.engine.tree.tree import catch_up
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.record.derived import SummaryNode
@@ -246,23 +246,6 @@ def test_two_at_once_pay_once(engine: Engine, tmp_path: Path) -> None:
             worker.join()
         asked = [a.last[1] for a in server.asked]
     assert len(asked) == len(set(asked)) > 0
-
-
-def test_what_stands_in_for_a_crop(engine: Engine, tmp_path: Path) -> None:
-    """By rules without a model, by the model with one, once paid; with its handle and its essentials either way."""
-    thread = talk(engine, 6)
-    messages = [m for turn in thread.turns(1, 3) for m in turn.messages]
-    ruled = crop_words(engine, thread.id, messages)
-    assert ruled.by == "rules"
-    with configured(tmp_path) as server:
-        made = crop_words(engine, thread.id, messages)
-        again = crop_words(engine, thread.id, messages)
-        assert len(server.asked) == 1
-    assert (made.by, again.by) == ("model", "kept")
-    assert made.value == again.value
-    assert made.value.text.startswith("A model wrote this.")
-    assert made.value.handle == ruled.value.handle
-    assert made.value.text.endswith(made.value.handle)
 
 
 def test_work_can_be_stopped_between_two_calls(engine: Engine, tmp_path: Path) -> None:

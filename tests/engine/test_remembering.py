@@ -13,8 +13,10 @@ from backscroll.engine.thread import Thread
 from backscroll.engine.work.memory import acts as remembering_acts
 from backscroll.engine.work.memory import memories as remembering
 from backscroll.engine.work.memory import plans
+from backscroll.engine.work.memory.memory_block import memory_block
 from backscroll.engine.work.tasks import Tasks
 from backscroll.errors import Ambiguous, InvalidInput, NotFound
+from backscroll.tasks.memory.words import reminder
 from backscroll.tasks.notes import WITHHELD
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -382,9 +384,9 @@ def test_a_task_that_began_with_memories_and_was_accepted_used_them(engine: Engi
 def test_hints_say_what_failed_last_time(engine: Engine) -> None:
     one, two = engine.create("a", project="p"), engine.create("b", project="p")
     work(one)
-    lines = remembering.hint_lines(two, "run pytest tests/test_login.py for the login")
-    assert lines
-    assert lines[0].startswith("Last time: ")
+    found = remembering.hints(two, "run pytest tests/test_login.py for the login")
+    assert found
+    assert reminder(found[0], two.id, "en").startswith("Last time: ")
     assert remembering.hints(two, "paint the fence green") == []
     assert remembering.hints(two, " ") == []
 
@@ -402,7 +404,7 @@ def test_a_summary_stands_for_a_task(engine: Engine) -> None:
 
 
 def block(thread: Thread, room: int = 2_000) -> str:
-    found = remembering.memory_block(thread, room)
+    found = memory_block(thread, room)
     return "" if found is None else found.text
 
 
@@ -447,19 +449,19 @@ def test_pins_come_first_and_the_room_is_kept(engine: Engine) -> None:
     remembering_acts.pin(thread, fact.id)
     from backscroll.derive.essence.sentences import rough_count
 
-    small = remembering.memory_block(thread, 70)
+    small = memory_block(thread, 70)
     assert small is not None
     assert "Tuesdays" in small.text
     assert rough_count(small.text) <= 70
     assert small.section is Section.MEMORY
     assert set(small.sources) >= set(fact.sources)
-    assert remembering.memory_block(thread, 5) is None
+    assert memory_block(thread, 5) is None
 
 
 def test_no_memories_no_block(engine: Engine) -> None:
     thread = engine.create("t")
     thread.append("user", "Hello")
-    assert remembering.memory_block(thread, 1_000) is None
+    assert memory_block(thread, 1_000) is None
 
 
 def test_the_block_speaks_the_language_of_the_thread(engine: Engine) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("bpe_openai")
-from backscroll.engine.prompts import builder as prompting
-from backscroll.engine.prompts import prefixes
+from backscroll.engine.prompts import prefixes, rendering
 from bench.replay_engine import Engine, Sealed
 
 BUDGET = 4000
@@ -57,7 +56,7 @@ def test_thinking_behind_another_prefix_is_refused(monkeypatch: pytest.MonkeyPat
 
 def test_a_prompt_that_changes_what_was_sent_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first block that changes with every call is a failure of growth."""
-    real = prompting._PromptJob._render_blocks
+    real = rendering.PromptRenderer.render_blocks
     seen: list[int] = []
 
     def restless(job: Any, blocks: Any) -> Any:
@@ -66,5 +65,5 @@ def test_a_prompt_that_changes_what_was_sent_is_noticed(monkeypatch: pytest.Monk
         out.messages[0] = {**out.messages[0], "content": f"Call {len(seen)}."}
         return out
 
-    monkeypatch.setattr(prompting._PromptJob, "_render_blocks", restless)
+    monkeypatch.setattr(rendering.PromptRenderer, "render_blocks", restless)
     assert replayed(Engine()).failures

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import backscroll
+from backscroll.engine.folder.recent_operations import operations
 from backscroll.engine.folder.result_memory import ResultMemory, memory_of
-from backscroll.engine.folder.tool_uses import operations, same_tool, tool_history
+from backscroll.engine.folder.tool_uses import same_tool, tool_history
 from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.vocab.part import Media, Text, ToolCall, ToolResult
 
@@ -115,7 +116,7 @@ class TestOperations:
         made.append("user", "go")
         for n in range(300):
             use(made, n, "Bash", {"command": f"step {n}"}, "ok")
-        from backscroll.engine.folder import tool_uses as tooling
+        from backscroll.engine.folder import recent_operations as tooling
 
         seen: list[int] = []
         real = tooling.message_of

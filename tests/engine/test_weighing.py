@@ -12,7 +12,7 @@ from backscroll import Content, Media, Text, ToolCall, ToolResult, Wire
 from backscroll.assemble.compaction.last_resort import cut_block
 from backscroll.engine.budget.counts import kept_bytes
 from backscroll.engine.budget.request import check_request
-from backscroll.engine.prompts.composition import read_composer
+from backscroll.engine.prompts.composition.composer import read_composer
 from backscroll.llm.tokens.overhead import message_tokens
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.prompt import Block, Level

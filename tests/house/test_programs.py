@@ -186,6 +186,18 @@ def test_what_cannot_be_forked_starts_from_scratch(more: dict[str, str], environ
     assert process.wait() == 0
 
 
+def test_a_server_that_was_killed_fails_one_program_and_is_replaced(environment: dict[str, str]) -> None:
+    """The program that it forked is said to have ended with it, once; the next one has a server again."""
+    process = forked("import time; time.sleep(600)", environment=environment)
+    os.kill(process._link.pid, signal.SIGKILL)
+    process._link._process.wait(60)
+    with pytest.raises(programs.ForkServerEnded):
+        process.wait(60)
+    assert process.returncode == -signal.SIGKILL
+    process.kill()
+    assert forked("", environment=environment).wait(60) == 0
+
+
 KILLED = """
 import os, sys
 from tests import programs

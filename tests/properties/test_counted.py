@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from backscroll.assemble.wires import RenderedPrompt, anthropic, openai_chat, openai_responses, render
 from backscroll.assemble.wires.shape import WireContext
-from backscroll.engine.prompts.builder import count_tokens
+from backscroll.engine.prompts.rendering import count_tokens
 from backscroll.formats.sources.media import no_blobs, to_data_url
 from backscroll.llm.tokens.overhead import message_tokens
 from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for

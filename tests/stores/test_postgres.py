@@ -63,7 +63,7 @@ class TestAddress:
 
     def test_a_missing_database_is_named(self, database_url: str) -> None:
         """The error says that the database is not there, and how to make it."""
-        with pytest.raises(StoreError, match="no such database") as caught:
+        with pytest.raises(StoreError, match="the database does not exist") as caught:
             PostgresStore(database_url.replace("/backscroll_test_", "/backscroll_none_"))
         assert "createdb" in caught.value.hint
 
@@ -176,7 +176,7 @@ class TestOpening:
     def test_a_missing_schema_is_named(self, opened: Opener, database_url: str) -> None:
         """A search path that leads nowhere gives a hint, not a stack of SQL."""
         joint = "&" if "?" in database_url else "?"
-        with pytest.raises(StoreError, match="no such schema"):
+        with pytest.raises(StoreError, match="the schema does not exist"):
             opened(f"{database_url}{joint}options=-csearch_path%3Dnowhere")
 
     def test_commits_are_durable_whatever_the_default_is(

@@ -120,7 +120,7 @@ def cut_range(units: Sequence[Unit], first: Ref, last: Ref, latest_user: Ref | N
 
 
 def runs(all_seqs: Sequence[int], gone: Iterable[int]) -> list[list[int]]:
-    """Sequence numbers as runs that hold no message outside; `all_seqs` are the messages around, in any order."""
+    """Return sequence numbers as runs without other messages in between; `all_seqs` are the messages around, in any order."""
     wanted = set(gone)
     out: list[list[int]] = []
     for seq in sorted(all_seqs):

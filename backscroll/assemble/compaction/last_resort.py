@@ -130,7 +130,7 @@ def _cut_to(
 def _drop_oldest(
     groups: Sequence[list[Block]], stay: Sequence[bool], budget: int, meter: Meter
 ) -> list[Block]:
-    """Without the oldest that do not fit; a line says which they are, where there is room for it."""
+    """Drop the oldest groups that do not fit, and name them in a line if there is room for it."""
     total = sum(b.tokens for g in groups for b in g)
     out: list[Block] = []
     gone: list[Block] = []
@@ -209,7 +209,7 @@ def _cut_arguments(call: ToolCall, tokens: int, meter: Meter, handle: str) -> Js
 
 
 def middle_cut(text: str, tokens: int, meter: Meter, handle: str) -> str:
-    """Beginning and end of a text with a gap between them, in at most so many tokens."""
+    """Return the beginning and the end of a text with a gap between them, in at most so many tokens."""
     total = meter.count(text)
     if total <= tokens:
         return text

@@ -271,7 +271,7 @@ class _CompactionJob:
         return 0, Compaction(), 0
 
     def _sources(self, begin: int, end: int) -> list[RetentionUnit]:
-        """Old units and what may be kept of them: of what was condensed before, no more than what was left of it."""
+        """Return old units and what may be kept of them: of a unit condensed before, no more than was left of it."""
         was = self.current
         out: list[RetentionUnit] = []
         for unit in self.units[begin:end]:

@@ -128,7 +128,7 @@ class PieceSelector:
         return out
 
     def _chances(self, leaf: TrailMessage, age: float) -> list[tuple[int, int, float]]:
-        """For every line that is not shown already: its number, its length, the chance that it is copied."""
+        """Return number, length and chance of being copied for every line that is not shown already."""
         table = weights().line
         shown, met = self.lines, self.trail.lines
         by_length, repeated = table["length"], table["repeated"]

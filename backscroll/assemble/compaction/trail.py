@@ -261,7 +261,7 @@ def parts_of_strings(strings: Iterable[str]) -> set[str]:
 
 
 def tokens_in_text(text: str) -> Iterator[tuple[str, int]]:
-    """Paths, names of code, numbers and their like, each with its position."""
+    """Yield paths, names of code, numbers and the like, each with its position."""
     search = _SPECIAL.search
     for found in _TOKEN.finditer(text):
         token = found[0]

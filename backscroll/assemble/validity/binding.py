@@ -164,7 +164,7 @@ def check_binding(
     fetched: Fetched | None = None,
     enforced: bool | None = None,
 ) -> list[PromptFlaw]:
-    """Thinking in a request that the service will refuse, by the requests before it (the last one is enough).
+    """Find thinking that the service will refuse, by the requests before it (the last one is enough).
 
     Thinking that first appears in a request was made by the reply to the one before. `enforced` says whether the model binds
     thinking at all; left out, its name decides.
@@ -209,7 +209,7 @@ def mismatch(known: Mapping[str, BoundThinking], form: RequestForm) -> Mismatch 
 
 
 def _find_divergence(bound: BoundThinking, form: RequestForm, place: int) -> tuple[str, str] | None:
-    """Where the words before a thinking block differ from those that it was made under."""
+    """Return where the words before a thinking block differ from those it was made under."""
     here = form.pieces[place]
     if bound.digest != here.digest:
         return here.where, "a thinking block is not as it was"
@@ -241,7 +241,7 @@ def _find_divergence(bound: BoundThinking, form: RequestForm, place: int) -> tup
 
 
 def check_growth(before: Sent, after: Sent) -> list[PromptFlaw]:
-    """Return whether a prompt is the one before plus something at its end; cache marks aside. Names the first place that differs."""
+    """Check that a prompt is the one before plus something at its end, cache marks aside; name the first place that differs."""
     rule = rules()["V11"]
     where = _grown_from(before, after)
     return [] if where is None else [PromptFlaw(rule, where, "not what was sent before", rule.hint)]

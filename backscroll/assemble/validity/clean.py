@@ -23,7 +23,7 @@ def clean_json(value: Json) -> Json:
 
 
 def _is_clean(value: Json) -> bool:
-    """Looked at level by level, because every message of every prompt passes here and almost all are clean."""
+    """Check level by level, because every message of every prompt passes here and almost all are clean."""
     level: list[Json] = [value]
     for _ in range(_DEEPEST):
         below: list[Json] = []

@@ -85,7 +85,7 @@ class PromptDraft:
     aborted: set[str] = field(default_factory=_no_ids)  # calls of replies that were taken out
 
     def note(self, rule: str, where: str, what: str, did: str = "") -> None:
-        """Something is wrong and was repaired; where nothing was done, only the sender can repair it."""
+        """Note what is wrong and how it was repaired; if nothing was done, only the sender can repair it."""
         found = rules()[rule]
         if did:
             self.changes.append(RepairAction(found, where, what, did))
@@ -93,13 +93,13 @@ class PromptDraft:
             self.remarks.append(PromptFlaw(found, where, what, found.hint))
 
     def at(self, entry: DraftMessage, path: str = "") -> str:
-        """Where an entry stood in the given list."""
+        """Return the place of an entry in the given list."""
         place = f"[{entry.origins[0]}]" if entry.origins else ""
         return f"{self.list_name}{place}{path}"
 
 
 def words_of(value: Json) -> str:
-    """Any value as words: text as it is, everything else as JSON."""
+    """Return any value as words: text as it is, everything else as JSON."""
     return value if isinstance(value, str) else "" if value is None else dumps(value)
 
 

@@ -122,7 +122,7 @@ class _RefNames:
         self._numbers: dict[str, int] = {}
 
     def name(self, ref: Ref) -> Json:
-        """`17` in the first thread, `[1, 17]` in another."""
+        """Return `17` for a reference in the first thread, `[1, 17]` for one in another."""
         number = self._numbers.get(ref.thread)
         if number is None:
             number = self._numbers[ref.thread] = len(self.threads)

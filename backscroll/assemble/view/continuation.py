@@ -2,7 +2,7 @@
 
 Owns them. A part that was cut is followed by a message that asks to go on, wherever the model speaks next: so the prompt that is
 sent for the continuation ends with the user on every wire, and later prompts begin with the same bytes. Nothing of it is in the
-log: it follows from the mark of the cut, unless a prompt that ended with it was never answered (`engine/prompts/placement` writes
+log: it follows from the mark of the cut, unless a prompt that ended with it was never answered (`engine/prompts/composition/placement` writes
 that down). Pure.
 """
 

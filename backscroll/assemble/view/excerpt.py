@@ -106,7 +106,7 @@ def _part(part: Part, limit: int, handle: str, language: str, halves: frozenset[
 
 
 def excerpt(text: str, limit: int, handle: str, language: str = "") -> str:
-    """Beginning, lines with errors and end of a text, in about so many bytes, with the handle of the whole."""
+    """Return the beginning, lines with errors and the end of a text, in about so many bytes, with the handle of the whole."""
     if size_of(text) <= limit:
         return text
     words = _WORDS["zh" if language.startswith("zh") else "en"]

@@ -62,5 +62,5 @@ def render_arguments(arguments: Json) -> str:
 
 
 def rough(text: str) -> float:
-    """About how many tokens a text has, where asking a table would take longer than the answer is worth."""
+    """Estimate the tokens of a text, where a table would take longer than the answer is worth."""
     return 0.28 * len(text.encode("utf-8", "surrogatepass"))

@@ -141,7 +141,7 @@ class RenderContext:
         return made
 
     def make_block(self, text: str, sources: tuple[Ref, ...], reason: str) -> Block:
-        """Condensed text as a block of its own."""
+        """Return condensed text as a block of its own."""
         key = (text, sources, reason)
         known = None if self.memo is None else self.memo.get(key)
         if known is not None and not isinstance(known, str):

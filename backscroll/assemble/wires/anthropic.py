@@ -53,7 +53,7 @@ def render_block(block: Block, how: WireContext) -> list[dict[str, Json]]:
 
 
 def _tools_to_text(blocks: list[dict[str, Json]], how: WireContext) -> list[dict[str, Json]]:
-    """Calls and results in words where no tools are sent: the service refuses such blocks without them."""
+    """Put calls and results in words if no tools are sent: the service refuses such blocks without them."""
     return blocks if how.tools else [told for block in blocks for told in in_words(block)]
 
 
@@ -87,7 +87,7 @@ def _block(part: Part, block: Block, role: str, how: WireContext) -> dict[str, J
 
 
 def _render_sealed(part: Opaque) -> dict[str, Json] | None:
-    """Thinking that only the service can read; nothing if the seal is gone."""
+    """Render thinking that only the service can read; nothing if the seal is gone."""
     data = as_object(words_parsed(part.raw)) or {}
     whole = data.get("type") == part.kind and as_text(data.get("data"))
     return dict(data) if whole else None
@@ -142,7 +142,7 @@ def insert(messages: list[dict[str, Json]], block: Block, how: WireContext) -> l
 def breakpoints(
     messages: Sequence[dict[str, Json]], system: Json, tools: Sequence[Json] | None, ends: Sequence[int]
 ) -> tuple[Breakpoint, ...]:
-    """Where the marks go: behind system (or tools), behind the newest message, fifteen blocks before it, where sections end.
+    """Return where the marks go: behind system (or tools), behind the newest message, fifteen blocks before it, where sections end.
 
     `messages` are those that come again, `ends` the indexes of messages that close a stable section.
     """

@@ -114,13 +114,13 @@ class _PairingWalk:
         self._called: dict[str, str] = {}  # names of the tools of all calls so far, by the given id
 
     def take(self, placed: PlacedBlock) -> None:
-        """One block more."""
+        """Take one more block."""
         self._next.append(placed)
         while self._next:
             self._look(self._next.popleft())
 
     def end(self) -> tuple[str, ...]:
-        """Nothing more comes: stand-ins answer what is open. Gives the calls that they answer."""
+        """Answer what is open with stand-ins, as nothing more comes. Return the calls that they answer."""
         out: list[str] = []
         while self.waiting:
             out += [call.given for call in self.waiting]
@@ -200,7 +200,7 @@ class _PairingWalk:
     # -- results -------------------------------------------------------------------------------------------------
 
     def _results(self, placed: PlacedBlock) -> None:
-        """Results that are waited for are sent at once."""
+        """Send results that are waited for at once."""
         block, origin = placed.block, placed.origin
         answers: list[Part] = []
         rest: list[Part] = []
@@ -225,7 +225,7 @@ class _PairingWalk:
             self._rest(*left)
 
     def _rest(self, placed: PlacedBlock) -> None:
-        """What answers no call of the open step: words of the user close it, everything else follows it."""
+        """Take what answers no call of the open step: words of the user close it, everything else follows it."""
         block, origin, _ = placed
         speaks = block.role == "user" and any(
             _says(part) for part in block.parts if not isinstance(part, ToolResult)

@@ -136,7 +136,7 @@ def service_named(name: str, settings: Settings) -> ProviderStatus:
     found = next((s for s in services(settings) if s.provider.name == name), None)
     if found is None:
         known = ", ".join([*known_models(), *providers()])
-        raise NotFound(f"there is no model and no provider {name!r}", hint=f"known: {known}")
+        raise NotFound(f"model or provider {name!r} not found", hint=f"known: {known}")
     return found
 
 

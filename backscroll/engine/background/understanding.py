@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from backscroll.engine.core.pacing import Progress
+from backscroll.engine.models.calls import abort_calls
+from backscroll.engine.work.task_reader import all_tasks
 from backscroll.errors import BackscrollError
 from backscroll.llm.providers import choose_provider
 from backscroll.record.ports import Reader, Writer
@@ -48,7 +50,7 @@ def understand(
 
     `newest`: only so many turns from the end are looked through.
     """
-    from backscroll.engine.knowledge.model_turns import read_pending
+    from backscroll.engine.knowledge.model_turns import read_pending  # start-up: only with a model
     from backscroll.engine.tree.model_summaries import write_pending
 
     done = read_pending(engine, thread, _MANY, stop, background=True, newest=newest)
@@ -64,7 +66,6 @@ def _settle_tasks(engine: EngineScope, thread: str, stop: Callable[[], bool]) ->
     head = engine.store.read(lambda reader: _looked_upto(reader, thread))
     if head is None:
         return 0
-    from backscroll.engine.work.task_reader import all_tasks
 
     at, done = engine.thread(thread), 0
     for task in all_tasks(at):
@@ -88,7 +89,7 @@ def _looked_upto(reader: Reader, thread: str) -> int | None:
 
 
 def _understand_task(thread: ThreadScope, task: Task) -> int:
-    from backscroll.engine.models.extraction import is_imported
+    from backscroll.engine.models.extraction import is_imported  # start-up: only with a model
     from backscroll.engine.work.memory.plans import followups_for, plan_for, write_memory
 
     first = task.first
@@ -134,8 +135,6 @@ class UnderstandingWorker:
             return
         worker.join(_GRACE)
         while worker.is_alive():
-            from backscroll.engine.models.recipes import abort_calls
-
             abort_calls(worker.ident)
             worker.join(0.2)
 

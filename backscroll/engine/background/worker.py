@@ -17,6 +17,12 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.background.understanding import UnderstandingWorker, is_wanted, understand
 from backscroll.engine.core.pacing import SLICE, Pace, Progress
+from backscroll.engine.knowledge.analysis import catch_up as analyse
+from backscroll.engine.knowledge.graph_holder import warm
+from backscroll.engine.search.recall import preload
+from backscroll.engine.tree.tree import catch_up
+from backscroll.engine.work.memory.memories import catch_up as read_memories
+from backscroll.engine.work.memory.preferences import catch_up as read_preferences
 from backscroll.errors import BackscrollError
 from backscroll.logs import logger_of
 from backscroll.vocab.values.moment import microseconds
@@ -43,16 +49,12 @@ Step = Callable[["EngineScope", str, int], int]
 
 def steps(engine: EngineScope) -> Sequence[Step]:
     """Return what there is to do for a thread, cheapest first."""
-    from backscroll.engine.tree.tree import catch_up
-    from backscroll.engine.work.memory.preferences import catch_up as read_preferences
-
     out: list[Step] = [catch_up, read_preferences]
     if engine.settings.extractor != "none":
-        from backscroll.engine.knowledge.analysis import catch_up as analyse
-
         out.append(analyse)
     out.append(_remember)
     if engine.settings.encoder != "none":
+        # start-up: numpy is loaded by the first search
         from backscroll.engine.search.embedding import embed_pending
 
         out.append(embed_pending)
@@ -61,9 +63,7 @@ def steps(engine: EngineScope) -> Sequence[Step]:
 
 def _remember(engine: EngineScope, thread: str, _limit: int) -> int:
     """Read what is to be remembered of a thread; only what is new is read, so there is never much to do at once."""
-    from backscroll.engine.work.memory.memories import catch_up
-
-    catch_up(engine.thread(thread))
+    read_memories(engine.thread(thread))
     return 0
 
 
@@ -197,8 +197,6 @@ class Worker:
                 self._warm(name)
 
     def _warm(self, name: str) -> None:
-        from backscroll.engine.knowledge.graph_holder import warm
-
         self._wanted[name] = False
         self.engine.callers.make_way()
         with contextlib.suppress(BackscrollError):  # the thread may be gone by now
@@ -209,7 +207,7 @@ class Worker:
         if self._now() - self._take_snapshot < _SILENCE * 1_000_000 or self._stop.is_set():
             return
         self._take_snapshot = self._now()
-        from backscroll.engine.knowledge.idle import flush_idle
+        from backscroll.engine.knowledge.idle import flush_idle  # start-up: a prompt does without it
 
         with contextlib.suppress(BackscrollError):  # the store cannot be reached now: looked for again later
             flush_idle(self.engine)
@@ -253,7 +251,7 @@ class Worker:
         if broken_off:
             self._let_go(held)
             return 0
-        from backscroll.engine.knowledge.idle import flush_if_idle
+        from backscroll.engine.knowledge.idle import flush_if_idle  # start-up: a prompt does without it
 
         head = held.head
         if flush_if_idle(self.engine, held.thread):  # brought in from elsewhere, and over long ago
@@ -276,7 +274,6 @@ class Worker:
         """Warm what the next question is likely to need; of use only to the program that the worker lives in."""
         if self._thread is None:
             return
-        from backscroll.engine.search.recall import preload
 
         self.engine.callers.make_way()
         with contextlib.suppress(BackscrollError):  # the thread may be gone by now

@@ -45,7 +45,7 @@ class Estimate:
     texts: int
     input: int  # tokens
     output: int  # tokens, at the most
-    dollars: float | None  # None: nobody knows the price
+    dollars: float | None  # None: the price is unknown
 
 
 def prices_of(engine: EngineScope) -> PriceTable:
@@ -202,7 +202,7 @@ def _name(text: str, what: str, *, needed: bool = False) -> str:
 
 def _turn(turn: int | None) -> int | None:
     if turn is not None and turn < 0:
-        raise InvalidInput(f"there is no turn {turn}", hint="turns count from 0")
+        raise InvalidInput(f"turn {turn} not found", hint="turns count from 0")
     return turn
 
 

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from backscroll.errors import StoreError
 from backscroll.llm.prices.families import plain_name
-from backscroll.llm.tokens.calibration import Calibration, key_of, restore_calibration, update_calibration
+from backscroll.llm.tokens.calibration import Calibration, key_of, restore_calibration
 from backscroll.llm.tokens.overhead import BytesOf, message_tokens
 from backscroll.llm.tokens.tokens import Tokenizer, tokenizer_for
 from backscroll.vocab.prompt import checked_wire
@@ -161,15 +161,3 @@ def correction(engine: EngineScope, model: str) -> float:
 def usable(engine: EngineScope, model: str, budget: int) -> int:
     """Return a budget of the vendor's tokens in tokens as we count them."""
     return int(budget / correction(engine, model))
-
-
-def observe(engine: EngineScope, model: str, *, counted: int, reported: int) -> Calibration:
-    """Learn from a call: we counted so many tokens of prompt, the vendor reported so many."""
-    key = key_of(plain_name(model))
-
-    def work(tx: Writer) -> Calibration:
-        after = update_calibration(restore_calibration(tx.meta(key)), counted=counted, reported=reported)
-        tx.set_meta(key, after.to_json())
-        return after
-
-    return engine.store.write(work)

@@ -14,6 +14,8 @@ from backscroll.assemble.compaction.marks import Prices
 from backscroll.assemble.view.excerpt import shown_bytes
 from backscroll.assemble.view.handles import offers_expand
 from backscroll.assemble.view.meter import Meter
+from backscroll.engine.budget.answer_limit import reserve_for
+from backscroll.engine.budget.costs import price_of, window_of
 from backscroll.engine.budget.counts import correction, kept_bytes, usable
 from backscroll.engine.core.checks import checked_tools
 from backscroll.errors import BudgetTooSmall, InvalidInput
@@ -128,15 +130,11 @@ def _budget(engine: EngineScope, budget: Any, model: str) -> int:
 
 def _smaller(engine: EngineScope, model: str, budget: int) -> int:
     """Return the budget, or the window of the model where that is smaller."""
-    from backscroll.engine.budget.costs import window_of
-
     window = window_of(engine, model) if model else None
     return budget if window is None or not window.known else min(budget, window.tokens)
 
 
 def _window(engine: EngineScope, model: str) -> int:
-    from backscroll.engine.budget.costs import window_of
-
     if not model:
         raise InvalidInput(
             "no budget and no model given", hint="prompt(budget=32000), or set `model` or `budget`"
@@ -152,8 +150,6 @@ def _window(engine: EngineScope, model: str) -> int:
 
 def _reserve(engine: EngineScope, reserve: Any, budget: int, model: str) -> int:
     if reserve is None:
-        from backscroll.engine.budget.answer_limit import reserve_for
-
         own = engine.settings.reserve
         return min(own, budget // 4) if own else reserve_for(engine, model, budget)
     if isinstance(reserve, bool) or not isinstance(reserve, int) or reserve < 0:
@@ -165,7 +161,6 @@ def prices_for(engine: EngineScope, model: str) -> Prices:
     """Return what tokens cost beside a plain token of input; usual prices without a model."""
     if not model:
         return Prices()
-    from backscroll.engine.budget.costs import price_of
 
     found = price_of(engine, model)
     return Prices(found.read, found.write, found.output)

@@ -21,10 +21,15 @@ from backscroll.engine.calls.replies import ANSWER, record_reply, said_in
 from backscroll.engine.core.checks import checked_content
 from backscroll.engine.core.pen import MessageDraft
 from backscroll.engine.log import operations
+from backscroll.engine.prompts.builder import prompt
 from backscroll.formats.anthropic.message import messages_from_anthropic
 from backscroll.formats.openai.message import messages_from_openai
 from backscroll.formats.openai.responses_item import messages_from_responses
+from backscroll.llm.clients.anthropic_events import AnthropicStreamState as Blocks
+from backscroll.llm.clients.anthropic_events import reply_of
 from backscroll.llm.clients.client import Finish, Reply
+from backscroll.llm.clients.openai.pieces import OpenAIStreamState as Chunks
+from backscroll.llm.clients.openai.responses import put_together
 from backscroll.llm.prices.ledger import Tokens, heard_tokens, tokens_of
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.foreign import ForeignMessage
@@ -151,8 +156,6 @@ def assembled_messages(
 
 
 def _prompt(thread: Thread, budget: int | None, heard: CapturedRequest | None, **about: Any) -> Prompt:
-    from backscroll.engine.prompts.builder import prompt
-
     with thread.engine.callers.inside():
         return prompt(thread, budget, handles=None, without=heard.awaiting if heard else (), **about)
 
@@ -163,12 +166,8 @@ def _prompt(thread: Thread, budget: int | None, heard: CapturedRequest | None, *
 def reply_in(wire: Wire, told: Mapping[str, Json], model: str) -> Reply:
     """Return the answer that a whole response holds."""
     if wire == "anthropic":
-        from backscroll.llm.clients.anthropic_events import reply_of
-
         return reply_of(told, model)
     if wire == "openai-responses":
-        from backscroll.llm.clients.openai.responses import put_together
-
         items = cast(
             "list[Mapping[str, Json]]", [i for i in told.get("output") or () if isinstance(i, Mapping)]
         )
@@ -279,12 +278,8 @@ class StreamPieces:
         self.whole: Mapping[str, Json] | None = None  # the response, where the stream tells it as a whole
         self.came = False
         if wire == "anthropic":
-            from backscroll.llm.clients.anthropic_events import AnthropicStreamState as Blocks
-
             self._blocks = Blocks("", model)
         elif wire == "openai-chat":
-            from backscroll.llm.clients.openai.pieces import OpenAIStreamState as Chunks
-
             self._chunks = Chunks()
         else:
             self._items: dict[int, dict[str, Json]] = {}

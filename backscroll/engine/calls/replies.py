@@ -23,7 +23,7 @@ from backscroll.formats.sources.json_text import dumps
 from backscroll.record.chain import from_bytes
 from backscroll.record.derived import Charge
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.message import Content, Role
+from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Part, Reasoning, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -253,11 +253,6 @@ def record_result(
     done = thread.store.write(work)
     thread.engine.notify_change(thread)
     return done
-
-
-def record_as(thread: Thread, role: Role, content: Content) -> Ref:
-    """Append a message in the name of the agent."""
-    return thread.as_actor(AGENT).append(role, content).id
 
 
 def mark_at_work(thread: Thread, call: ToolCall, snapshot: str) -> None:

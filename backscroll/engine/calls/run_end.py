@@ -1,7 +1,7 @@
 """How the last run in a thread ended, where that was observed: stopped on purpose, at a limit, with a verdict.
 
 Owns one mark per thread. After a crash there is none, so the next start can tell what broke off from what a person stopped, and
-offer only the former. The mark names the newest message: whatever is said afterwards makes it void. It is no part of the log: who
+offer only the former. The mark names the newest message: whatever is said afterwards makes it void. It is not part of the log: who
 loses it is asked once more than needed.
 """
 

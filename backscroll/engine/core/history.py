@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, cast
 
-from backscroll.engine.core.lineage import View, ancestors, visible_revisions
+from backscroll.engine.core.lineage import View, ancestors, log_of, visible_revisions
 from backscroll.engine.core.signatures import doors
 from backscroll.errors import Forgotten, InvalidInput, NotFound
 from backscroll.record.chain import DAMAGE, from_bytes, make_corrupt_error
@@ -310,18 +310,6 @@ def _change(event: Event) -> LoggedChange:
         return LoggedChange(event.id, body["description"], body["file"], event.head.get("said", event.at))
     except DAMAGE as error:
         raise make_corrupt_error(f"code change {event.id.short}", error) from error
-
-
-def log_of(view: View, first: int, last: int) -> list[Event]:
-    """Events along the lineage: a fork's numbers go on where its parent's shared part ends."""
-    high = min(last, view.as_of)
-    out = view.reader.events(view.state.id, max(first, view.state.fork_seq + 1), high)
-    for fork, parent in ancestors(view.reader, view.state):
-        if first > fork.fork_seq:
-            break
-        high = min(high, fork.fork_seq)
-        out = view.reader.events(parent.id, max(first, parent.fork_seq + 1), high) + out
-    return out
 
 
 def _turn_number(view: View, uuid: str) -> int | None:

@@ -233,3 +233,15 @@ def visible_revisions(events: Sequence[Event], lineage: Sequence[tuple[str, int]
     reach = dict(lineage)
     found = [e for e in events if e.kind in SPEAKING and not e.forgotten and e.seq <= reach.get(e.thread, -1)]
     return sorted(found, key=lambda e: e.seq)
+
+
+def log_of(view: View, first: int, last: int) -> list[Event]:
+    """Events along the lineage: a fork's numbers go on where its parent's shared part ends."""
+    high = min(last, view.as_of)
+    out = view.reader.events(view.state.id, max(first, view.state.fork_seq + 1), high)
+    for fork, parent in ancestors(view.reader, view.state):
+        if first > fork.fork_seq:
+            break
+        high = min(high, fork.fork_seq)
+        out = view.reader.events(parent.id, max(first, parent.fork_seq + 1), high) + out
+    return out

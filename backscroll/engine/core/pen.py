@@ -274,7 +274,7 @@ class Pen:
 
 
 def ready(speech: MessageDraft, *, words: bool = False) -> MessageDraft:
-    """Return words with everything that can be worked out before anybody has to wait for the store."""
+    """Return words with everything that can be worked out before a caller has to wait for the store."""
     media: dict[str, bytes] = {}
     content = speech.content
     if _holds_bytes(content):
@@ -319,8 +319,8 @@ def checked_actor(actor: str) -> str:
 
 
 def index_entry(content: Content) -> str:
-    """Return the words under which a content is found. Loaded with the first write: reading must not wait for its patterns."""
-    from backscroll.recall.text.words import index_words
+    """Return the words under which a content is found."""
+    from backscroll.recall.text.words import index_words  # start-up: reading does without its patterns
 
     if any(isinstance(p, ToolCall) for p in content.parts):
         content = original(encode_content("", content)[0])  # arguments as a reader of the log would find them

@@ -50,7 +50,7 @@ class RunLock:
 
 
 def _acquire_lock(path: Path) -> int | None:
-    """Return the lock of a file; None if there is no such thing here. `Conflict` where another process has it."""
+    """Return the lock of a file; None on systems without such locks. `Conflict` where another process has it."""
     try:
         import fcntl
     except ImportError:  # another system

@@ -8,6 +8,7 @@ the method itself.
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from types import FunctionType
@@ -43,7 +44,7 @@ OPEN: Final = frozenset(
 #: Protocols: what has their methods passes, whatever its class.
 SHAPES: Final = frozenset({"Client", "Person", "Snapshots", "Store", "Writer"})
 #: Parameters that their method checks itself, with a hint that knows what they mean.
-OWN: Final = frozenset({"Thread.summary.budget", "Thread.context_summary.budget"})
+OWN: Final = frozenset({"ThreadKnowledge.summary.budget", "ThreadKnowledge.context_summary.budget"})
 _LISTS: Final = frozenset({"Sequence", "Iterable", "Collection", "list", "tuple", "set", "frozenset"})
 _LOOKED_INTO: Final = (list, tuple, set, frozenset)
 
@@ -152,8 +153,6 @@ class _SignatureChecks(NamedTuple):
 
 
 def _plan_of(work: Callable[..., Any], label: str) -> _SignatureChecks:
-    import inspect
-
     places: list[ParameterCheck | None] = []
     names: dict[str, ParameterCheck] = {}
     rest: ParameterCheck | None = None

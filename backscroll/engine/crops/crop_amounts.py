@@ -10,6 +10,11 @@ from collections.abc import Iterator
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING
 
+from backscroll.assemble.compaction.crop import may_go
+from backscroll.assemble.view.units import units_of
+from backscroll.engine.crops.crops import crops
+from backscroll.vocab.message import is_spoken_by_user
+
 if TYPE_CHECKING:
     from backscroll.assemble.view.units import Unit
     from backscroll.engine.core.thread_scope import ThreadScope
@@ -29,11 +34,6 @@ def possible_amounts(thread: ThreadScope, direction: str, amount: int) -> tuple[
 
 def _going(thread: ThreadScope, direction: str) -> Iterator[Unit]:
     """Return what may go, in the order in which a crop meets it."""
-    from backscroll.assemble.compaction.crop import may_go
-    from backscroll.assemble.view.units import units_of
-    from backscroll.engine.crops.crops import crops
-    from backscroll.vocab.message import is_spoken_by_user
-
     marks = crops(thread)
     seen = [m for m in thread if not m.hidden and not any(mark.holds(m.id) for mark in marks)]
     latest = next((m.id for m in reversed(seen) if is_spoken_by_user(m)), None)

@@ -10,6 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from backscroll.engine.budget.costs import window_of
+from backscroll.engine.budget.counts import counts_for
+from backscroll.llm.tokens.tokens import tokenizer_for
+
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
     from backscroll.vocab.message import Message
@@ -29,7 +33,7 @@ class CropPrice:
 
 def crop_price(engine: EngineScope, behind: Iterable[Message], saved: int, summary: int) -> CropPrice:
     """Return the price of a crop: `behind` are the messages that stay behind its first one, newest first."""
-    from backscroll.engine.budget.request import prices_for
+    from backscroll.engine.budget.request import prices_for  # start-up: an agent starts without it
 
     prices = prices_for(engine, engine.settings.model)
     cost = (_tokens(engine, behind) + summary) * (prices.write - prices.read)
@@ -39,10 +43,6 @@ def crop_price(engine: EngineScope, behind: Iterable[Message], saved: int, summa
 
 def _tokens(engine: EngineScope, messages: Iterable[Message]) -> int:
     """Return tokens of messages, up to what fits into a prompt."""
-    from backscroll.engine.budget.costs import window_of
-    from backscroll.engine.budget.counts import counts_for
-    from backscroll.llm.tokens.tokens import tokenizer_for
-
     settings = engine.settings
     tokenizer = tokenizer_for(settings.model)
     window = window_of(engine, settings.model) if settings.model else None

@@ -25,6 +25,9 @@ from backscroll.assemble.compaction.crop import (
 from backscroll.assemble.view.units import Unit, units_of
 from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Count
+from backscroll.derive.summaries.gist import gist_turn
+from backscroll.derive.summaries.summary import summarise
+from backscroll.engine.budget.counts import counts_for
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pen import Pen
@@ -32,6 +35,7 @@ from backscroll.engine.crops.crop_price import crop_price
 from backscroll.engine.inputs.inputs import CropMark, Summarised, crop_marks, standing_of
 from backscroll.engine.inputs.rows import Row
 from backscroll.errors import Conflict, InvalidInput, NotFound
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
 from backscroll.record.ports import RevisionBody
 from backscroll.record.turns import into_turns
@@ -120,8 +124,6 @@ def crop(
 def _describe_crop(
     thread: ThreadScope, cut: CropSelection, words: str, tokens: int, event: int | None
 ) -> Crop:
-    from backscroll.llm.tokens.tokens import tokenizer_for
-
     seqs = [m.id.seq for m in cut.messages]
     share = _relevance(thread, cut)
     summed = tokenizer_for(thread.engine.settings.model).count(words)
@@ -313,9 +315,6 @@ def _strangers(view: View, numbers: Sequence[int]) -> Iterator[int]:
 
 
 def _words(thread: ThreadScope, cut: CropSelection, summary: str | None) -> tuple[str, int]:
-    from backscroll.engine.budget.counts import counts_for
-    from backscroll.llm.tokens.tokens import tokenizer_for
-
     tokenizer = tokenizer_for(thread.engine.settings.model)
     sizes = counts_for(thread.engine, cut.messages, tokenizer, thread.engine.settings.wire)
     tokens = sum(sizes.values())
@@ -332,9 +331,6 @@ def _words(thread: ThreadScope, cut: CropSelection, summary: str | None) -> tupl
 
 def made_summary(messages: Sequence[Message], count: Count, tokens: int | None = None) -> str:
     """Return a summary by rules, clearly shorter than what it represents: what was said, what came of calls, with figures and names."""
-    from backscroll.derive.summaries.gist import gist_turn
-    from backscroll.derive.summaries.summary import summarise
-
     limit = SUMMARY_TOKENS if tokens is None else min(SUMMARY_TOKENS, tokens // 2)
     turns = into_turns(messages[0].id.thread, messages)
     gists = [gist_turn(turn, count=count, operations=True) for turn in turns]
@@ -344,8 +340,6 @@ def made_summary(messages: Sequence[Message], count: Count, tokens: int | None =
 
 def summarised_again(thread: ThreadScope) -> Summarised:
     """Return how a crop is summed up whose own summary is gone or withheld."""
-    from backscroll.llm.tokens.tokens import tokenizer_for
-
     count = tokenizer_for(thread.engine.settings.model).count
 
     def again(view: View, mark: CropMark) -> str:

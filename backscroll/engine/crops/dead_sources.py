@@ -11,6 +11,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from backscroll.engine.core.lineage import View
+from backscroll.engine.crops.crops import summarised_again
 from backscroll.engine.inputs.inputs import PromptInputs, stand_in
 from backscroll.record.history import HIDDEN
 from backscroll.vocab.ids import Ref
@@ -63,8 +64,6 @@ def look_at_sources(
 
 def _is_worded(thread: ThreadScope, sheet: PromptInputs, source: Ref, view: View) -> bool:
     """Return True for the summary of a crop, where it says still what it said: notes may rest on that."""
-    from backscroll.engine.crops.crops import summarised_again
-
     again = summarised_again(thread)
     crops = (crop for crop in sheet.crops if crop.event.seq == source.seq)
     return any(stand_in(view, crop, again).revision == source for crop in crops)

@@ -191,7 +191,7 @@ def _all(view: View) -> Iterator[Entry]:
 
 
 def _nothing(message: Ref) -> Entry | None:
-    """Return what a thread that is no fork inherits."""
+    """Return what a thread that is not a fork inherits."""
 
 
 def same_words(reader: Reader, entry: Entry, spoken: RevisionBody | None, foreign: ForeignMessage) -> bool:

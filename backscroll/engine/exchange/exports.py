@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, cast
 
 from backscroll.engine.core.checks import checked_path
 from backscroll.engine.core.history import History
+from backscroll.engine.exchange.native.exports import native_lines
 from backscroll.errors import FormatError, InvalidInput, StoreCorrupt, StoreError
 from backscroll.formats.detection import format_named
+from backscroll.formats.dialogue.reader import file_name
 from backscroll.formats.shape import Format
 from backscroll.record.chain import from_bytes
 from backscroll.regular_files import is_special
@@ -45,8 +47,6 @@ def export(
     names = None if threads is None else [engine.resolve(name) for name in threads]
     report = ExportReport()
     if chosen.name == "native":
-        from backscroll.engine.exchange.native.exports import native_lines
-
         _deliver(
             (line + "\n" for line in native_lines(engine, names, report.problems)),
             target,
@@ -90,8 +90,6 @@ def _file_name(stem: str, chosen: Format) -> str:
 def _stem(foreign: ForeignThread, chosen: Format) -> str:
     """Return a file name that says what is inside, safe on every system; the start of the id keeps it unique."""
     if chosen.name == "dialogue":
-        from backscroll.formats.dialogue.reader import file_name
-
         return file_name(foreign.started or "").removesuffix(chosen.suffix)
     words = "".join(c if c.isalnum() or c in "-_ " else " " for c in foreign.title)
     short = "-".join(words.split())[:60]

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.exchange.arrivals import Arrival, ImportConflict
 from backscroll.engine.exchange.lines import Router
+from backscroll.engine.exchange.native.imports import import_native
 from backscroll.engine.exchange.reports import ImportReport, SecretNotice
 from backscroll.engine.folder.files import FileSource
+from backscroll.engine.knowledge.lore.imports import tell_arrived, with_user
+from backscroll.engine.log.scrub import finish_forgetting
 from backscroll.errors import Conflict, FormatError, InvalidInput
 from backscroll.formats.detection import detect, format_named
 from backscroll.formats.secrets import find_secrets
@@ -49,9 +52,6 @@ def import_path(
     source = FileSource(Path(path).expanduser(), progress, engine.settings.longest_line)
     chosen = format_named(format) if format is not None else detect(source)
     if chosen.name == "native":
-        from backscroll.engine.exchange.native.imports import import_native
-        from backscroll.engine.log.scrub import finish_forgetting
-
         reports = import_native(engine, source, dry_run=dry_run, again=again)
         if not dry_run:
             finish_forgetting(engine, wait=True)  # a file may bring a forget along
@@ -80,8 +80,6 @@ def _taken_in(
 ) -> ImportReport:
     report = ImportReport(thread.format, source.path, thread.title, dry_run=dry_run)
     if thread.world:
-        from backscroll.engine.knowledge.lore.imports import with_user
-
         thread = with_user(engine, thread)
     if is_deeper(dict(thread.metadata), DEEPEST - _AROUND):
         report.problems.append(
@@ -94,8 +92,6 @@ def _taken_in(
     arrival.receive(_filter_items(thread.items, report))
     report.thread, report.new = arrival.thread, arrival.new
     if thread.world and not dry_run and arrival.thread is not None:
-        from backscroll.engine.knowledge.lore.imports import tell_arrived
-
         report.counts["lore"] = tell_arrived(engine, arrival.thread, arrival.actor, thread.world)
     return report
 

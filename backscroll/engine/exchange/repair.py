@@ -8,6 +8,7 @@ decide what is wrong (`engine/log/verification`), and to repair the pages of a f
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -66,7 +67,7 @@ class _SoundPrefix:
 
 
 def repair_store(engine: EngineScope) -> list[RepairReport]:
-    """Mend what verification finds; return what was done, thread by thread."""
+    """Repair what verification finds; return what was done, thread by thread."""
     before = engine.store.read(lambda reader: verify_store(reader, None))
     if before.ok:
         return []
@@ -302,7 +303,6 @@ def _log(tx: Writer, thread: str, sound: _SoundPrefix) -> Iterator[Event]:
 
 def _mend_bytes(engine: EngineScope, verdict: VerificationReport) -> list[RepairReport]:
     """Stored bytes that do not fit their hash: set aside."""
-    import hashlib
 
     def work(tx: Writer) -> list[str]:
         wrong = [

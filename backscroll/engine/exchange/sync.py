@@ -11,6 +11,7 @@ from backscroll.engine.core.pen import Pen
 from backscroll.engine.exchange.comparison import live_side
 from backscroll.engine.log.writer import DONE, carry_out
 from backscroll.errors import InvalidInput
+from backscroll.formats.openai.message import messages_from_openai
 from backscroll.reconcile.operations import (
     Ambiguity,
     ForgottenNote,
@@ -60,8 +61,7 @@ def foreign_messages(messages: Sequence[ForeignMessage | Mapping[str, Any]]) -> 
         return ready
     for number, message in enumerate(messages):
         if not isinstance(message, Mapping) or "role" not in message:
-            raise InvalidInput(f"message {number} of the list is no {{role, content}} dictionary")
-    from backscroll.formats.openai.message import messages_from_openai
+            raise InvalidInput(f"message {number} of the list is not a {{role, content}} dictionary")
 
     return messages_from_openai(cast("list[Json]", list(messages)))
 

@@ -47,7 +47,7 @@ class ImportTarget(Protocol):
     dry_run: bool
 
     def pen(self, tx: Writer, line: ImportBranch) -> Pen:
-        """A pen for a line, provided that nobody else has written to it."""
+        """Return a pen for a line, provided that no other process has written to it."""
         ...
 
     def holds(self, source_id: str) -> bool:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from backscroll.vocab.change import Cause
+from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
 if TYPE_CHECKING:
     from backscroll.workspace.own_writes import OwnWrite
-    from backscroll.workspace.snapshots.snapshots import SnapshotFile, Snapshots
+    from backscroll.workspace.snapshots.snapshots import Snapshots
 
 #: Tools that write files in one way only, and note all that they write.
 NOTING = frozenset({"write_file", "edit_file", "apply_patch"})
@@ -69,8 +70,6 @@ def _entry(
     keeper: Snapshots, data: bytes | None, seen: SnapshotFile | None, like: SnapshotFile | None
 ) -> SnapshotFile | None:
     """Return a content as a file of a snapshot: the very entry that was seen where it is that, else one of the same sort."""
-    from backscroll.workspace.snapshots.snapshots import SnapshotFile
-
     if data is None:
         return None
     name = keeper.name(data)

@@ -21,6 +21,8 @@ from backscroll.vocab.change import By, CodeChange, FileChange
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Reasoning
+from backscroll.workspace.git.blame import FileVersion, blame_lines
+from backscroll.workspace.snapshots.snapshots import ERASED
 
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
@@ -63,9 +65,6 @@ class _ChangeVersion:
 
 def blame(room: FolderScope, path: str, line: int | None = None) -> list[BlameLine]:
     """Return every line of a file, or one of them; see `Workroom.blame`."""
-    from backscroll.workspace.git.blame import FileVersion, blame_lines
-    from backscroll.workspace.snapshots.snapshots import ERASED
-
     keeper = room.keeper
     with room.alone():
         now = keeper.take()

@@ -18,10 +18,13 @@ from backscroll.engine.folder.change_log import ChangeRecord, keep_seen_programs
 from backscroll.engine.folder.change_query import list_changes, turn_of
 from backscroll.errors import NotFound
 from backscroll.vocab.change import FileChange
+from backscroll.workspace.git import commits
+from backscroll.workspace.git.commits import Delta
+from backscroll.workspace.git.git import GitFailed, git_found, run_git
+from backscroll.workspace.git.trust import programs_of
 
 if TYPE_CHECKING:
     from backscroll.engine.folder.folder_scope import FolderScope
-    from backscroll.workspace.git.commits import Delta
     from backscroll.workspace.snapshots.snapshots import SnapshotFile, Snapshots
 
 THREAD, TURN, CHANGES = "Backscroll-Thread", "Backscroll-Turn", "Backscroll-Changes"
@@ -70,8 +73,6 @@ def commit(
     dry_run: bool,
 ) -> CommitReport:
     """Commit what the agent changed; see `Workroom.commit`."""
-    from backscroll.workspace.git import commits
-
     if turn is not None:
         room.thread.turn(turn)  # says what is wrong
     with room.alone():
@@ -110,8 +111,6 @@ def commit(
 
 def _find_trusted(room: FolderScope, *, trust: bool) -> frozenset[str]:
     """Keys of the programs that a commit may run; with `trust` those that are there now are among them from now on."""
-    from backscroll.workspace.git.trust import programs_of
-
     room.note_programs()
     if trust:
         keys = [program.key for program in programs_of(room.root)]
@@ -135,8 +134,6 @@ def _select_changes(
 
 def _find_committed(room: FolderScope) -> set[str]:
     """Return the changes that commits of the user's branch hold already, by the names they give at their end."""
-    from backscroll.workspace.git.git import GitFailed, git_found, run_git
-
     if not git_found():
         return set()
     wanted = [f"--grep=^{CHANGES}:", f"-n{_COMMITS}", f"--format=%(trailers:key={CHANGES},valueonly,unfold)"]
@@ -151,8 +148,6 @@ def _deltas(
     keeper: Snapshots, one: ChangeRecord, kinds: Mapping[str, SnapshotFile], skipped: list[str]
 ) -> Iterator[Delta]:
     """Yield a change file by file, with the contents on both sides; a rename is a file that goes and one that comes."""
-    from backscroll.workspace.git.commits import Delta
-
     change = one.change
     files: Sequence[FileChange] = change.files
     if not one.whole:
@@ -194,7 +189,7 @@ def made_message(chosen: Sequence[_CommitChange]) -> str:
         same = list(group)
         if several and (words := next((_first_line(c.asked) for c in same if c.asked), "")):
             lines += ["", f"{_cut(words)}:"] if lines else [f"{_cut(words)}:"]
-        # Going back and forth is no work: it would be told twice.
+        # Going back and forth is not work: it would be told twice.
         work = [c for c in same if c.one.change.cause.by != "rewind"] or same
         done = dict.fromkeys(_first_line(c.one.change.description) for c in work)
         lines += [f"- {words}" for words in done if words][:_TOLD]

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.folder.blame import files_of, steps_of
 from backscroll.engine.folder.change_log import ChangeRecord, place_of, recorded_of
+from backscroll.engine.folder.folder_scope import default_home
 from backscroll.engine.log.scrub import forget_acts
 from backscroll.errors import NotFound
 from backscroll.record.ports import Reader
 from backscroll.vocab.event import Kind
 from backscroll.vocab.ids import Ref
+from backscroll.workspace.snapshots.home import home_of
 
 if TYPE_CHECKING:
     from backscroll.engine.folder.folder_scope import FolderScope
@@ -139,9 +141,6 @@ def _out_of_the_log(room: FolderScope, doomed: Sequence[ChangeRecord]) -> tuple[
 
 def snapshots_left(reader: Reader, thread: str, messages: Sequence[Ref] | None) -> tuple[str, ...]:
     """Sentences about folders of this machine whose snapshots hold what messages, or a whole thread (None), changed."""
-    from backscroll.engine.folder.folder_scope import default_home
-    from backscroll.workspace.snapshots.home import home_of
-
     state = reader.thread(thread)
     if state is None:
         return ()

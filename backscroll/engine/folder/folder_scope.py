@@ -39,6 +39,8 @@ from backscroll.errors import InvalidInput
 from backscroll.vocab.change import Cause, CodeChange, FileChange
 from backscroll.vocab.event import Event
 from backscroll.workspace.folder_lock import hold_lock
+from backscroll.workspace.git.git import git_found
+from backscroll.workspace.git.trust import programs_of
 from backscroll.workspace.own_writes import OwnWrite, taken_notes
 from backscroll.workspace.snapshots.snapshots import Snapshots
 
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
 What: TypeAlias = Literal["both", "files", "conversation"]
-_PATIENCE = 60.0  # seconds that one waits for whoever is at work on the same folder
+_PATIENCE = 60.0  # seconds to wait for another process at work on the same folder
 _SKEW = 1.0  # seconds by which the times of files may be behind the clock
 _ASKED = 40  # messages among which the last question is looked for
 PERSON = Cause("person")
@@ -81,6 +83,7 @@ class FolderScope(ABC):
         return self._keeper
 
     def _open_snapshots(self, git: bool | None = None) -> Snapshots:
+        # start-up: an agent starts without it
         from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 
         settings = self.thread.engine.settings
@@ -96,8 +99,6 @@ class FolderScope(ABC):
 
     def keepers(self) -> list[Snapshots]:
         """Who keeps snapshots of the folder: also who did when there was no git here, or when there was one."""
-        from backscroll.workspace.git.git import git_found
-
         other = "hashes" if self.keeper.keeper == "git" else "git"
         if not self._has_snapshots(other) or (other == "git" and not git_found()):
             return [self.keeper]
@@ -105,21 +106,19 @@ class FolderScope(ABC):
 
     def out_of_reach(self) -> list[str]:
         """What of the snapshots cannot be read here."""
-        from backscroll.workspace.git.git import git_found
-
         if git_found() or not self._has_snapshots("git"):
             return []
         return [f"snapshots that git made of {self.root}; install git and do it again, or drop all snapshots"]
 
     def _has_snapshots(self, kind: str) -> bool:
-        from backscroll.workspace.snapshots.home import home_of
+        from backscroll.workspace.snapshots.home import home_of  # start-up: an agent starts without it
 
         return (home_of(self.root, self.home.resolve()) / kind).exists()
 
     # -- looking ---------------------------------------------------------------------------------------------
 
     def look(self) -> str:
-        """A snapshot of the folder as it is now; what nobody has written down yet is noted as done by a person."""
+        """Return a snapshot of the folder as it is now; changes that were not written down yet are noted as a person's."""
         with self.alone():
             return self.note(PERSON)[0]
 
@@ -138,7 +137,7 @@ class FolderScope(ABC):
         return [] if found is None else [found]
 
     def note(self, cause: Cause, before: str = "") -> tuple[str, CodeChange | None]:
-        """A snapshot, and the change that was written down for it; for whoever holds the lock."""
+        """Return a snapshot, and the change that was written down for it; the caller holds the lock."""
         keeper, known, began = self.keeper, self.read_known(), time.time()
         if not self._programs_noted:
             self.note_programs()
@@ -182,9 +181,6 @@ class FolderScope(ABC):
         """Which programs the repository would run in a commit, before an agent could add to them; noted once for a folder."""
         self._programs_noted = True
         if self.thread.store.read(lambda reader: seen_programs(reader, self.place)) is None:
-            from backscroll.workspace.git.git import git_found
-            from backscroll.workspace.git.trust import programs_of
-
             keys = [program.key for program in programs_of(self.root)] if git_found() else []
             self.thread.store.write(lambda tx: keep_seen_programs(tx, self.place, keys))
 
@@ -215,7 +211,7 @@ class FolderScope(ABC):
         at: float = 0.0,
     ) -> ChangeDraft:
         """A change on its way into the log, with its description and a diff that is not too long."""
-        from backscroll.workspace.descriptions import describe
+        from backscroll.workspace.descriptions import describe  # start-up: an agent starts without it
 
         keeper = self.keeper
         words = describe(
@@ -260,7 +256,7 @@ class FolderScope(ABC):
     # -- the folder ------------------------------------------------------------------------------------------
 
     def inside(self, path: str | os.PathLike[str] | None) -> str | None:
-        """A path of the folder as changes name it, however somebody wrote it."""
+        """Return a path of the folder as changes name it, however the caller wrote it."""
         if path is None:
             return None
         given = Path(path).expanduser()
@@ -290,7 +286,7 @@ class FolderScope(ABC):
 
     @abstractmethod
     def finish_interrupted(self) -> None:
-        """Finish, or roll back, a rewind that a crash interrupted, for whoever holds the lock."""
+        """Finish, or roll back, a rewind that a crash interrupted; the caller holds the lock."""
 
 
 def default_home() -> Path:
@@ -306,7 +302,7 @@ def _folder(root: str | os.PathLike[str]) -> Path:
 
 
 def _only_ignored(path: Path, file: FileChange, seen: float) -> bool:
-    """True for a file that went out of sight or came into sight and is otherwise as it was when somebody last looked."""
+    """Return True for a file that went out of sight or came into sight and is otherwise as it was at the last look."""
     if file.action not in ("added", "deleted"):
         return False
     try:

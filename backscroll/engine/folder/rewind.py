@@ -27,6 +27,7 @@ from backscroll.vocab.change import FileChange
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
+from backscroll.workspace.snapshots.restore import plan_restore
 
 if TYPE_CHECKING:
     from backscroll.engine.core.pen import Pen
@@ -152,8 +153,6 @@ def _plan_file_restore(
     keeper: Snapshots, plan: RewindReport, target: str, paths: Sequence[str]
 ) -> RewindReport:
     """Return what bringing some files to a snapshot would do. What no snapshot holds is never touched, even with force."""
-    from backscroll.workspace.snapshots.restore import plan_restore
-
     steps = plan_restore(keeper, target, paths=tuple(paths))
     lost = {*steps.unsaved, *(left.path for left in steps.impossible)}
     going = {step.path for step in steps.steps} - lost
@@ -191,7 +190,7 @@ def _foreign(keeper: Snapshots, since: Sequence[ChangeRecord], plan: RewindRepor
 
 
 def _touches(keeper: Snapshots, one: ChangeRecord) -> Iterator[tuple[str, str, str]]:
-    """Yield what a change did, path by path: the hash before and the hash after, empty if there is no file."""
+    """Yield what a change did, path by path: the hash before and the hash after, empty if there is none."""
     change = one.change
     files: Sequence[FileChange] = change.files
     if not one.whole and keeper.has(change.before) and keeper.has(change.after):
@@ -252,7 +251,7 @@ def redo(room: FolderScope, *, force: bool, dry_run: bool) -> RewindReport:
     with _nobody_else(room.thread, dry_run=dry_run), room.alone():
         last = room.thread.reading(lambda view: _last(view, room.place))
         if last is None:
-            raise NotFound("there is no rewind to revert", hint="run `backscroll log` to list events")
+            raise NotFound("no rewind to revert", hint="run `backscroll log` to list events")
         what: What = "both" if last.words and last.files else "files" if last.files else "conversation"
         now = ""
         if last.files is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -23,7 +23,7 @@ from backscroll.engine.folder.rewind_tasks import give_back, take_back
 from backscroll.engine.log import operations
 from backscroll.errors import BackscrollError, Conflict, FormatError
 from backscroll.record.history import FORGOTTEN
-from backscroll.vocab.change import Cause, FileChange
+from backscroll.vocab.change import Cause
 from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 
@@ -84,17 +84,12 @@ def is_interrupted(room: FolderScope) -> bool:
     return path.exists() or path.with_name(path.name + ".d").exists()
 
 
-def list_paths(files: Collection[FileChange]) -> list[str]:
-    """Return every path that some changes touch, old names included."""
-    return sorted({path for f in files for path in (f.path, f.old_path) if path})
-
-
 # -- doing it ----------------------------------------------------------------------------------------------------
 
 
 def carry_out(room: FolderScope, journal: RewindJournal) -> Event | None:
     """Do a rewind: the journal, the files, the log; where the log refuses, the files go back to where they were."""
-    from backscroll.workspace.snapshots import restore
+    from backscroll.workspace.snapshots import restore  # start-up: an agent starts without it
 
     if not journal.paths:
         return write_stroke(room, journal, None)
@@ -172,7 +167,7 @@ def _still_there(view: View, refs: Sequence[Ref]) -> bool:
 
 def recover(room: FolderScope) -> RewindRecovery | None:
     """See to a rewind that was interrupted; for the caller that holds the folder's lock."""
-    from backscroll.workspace.snapshots import restore
+    from backscroll.workspace.snapshots import restore  # start-up: an agent starts without it
     from backscroll.workspace.snapshots.restore_journal import close_journal, read_journal
 
     path = journal_of(room)

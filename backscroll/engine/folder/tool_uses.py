@@ -1,4 +1,4 @@
-"""What tools did in a thread: the recent operations, and every use with its full result, by tool, target, turn or words.
+"""Every use of a tool in a thread with its full result, by tool, target, turn or words.
 
 Owns: finding uses through the search index or one turn, so that a long history is not read for a few of them. Only live messages
 count: after an edit or a delete the same question has another answer. Refuses: what a digest says (`derive/digest`), how the list
@@ -7,9 +7,9 @@ is written (`derive/operations`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from backscroll.derive.digest import Digest, digests_of
 from backscroll.derive.digests.calls import plain_name
@@ -17,11 +17,12 @@ from backscroll.derive.flat import flat
 from backscroll.derive.operations import render_operations
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View, reach
+from backscroll.engine.folder.recent_operations import is_readable, operations, rows_backwards, view_of
 from backscroll.engine.folder.result_memory import ResultMemory, memory_of, result_text
 from backscroll.errors import InvalidInput
 from backscroll.recall.question.query import Query, QueryPhrase, Term, parse_query
 from backscroll.recall.text.words import index_words
-from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
+from backscroll.record.history import Entry
 from backscroll.record.ports import Reader, RevisionBody, SearchFilter
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["Digest", "ToolUse", "operations", "render_operations", "same_tool", "tool_history"]
 
 _PAGE = 64
-_TURNS = 5  # turns in which calls without any answer are looked for
 _HITS = 3_000  # candidates of one search; stores rank no more than about so many
 
 
@@ -87,126 +87,6 @@ def same_tool(wanted: str, name: str) -> bool:
     return wanted == name or wanted.casefold() == name.casefold() or plain_name(wanted) == plain_name(name)
 
 
-# -- recent operations -------------------------------------------------------------------------------------------
-
-
-def operations(thread: ThreadScope, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
-    """Return what tools did in the last rounds, or the last so many operations; oldest first, at most `max_summaries`.
-
-    Reads back from the end only as far as needed: a turn of hundreds of steps is not read whole for twenty lines.
-    """
-    settings = thread.engine.settings
-    rounds = settings.operations_rounds if rounds is None else rounds
-    for name, number in (("rounds", rounds), ("last", last or 0)):
-        if number < 0:
-            raise InvalidInput(f"cannot list {number} operations ({name})", hint="give a number of 0 or more")
-    limit = settings.max_summaries if last is None else last
-    if limit == 0 or (last is None and rounds == 0):
-        return []
-    memo = thread.engine.memo.shelf("operations")
-    return thread.store.read(
-        lambda reader: _recent(_view(thread, reader), limit, rounds if last is None else None, memo)
-    )
-
-
-def _view(thread: ThreadScope, reader: Reader) -> View:
-    state = reader.thread(thread.id)
-    if state is None:
-        thread.engine.resolve(thread.id)  # says what is wrong
-    assert state is not None
-    return View(reader, state)
-
-
-def _recent(view: View, limit: int, rounds: int | None, memo: MutableMapping[Any, Any]) -> list[Digest]:
-    """Return the newest operations of a view. Results stand after their calls, so going back meets them first."""
-    waiting = view.count(role="tool") if rounds is None else None
-    taken: list[_ToolMessage] = []
-    calls = turns = 0
-    for row in _rows_backwards(view):
-        seen = _read_calls(row, memo)
-        if not row[0].flags & HIDDEN:
-            taken.append(seen)
-            calls += len(seen.calls)
-        role = row[0].role
-        if role == "tool" and waiting is not None:
-            waiting -= 1
-        if role == "user":
-            turns += 1
-            if rounds is not None and turns >= rounds:
-                break
-            if waiting is not None and waiting <= 0 and turns >= _TURNS:
-                break  # no tool has answered before this
-        if calls >= limit and role == "assistant":
-            break
-    return [digest for block in _split_blocks(taken[::-1]) for digest in _digest_block(block, memo)][-limit:]
-
-
-@dataclass(frozen=True, slots=True)
-class _ToolMessage:
-    """A message that need not be read to know what it has to do with tools."""
-
-    row: tuple[Entry, RevisionBody]
-    calls: frozenset[str]
-    results: frozenset[str]
-
-
-def _read_calls(row: tuple[Entry, RevisionBody], memo: MutableMapping[Any, Any]) -> _ToolMessage:
-    known = memo.get(row[0].revision)
-    if known is None:
-        parts = message_of(*row).parts
-        known = memo[row[0].revision] = (
-            frozenset(part.id for part in parts if isinstance(part, ToolCall)),
-            frozenset(part.call_id for part in parts if isinstance(part, ToolResult)),
-        )
-    return _ToolMessage(row, *known)
-
-
-def _split_blocks(taken: Iterable[_ToolMessage]) -> Iterator[list[_ToolMessage]]:
-    """Cut where no call waits for its result, so that a block stays the same while the history grows."""
-    block: list[_ToolMessage] = []
-    waiting: set[str] = set()
-    for seen in taken:
-        if block and not seen.results and not waiting:
-            yield block
-            block = []
-        if seen.row[0].role == "user":
-            waiting.clear()  # no answer will come
-        waiting |= seen.calls
-        waiting -= seen.results
-        block.append(seen)
-    if block:
-        yield block
-
-
-def _digest_block(block: Sequence[_ToolMessage], memo: MutableMapping[Any, Any]) -> list[Digest]:
-    """Return the digests of a block, made once for these revisions."""
-    if not any(seen.calls or seen.results for seen in block):
-        return []
-    key = tuple(seen.row[0].revision for seen in block)
-    made: list[Digest] | None = memo.get(key)
-    if made is None:
-        made = memo[key] = digests_of([message_of(*seen.row) for seen in block], grows=False)
-    return made
-
-
-def _rows_backwards(view: View) -> Iterator[tuple[Entry, RevisionBody]]:
-    before: bytes | None = None
-    while rows := view.page(_PAGE, before=before, newest_first=True):
-        yield from (row for row in rows if _readable(row))
-        before = rows[-1][0].position
-        if len(rows) < _PAGE:
-            return
-
-
-def _backwards(view: View) -> Iterator[Message]:
-    """Live messages from the end, a page at a time."""
-    return (message_of(*row) for row in _rows_backwards(view))
-
-
-def _readable(row: tuple[Entry, RevisionBody]) -> bool:
-    return row[1].body is not None and not row[0].flags & FORGOTTEN
-
-
 # -- tool history ------------------------------------------------------------------------------------------------
 
 
@@ -232,7 +112,7 @@ def tool_history(
     within = None if turn is None else thread.legible.turn(turn).messages
 
     def work(reader: Reader) -> list[ToolUse]:
-        view = _view(thread, reader)
+        view = view_of(thread, reader)
         steps = _candidates(thread, view, asked) if within is None else iter([within])
         return _uses(thread, view, steps, asked, limit)
 
@@ -376,8 +256,13 @@ def _open(messages: Iterable[Message]) -> tuple[set[str], set[str]]:
 
 def _near(page: Callable[[bytes], list[tuple[Entry, RevisionBody]]], edge: bytes) -> Iterator[Message]:
     while rows := page(edge):
-        yield from (message_of(*row) for row in rows if _readable(row))
+        yield from (message_of(*row) for row in rows if is_readable(row))
         edge = rows[-1][0].position
+
+
+def _backwards(view: View) -> Iterator[Message]:
+    """Live messages from the end, a page at a time."""
+    return (message_of(*row) for row in rows_backwards(view))
 
 
 def _every_block(view: View) -> Iterator[Sequence[Message]]:

@@ -18,6 +18,7 @@ from backscroll.engine.folder.change_log import (
     keep_known,
 )
 from backscroll.engine.folder.folder_scope import FolderScope, What
+from backscroll.engine.folder.rewind_journal import is_interrupted, recover
 from backscroll.errors import InvalidInput
 from backscroll.vocab.change import CodeChange
 from backscroll.workspace.snapshots.snapshots import Snapshots
@@ -69,7 +70,7 @@ class Workroom(FolderScope):
 
     def blame(self, path: str | os.PathLike[str], line: int | None = None) -> list[BlameLine]:
         """Who wrote each line of a file (or one of them): the turn, what was asked there, and why."""
-        from backscroll.engine.folder.blame import blame
+        from backscroll.engine.folder.blame import blame  # start-up: an agent starts without it
 
         return blame(self, self.inside(path) or "", line)
 
@@ -83,20 +84,18 @@ class Workroom(FolderScope):
         Refuses to run over what others changed since, unless `force`; even then a snapshot keeps that. `dry_run` only says
         what would happen.
         """
-        from backscroll.engine.folder.rewind import rewind
+        from backscroll.engine.folder.rewind import rewind  # start-up: an agent starts without it
 
         return rewind(self, turn, what, force=force, dry_run=dry_run)
 
     def redo(self, *, force: bool = False, dry_run: bool = False) -> RewindReport:
         """Take the last rewind back: its files and its words, as far as they are still gone."""
-        from backscroll.engine.folder.rewind import redo
+        from backscroll.engine.folder.rewind import redo  # start-up: an agent starts without it
 
         return redo(self, force=force, dry_run=dry_run)
 
     def recover(self) -> RewindRecovery | None:
         """Finish, or roll back, a rewind that a crash interrupted; None if there is none."""
-        from backscroll.engine.folder.rewind_journal import is_interrupted, recover
-
         if not is_interrupted(self):
             return None
         with self.alone(recovering=True):
@@ -119,7 +118,7 @@ class Workroom(FolderScope):
         With `all`, what people changed manually in between too; with `turn`, only what was done in that turn. Filters and hooks that
         were set up in the repository since the folder was first looked at are run only with `trust`.
         """
-        from backscroll.engine.folder.commits import commit
+        from backscroll.engine.folder.commits import commit  # start-up: an agent starts without it
 
         return commit(self, message, turn=turn, everybody=all, hooks=hooks, trust=trust, dry_run=dry_run)
 
@@ -130,7 +129,7 @@ class Workroom(FolderScope):
 
         A file that is still there stays, and is not kept again until the user changes it. `dry_run` only says what would go.
         """
-        from backscroll.engine.folder.erasure import forget_file
+        from backscroll.engine.folder.erasure import forget_file  # start-up: an agent starts without it
 
         name = self.inside(checked_path(path)) or ""
         if name in ("", "."):
@@ -144,8 +143,6 @@ class Workroom(FolderScope):
             self.thread.store.write(lambda tx: keep_known(tx, self.place, "", 0.0))
 
     def finish_interrupted(self) -> None:
-        """Finish, or roll back, a rewind that a crash interrupted, for whoever holds the lock."""
-        from backscroll.engine.folder.rewind_journal import is_interrupted, recover
-
+        """Finish, or roll back, a rewind that a crash interrupted; the caller holds the lock."""
         if is_interrupted(self):
             self.recovered = recover(self)

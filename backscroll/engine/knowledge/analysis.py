@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, cast
 from backscroll.derive.extract.assertions import RECIPE, extract, rule_key, to_body
 from backscroll.derive.summaries.tree import just_before
 from backscroll.derive.window import TurnMarks, Window, window_of
-from backscroll.engine.core.history import log_of, message_of
-from backscroll.engine.core.lineage import View
+from backscroll.engine.core.history import message_of
+from backscroll.engine.core.lineage import View, log_of
 from backscroll.engine.core.pacing import in_strides
 from backscroll.engine.knowledge.analysis_marks import marks_around, newest_marks
 from backscroll.engine.knowledge.graph_cache import moved_on
@@ -69,11 +69,13 @@ def rebuild(engine: EngineScope, thread: str) -> int:
 def _step(engine: EngineScope, thread: str, limit: int) -> int:
     window = window_of(engine.settings)
     for _ in range(_TRIES):
+        # 1. Fold what happened into the marks, read the turns that this touched, find their assertions by rules.
         work = engine.store.read(
             lambda reader: plan_analysis(engine, reader, thread, window, limit, analyse=True)
         )
         if work is None:
             return 0
+        # 2. Write all of it together. 3. Bring graphs in memory along, where they were up to date before.
         if engine.store.write(work.write):
             changed = {opening: work.marks.get(opening) for opening in work.marks.changed}
             moved_on(engine, thread, window.rule, work.seen, work.upto, changed)
@@ -150,7 +152,7 @@ class AnalysisPass:
     def plan(self) -> None:
         """Fold the events into the marks, and read the turns whose analysis rests on something else now.
 
-        What was done in one stroke counts as one: what stood between two of its events was never there for anybody.
+        What was done in one stroke counts as one: what stood between two of its events was never visible.
         """
         moved = flushed = False
         for event, following in zip(self._events, [*self._events[1:], None], strict=True):
@@ -333,7 +335,7 @@ class AnalysisPass:
 
 
 def _stroke(event: Event) -> object:
-    """Return what was done in one stroke carries the number of the first of it."""
+    """Return the number that all events of one stroke share: that of the first one."""
     return event.head.get("group", event.seq)
 
 

@@ -26,8 +26,11 @@ from backscroll.engine.knowledge.graph_acts import (
     world_in,
 )
 from backscroll.engine.knowledge.graph_holder import graph_of
+from backscroll.engine.knowledge.idle import flush_if_idle
+from backscroll.engine.knowledge.lore.imports import tell_book
 from backscroll.engine.knowledge.turn_states import ThreadWindow, flush_turns
 from backscroll.errors import InvalidInput, NotFound
+from backscroll.graph.claims.names import key_of
 from backscroll.graph.fold import Graph
 from backscroll.graph.view import (
     Contradiction,
@@ -56,8 +59,6 @@ class ThreadGraph:
 
     def current(self) -> Graph:
         """Return the graph as it stands now; turns that are due are analysed first."""
-        from backscroll.engine.knowledge.idle import flush_if_idle
-
         graph = graph_of(self.thread)
         return graph_of(self.thread) if flush_if_idle(self.thread.engine, self.thread.id) else graph
 
@@ -219,14 +220,12 @@ class ThreadGraph:
 
     @in_valid_text
     def delete(self, node: str) -> Override:
-        """There is no such node."""
+        """Say that a node does not exist, whatever the text says."""
         return self._write(Change.DELETE, node)
 
     @in_valid_text
     def add(self, name: str, type: str = "", **attributes: str) -> Override:
         """There is such a node; attributes can be given at once."""
-        from backscroll.graph.claims.names import key_of
-
         if not key_of(name):
             raise InvalidInput("a node needs a name", hint="use a word or two")
         given = [(self._predicate(p), v) for p, v in attributes.items()]
@@ -279,8 +278,6 @@ class ThreadGraph:
         if other:
             found = graph.find(other)
             if found is None:
-                from backscroll.graph.claims.names import key_of
-
                 found = key_of(other)
                 body["value"] = other
             body["object"] = found
@@ -310,8 +307,6 @@ class ThreadGraph:
 
         Entries of lorebooks and cards are put into prompts when the conversation wakes them (`thread.lore`).
         """
-        from backscroll.engine.knowledge.lore.imports import tell_book
-
         return tell_book(self.thread, name, text)
 
     def world(self) -> list[WorldEntry]:

@@ -60,7 +60,7 @@ def next_copy(events: Iterable[Event], node: str) -> int:
 
 def world_in(events: Iterable[Event]) -> list[WorldEntry]:
     """Return the entries of the world descriptions in force; a later one of the same name takes the place of an earlier."""
-    from backscroll.graph.world.description import from_json
+    from backscroll.graph.world.description import from_json  # start-up: only where a world is described
 
     books: dict[str, list[WorldEntry]] = {}
     for event in acts_in_force(events, {Kind.WORLD_TOLD}):
@@ -118,6 +118,6 @@ def type_meant(text: str) -> str:
 
 
 def known_type(text: str) -> str | None:
-    """Return the same; None if it is no known type."""
+    """Return the same; None if it is not a known type."""
     plain = " ".join(text.split()).casefold()
     return "" if not plain else _type_labels().get(plain)

@@ -1,6 +1,6 @@
 """Graphs in memory: what one was made from, and bringing it along when turns were analysed or read by a model.
 
-Every OS thread has its own, so that nobody changes what another one is reading; prompts share one where a background worker lives.
+Every OS thread has its own, so that none changes what another one is reading; prompts share one where a background worker lives.
 Refuses to analyse: `engine/knowledge/analysis` says what changed, `engine/knowledge/graph_holder` puts graphs together.
 """
 
@@ -100,7 +100,7 @@ class CachedGraph:
 
 
 def held_graph(engine: EngineScope, thread: str) -> CachedGraph | None:
-    """The graph of a thread that this OS thread holds: each has its own, so that nobody changes what another one reads."""
+    """The graph of a thread that this OS thread holds: each has its own, so that none changes what another one reads."""
     return cast("CachedGraph | None", engine.memo.shelf("graphs", HELD).get((thread, threading.get_ident())))
 
 
@@ -166,7 +166,7 @@ def claims_of(
     made = reader.read_artefacts(keys)
     better: Mapping[bytes, ModelReading] = {}
     if models_used(reader, ASSERTIONS):
-        # start-up: without a model nothing of it is needed
+        # start-up: only with a model
         from backscroll.engine.models.extraction import found_by_models
 
         better = found_by_models(reader, keys)

@@ -1,6 +1,6 @@
 """Graphs in memory: each brought up to date, turn by turn, when the user looks, and thrown away when words are forgotten.
 
-Owns how a graph is put together from marks, claims, overrides and descriptions of the world, and which are kept at hand. Every OS
+How an edit reaches the graph is written down in `graph_of`, step by step. Owns how a graph is put together from marks, claims, overrides and descriptions of the world, and which are kept at hand. Every OS
 thread has its own, so that the user does not change what another one is reading; where a background worker lives, prompts share one that the
 worker keeps, under its lock, and never wait for it.
 """
@@ -57,12 +57,17 @@ EXTRACTED = "extracted:"
 
 
 def graph_of(thread: ThreadScope) -> Graph:
-    """Return the graph as it is now, for this OS thread."""
+    """Return the graph as it is now, for this OS thread.
+
+    An edit is an event of the log (`engine/log/operations`); it reaches the graph when the user looks.
+    """
+    # 1. Analyse the turns that events touched since the last look: marks, assertions, turn states (`engine/knowledge/analysis`).
     catch_up(thread.engine, thread.id)
-    return _brought_along(thread, threading.get_ident()).graph
+    # 2. Put what these turns say now into the graph that this OS thread holds, and the user's own changes on top.
+    return _up_to_date(thread, threading.get_ident()).graph
 
 
-def _brought_along(thread: ThreadScope, whose: int) -> CachedGraph:
+def _up_to_date(thread: ThreadScope, whose: int) -> CachedGraph:
     """Return a graph that is up to date with the marks in the store; made where there is none. Kept for the caller that it is."""
     engine = thread.engine
     window, options = window_of(engine.settings), options_of(thread)
@@ -127,7 +132,7 @@ def _for_prompts(thread: ThreadScope, behind: int) -> CachedGraph | None:
         worker.warm(thread.id)
         return None
     catch_up(engine, thread.id)
-    return _brought_along(thread, SHARED if worker is not None else threading.get_ident())
+    return _up_to_date(thread, SHARED if worker is not None else threading.get_ident())
 
 
 def _behind(
@@ -151,7 +156,7 @@ def warm(thread: ThreadScope) -> None:
 
     For a worker, after it has analysed the turns.
     """
-    held = _brought_along(thread, SHARED)
+    held = _up_to_date(thread, SHARED)
     words = "\n".join(message.text[:_SAID] for message in thread.legible.recent(4))
     with held.lock:
         if names := held.graph.find_mentioned_nodes(words)[:NAMED]:
@@ -165,25 +170,31 @@ def _fill_graph(thread: ThreadScope, held: CachedGraph, name: str) -> bool:
 
 def _refresh_graph(reader: Reader, thread: ThreadScope, held: CachedGraph, name: str) -> bool:
     """Bring a held graph up to date; True if something that it needs is not in the store."""
-    seen = reader.progress(thread.id, name)
-    models = reader.meta(f"{EXTRACTED}{thread.id}") or ""
-    missing = False
-    if held.seen != seen or held.models != models:
-        same = held.models == models
-        some = _newest(reader, thread, held) if same and held.seen < seen else None
-        marks = {m.opening: m for m in (reader.turn_marks(thread.id, held.rule) if some is None else some)}
-        keyed = {o: m for o, m in marks.items() if m.key}
-        news: dict[Ref, TurnMark | None] = {
-            o: m for o, m in keyed.items() if not same or held.marks.get(o) != (m.position, m.key, m.sources)
-        }
-        away = held.marks if some is None else marks
-        news |= {o: None for o in away if o in held.marks and o not in keyed}
-        put_turns(reader, held, news)
-        held.place(marks, everything=some is None)
-        missing = any(o not in held.marks for o in keyed)
-        held.seen, held.models = seen, models
-    _tell(reader, thread, held)
+    # 1. What the turns say whose marks changed replaces what they said before.
+    missing = _put_changed_turns(reader, thread, held, reader.progress(thread.id, name))
+    # 2. What the user changed by hand, and descriptions of the world, go on top.
+    _put_acts(reader, thread, held)
     return missing
+
+
+def _put_changed_turns(reader: Reader, thread: ThreadScope, held: CachedGraph, seen: int) -> bool:
+    """Put turns into a held graph whose marks changed up to an event; True if something that it needs is not in the store."""
+    models = reader.meta(f"{EXTRACTED}{thread.id}") or ""
+    if (held.seen, held.models) == (seen, models):
+        return False
+    same = held.models == models
+    some = _newest(reader, thread, held) if same and held.seen < seen else None
+    marks = {m.opening: m for m in (reader.turn_marks(thread.id, held.rule) if some is None else some)}
+    keyed = {o: m for o, m in marks.items() if m.key}
+    news: dict[Ref, TurnMark | None] = {
+        o: m for o, m in keyed.items() if not same or held.marks.get(o) != (m.position, m.key, m.sources)
+    }
+    away = held.marks if some is None else marks
+    news |= {o: None for o in away if o in held.marks and o not in keyed}
+    put_turns(reader, held, news)
+    held.place(marks, everything=some is None)
+    held.seen, held.models = seen, models
+    return any(o not in held.marks for o in keyed)
 
 
 def _newest(reader: Reader, thread: ThreadScope, held: CachedGraph) -> list[TurnMark] | None:
@@ -212,8 +223,8 @@ def _forgot(reader: Reader, thread: ThreadScope, since: int) -> bool:
     return any(event.kind is Kind.FORGOTTEN for event in View(reader, state).others(since))
 
 
-def _tell(reader: Reader, thread: ThreadScope, held: CachedGraph) -> None:
-    """Overrides and world descriptions that came since."""
+def _put_acts(reader: Reader, thread: ThreadScope, held: CachedGraph) -> None:
+    """Put overrides and world descriptions that came since into a held graph."""
     state = reader.thread(thread.id)
     assert state is not None
     if state.head == held.told:

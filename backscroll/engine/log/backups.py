@@ -8,6 +8,7 @@ from pathlib import Path
 
 from backscroll.errors import Conflict, NotFound, StoreError
 from backscroll.record.ports import Store
+from backscroll.stores.sqlite.copies import check_copy, settle
 
 
 def backup(store: Store, target: Path) -> None:
@@ -35,7 +36,6 @@ def restore_backup(source: Path, store: Path) -> Path | None:
     """
     if not source.is_file():
         raise NotFound(f"no such backup: {source}", hint="check the path")
-    from backscroll.stores.sqlite.copies import check_copy, settle
 
     check_copy(source)
     aside: Path | None = None

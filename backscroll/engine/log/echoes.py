@@ -92,7 +92,7 @@ def naming(
 
     What a person called by a name of their own is left: that name is the person's. `heard` are other threads in which it may be said.
     """
-    from backscroll.recall.question.query import parse_query
+    from backscroll.recall.question.query import parse_query  # start-up: a store opens without it
 
     acts = [e for thread in threads for e in tx.others(thread) if e.kind is Kind.OVERRIDDEN and e.body]
     said = " ".join(words).casefold()

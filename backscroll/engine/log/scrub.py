@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from backscroll.derive.essence import reader as essentials_reading
+from backscroll.derive.summaries import gist, summary
 from backscroll.engine.core.thread_scope import ThreadScope
 from backscroll.engine.log import erasure
 from backscroll.engine.log.erasure import ForgetReport
@@ -38,9 +40,7 @@ def forget_acts(engine: EngineScope, thread: str, seqs: Sequence[int], actor: st
 
 def clear_memory(engine: EngineScope) -> None:
     """Drop whatever this process remembers of words."""
-    from backscroll.derive.essence import reader as essentials_reading
-    from backscroll.derive.summaries import gist, summary
-    from backscroll.graph import fold
+    from backscroll.graph import fold  # start-up: a store opens without it
 
     engine.memo.clear()
     essentials_reading.let_go()

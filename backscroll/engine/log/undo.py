@@ -43,7 +43,7 @@ def undo_compaction(pen: Pen) -> Event:
     found = compaction_standing(pen.view, standing)
     if found is None:
         raise NotFound(
-            "there is no compaction to undo",
+            "no compaction to undo",
             hint="no compaction is in force; use uncrop to restore cropped messages",
         )
     return _invert(pen, Kind.UNDONE, same_compaction(pen.view, standing, found))

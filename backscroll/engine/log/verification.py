@@ -1,7 +1,7 @@
 """Verification: re-hash everything, fold everything again, and say exactly what is wrong.
 
 The chain proves the log, the fold proves the history, the tokeniser proves the index, the hashes prove the bytes. Reading
-only: nothing is repaired behind anybody's back.
+only: nothing is repaired unasked.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def _check_entries(reader: Reader, state: ThreadState, log: list[Event], found: 
 
 
 def _nothing(message: Ref) -> Entry | None:
-    """Return what a thread that is no fork inherits."""
+    """Return what a thread that is not a fork inherits."""
 
 
 def _culprit(log: list[Event], shared: View | None) -> Ref | None:

@@ -2,7 +2,7 @@
 
 Owns: comparing every column of a thread's row with what its log says, and asking of each event without its words whether the
 log says that they were forgotten. Refuses: hashes and histories (`engine/log/verification`), and columns that only the database
-itself can see (`stores/*/check`).
+itself can see (`stores/*/reading/check`).
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ def _note(
         before = failed_extractions(tx, [key]).get(key)
         same = before is not None and not calls and (before.why, before.model) == (why, working.model)
         times = 0 if before is None else before.times
-        if times < _MOST and not same:  # an old answer that was looked at again is no new try
+        if times < _MOST and not same:  # an old answer that was looked at again is not a new try
             name = _failure_key(key, times + 1)
             tx.make([Artefact(name, _FAILURE.name, thread, body, planned.sources, engine.means.now())])
         return calls + (0 if before is None else before.tries)

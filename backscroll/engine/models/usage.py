@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 #: In the store's meta, for each kind of artefact: which models made some, newest first.
 MODELS = "models used:"
-#: The names of the recipes that prompts ask about (`derive/model_*` has the recipes).
+#: The names of the recipes that prompts ask about (`derive/models` has the recipes).
 GIST, SUMMARY, ASSERTIONS = "gist:model", "summary:model", "assertions:model"
 
 

@@ -16,6 +16,7 @@ from backscroll.engine.core.history import History
 from backscroll.engine.core.lineage import View
 from backscroll.engine.inputs.changes import ARRIVALS
 from backscroll.engine.inputs.inputs import CropMark
+from backscroll.engine.tree.tree import waiting_for_tree
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
@@ -24,7 +25,7 @@ from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.composition.composer import Composer
 
 _SHELF = 512
 Stretch = tuple[bytes, bytes]  # positions: after the first one, up to and including the second
@@ -186,7 +187,5 @@ def _merge_stretches(ranges: Iterable[Stretch]) -> list[Stretch]:
 
 def pending_in(composer: Composer) -> int:
     """Return messages before the window that a background worker has not summed up yet."""
-    from backscroll.engine.tree.tree import waiting_for_tree
-
     edge, shown = composer.edge, len(composer.sheet.window)
     return composer.thread.reading(lambda view: waiting_for_tree(view, edge, shown)) if edge else 0

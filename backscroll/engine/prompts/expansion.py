@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
 from backscroll.engine.crops.crops import crops_of
+from backscroll.engine.inputs.lessons import note_all
 from backscroll.errors import Forgotten, NotFound
 from backscroll.record.content import original
 from backscroll.record.history import FORGOTTEN, HIDDEN, Entry
@@ -39,8 +40,6 @@ def expand(thread: ThreadScope, handle: str, *, learn: bool = True) -> list[Mess
             )
     found = owner.reading(lambda view: _find_messages(view, wanted))
     if learn:
-        from backscroll.engine.inputs.lessons import note_all
-
         note_all(thread.engine, owner.id, found)
     return found
 

@@ -127,9 +127,7 @@ def expand_handle(thread: ThreadScope, handle: str, part: Json = None) -> tuple[
     parts = max(1, -(-len(whole) // PAGE))
     wanted = 1 if part is None else part
     if not isinstance(wanted, int) or not 1 <= wanted <= parts:
-        raise InvalidInput(
-            f"there is no part {wanted}: {handle} has {parts}", hint="parts are counted from 1"
-        )
+        raise InvalidInput(f"part {wanted} not found: {handle} has {parts}", hint="parts are counted from 1")
     text = whole[(wanted - 1) * PAGE : wanted * PAGE]
     if parts > 1:
         text += f"\n[part {wanted} of {parts}{f': go on with part={wanted + 1}' if wanted < parts else ''}]"

@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING
 
 from backscroll.assemble.view.handles import offers_expand
 from backscroll.derive.operations import recent_operations, render_operations
-from backscroll.engine.folder.tool_uses import operations
-from backscroll.engine.prompts.placement import SourceCheck
+from backscroll.engine.folder.recent_operations import operations
+from backscroll.engine.prompts.composition.placement import SourceCheck
+from backscroll.engine.prompts.sections.graph import graph_block
+from backscroll.engine.prompts.sections.lore import look_at_lore
+from backscroll.engine.prompts.sections.profile import profile_block
+from backscroll.engine.prompts.sections.tasks import ended_line, task_block
+from backscroll.engine.search.recall import recall_for_prompt
+from backscroll.engine.work.memory.memory_block import memory_block
 from backscroll.record.turns import into_turns
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
@@ -24,7 +30,7 @@ from backscroll.vocab.prompt import INSERTED, Block, Level, Section
 
 if TYPE_CHECKING:
     from backscroll.derive.digest import Digest
-    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.composition.composer import Composer
 
 #: What is above lines that were added to something told before.
 SINCE: Mapping[str, str] = {
@@ -44,8 +50,10 @@ class Insertions:
 
 
 def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool, anew: bool) -> Insertions:
-    """Return what is to be said now. `stable` is what the prompt shows already; `again`: the past was condensed just now."""
-
+    """Return what is to be said now. `stable` is what the prompt shows already; `anew`: the past was condensed just now."""
+    newest = next(reversed(composer.sheet.window), None)
+    if newest is None or newest.role == "system":
+        return Insertions((), "there is nothing to look for")
     found = _InsertionFinder(composer, stable, anew=anew)
     pins, lore = found.pins(), found.lore()
     blocks = [*pins, *found.memories()]
@@ -128,11 +136,10 @@ class _InsertionFinder:
     def lore(self) -> list[Block]:
         """Entries of lorebooks that the newest messages wake and that this prompt does not show."""
         composer = self.composer
-        if composer.as_of is not None or not composer.books.entries:
+        if composer.as_of is not None or not composer.memory.books.entries:
             return []
-        from backscroll.engine.prompts.sections.lore import look_at_lore
 
-        look = look_at_lore(composer, composer.books, self.stable, self.room, anew=self.anew)
+        look = look_at_lore(composer, composer.memory.books, self.stable, self.room, anew=self.anew)
         return [taken for block in look.blocks for taken in self._take_block(block)]
 
     def memories(self) -> list[Block]:
@@ -140,7 +147,6 @@ class _InsertionFinder:
         composer = self.composer
         if composer.as_of is not None:
             return []
-        from backscroll.engine.work.memory.memories import memory_block
 
         room = self._most(self.settings.share_memory)
         told = self.told[Section.MEMORY]
@@ -161,7 +167,6 @@ class _InsertionFinder:
         room = self._most(self.settings.share_profile)
         if room <= 0:
             return []
-        from backscroll.engine.prompts.sections.profile import profile_block
 
         told = self.told[Section.PROFILE]
         new = {line for block in said for line in block.text.split("\n")}
@@ -178,8 +183,6 @@ class _InsertionFinder:
 
     def task(self) -> list[Block]:
         """Return where the task at hand is."""
-        from backscroll.engine.prompts.sections.tasks import ended_line, task_block
-
         room = self._most(self.settings.share_task)
         block = task_block(self.composer, room, self.shown)
         if block is None and self.told[Section.TASK]:
@@ -220,8 +223,7 @@ class _InsertionFinder:
             return [], "it was looked for when the question was asked"
         room = self._most(self.settings.share_recalled)
         if room < 60:
-            return [], "there is no room for recalled details"
-        from backscroll.engine.search.recall import recall_for_prompt
+            return [], "no room for recalled details"
 
         frame = composer.meter.parts((Text(""),))
         known = {s for b in self.stable if b.section is Section.RECALLED for s in b.sources}
@@ -241,7 +243,7 @@ class _InsertionFinder:
         )
         taken = self._take_block(block)
         if not taken:
-            return [], "there is no room for recalled details"
+            return [], "no room for recalled details"
         return taken, f"{len(found.items)} details recalled"
 
     def _was_recalled(self, question: Message) -> bool:
@@ -255,8 +257,6 @@ class _InsertionFinder:
 
     def graph(self) -> list[Block]:
         """Return what is known about what is being talked about."""
-        from backscroll.engine.prompts.sections.graph import graph_block
-
         if not self.anew and self.newest is not self.question:
             return []
         block = graph_block(self.composer, self._most(self.settings.share_graph), self.shown)

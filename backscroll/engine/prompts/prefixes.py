@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.assemble.receipt import Receipt, ReceiptItem, same_prefix
 from backscroll.assemble.view.continuation import CONTINUED, STOOD_IN
-from backscroll.engine.prompts.prefix_marks import PrefixMark
+from backscroll.engine.prompts.composition.placement import PrefixMark
 from backscroll.formats.sources.json_text import dumps
 from backscroll.record.content import blobs_of
 from backscroll.vocab.event import Kind
@@ -27,7 +27,7 @@ from backscroll.vocab.prompt import Block
 
 if TYPE_CHECKING:
     from backscroll.engine.budget.request import PromptRequest
-    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.composition.composer import Composer
 
 #: The cause on the receipt where a prompt goes on from the one before, and thinking is left out anyway.
 DOUBTED = "doubted"
@@ -158,7 +158,7 @@ def why_broken(
         return {**facts, "tokens": sum(i.tokens for i in items)} if known else {}
     at = parted_at(blocks, items, last) if goes_on_from(ask, last, offered) else 0
     same = len(last.items) if at is None else at
-    replaced = composer.answered
+    replaced = composer.placed.answered
     answered = replaced is not None and replaced.seq > last.event
     if replaced is not None and answered:
         same = min(same, next((n for n, i in enumerate(items) if i.handle == handle_of(replaced)), same))
@@ -178,8 +178,8 @@ def why_broken(
         return {"cause": "answered", **facts}
     if cut or last.cut:
         return {"cause": "no room", **facts}
-    if composer.withdrew:
-        return {"cause": composer.withdrew, **facts}
+    if composer.placed.withdrew:
+        return {"cause": composer.placed.withdrew, **facts}
     return {"cause": _what_went(items[same : same + 1], last.items[same:]), **facts}
 
 
@@ -220,7 +220,7 @@ class Prefix:
     ) -> None:
         """`last` is the newest receipt of this wire, `rewritten`: a compaction or a cut will be written down with this prompt."""
         self._window = composer.sheet.window
-        self._marks = composer.prefix_marks
+        self._marks = composer.placed.prefix_marks
         known = self._marks[-1] if self._marks else None
         frozen = composer.frozen
         shown = 0 if frozen is None else frozen.event or 0
@@ -240,8 +240,12 @@ class Prefix:
                 self.since = next(behind, end)
         else:  # what was sent is not known here: by what the log says was done since
             # What the budget cut is not written down: where something is cut now, it is unknown whether it was then.
-            sure = same and not composer.has_lapsed() and not any(block.reason == "cut" for block in blocks)
-            unsure = unsure_from(self._window, known, composer.asked)
+            sure = (
+                same
+                and not composer.placed.has_lapsed()
+                and not any(block.reason == "cut" for block in blocks)
+            )
+            unsure = unsure_from(self._window, known, composer.placed.asked)
             places = changed if unsure is None else [*changed, unsure]
             self.since = min(places, default=None) if sure else b""
         if (edited := self._edited_from(composer)) is not None:

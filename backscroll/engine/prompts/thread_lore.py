@@ -11,7 +11,7 @@ from backscroll.engine.core.signatures import doors
 from backscroll.engine.knowledge.graph import ThreadGraph
 from backscroll.engine.knowledge.lore.books import TELLS
 from backscroll.engine.prompts.builder import receipts
-from backscroll.engine.prompts.composition import read_composer
+from backscroll.engine.prompts.composition.composer import read_composer
 from backscroll.engine.prompts.sections.lore import look_at_lore, reason_of
 from backscroll.recall.lore.keys import why_unusable
 from backscroll.vocab.prompt import Section
@@ -63,7 +63,7 @@ class ThreadLore:
         if not (budget or model or settings.budget or settings.model):
             budget = next((receipt.budget for receipt in receipts(thread, 1)), _USUAL)
         composer = read_composer(thread, check_request(thread.engine, budget, model=model))
-        books = composer.books
+        books = composer.memory.books
         if not books.entries:
             return []
         stable = composer.blocks(composer.frozen)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.derive.summaries.tree import PROGRESS
 from backscroll.engine.core.audience import checked_scope, wanted_from
+from backscroll.engine.inputs.lessons import note_all
 from backscroll.engine.search.recall_choice import (
     SMALLEST,
     Choice,
@@ -23,6 +24,7 @@ from backscroll.engine.search.recall_choice import (
     ScoredTexts,
 )
 from backscroll.errors import InvalidInput, NotFound, StoreError
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.recall.question.analysis import QuestionAnalysis, needs_past, understand
 from backscroll.record.ports import Reader, SearchFilter, ThreadState
 from backscroll.vocab.event import Kind
@@ -95,7 +97,6 @@ def _learn(thread: ThreadScope, found: RecallResult) -> None:
     log = thread.store.read(lambda reader: reader.others(thread.id))
     if not found.items or not any(event.kind in _CONDENSING for event in log):
         return
-    from backscroll.engine.inputs.lessons import note_all
 
     try:
         note_all(
@@ -139,6 +140,7 @@ def _pool_across(
     exclude: Collection[Ref] = (),
 ) -> tuple[RecallPool, bool]:
     """Return the texts of all threads that are wanted; the thread that asks stands last, because it grows."""
+    # start-up: numpy is loaded by the first search
     from backscroll.engine.search.embedding import embed_some
     from backscroll.engine.search.recall_pool import whole_pool
     from backscroll.engine.search.recall_source import gathered_pool, threads_wanted
@@ -174,7 +176,8 @@ def recall_for_prompt(
         return None
     if scope == "thread" and len(thread) <= len(shown):
         return None  # all there is stands in the prompt
-    from backscroll.recall.relevance import holds_most  # loads numpy, which most prompts do not need
+    # start-up: numpy is loaded by the first search
+    from backscroll.recall.relevance import holds_most
 
     wanted = wanted_from(thread.info, scope)
     if wanted is not None:
@@ -198,6 +201,7 @@ def _is_worth_it(
 ) -> bool:
     """Return whether a plain question, in which nothing points to the past, gets details: what the prompt does not show has to be surely about it,
     and not less likely than all that it shows."""
+    # start-up: numpy is loaded by the first search
     from backscroll.recall.relevance import is_surely_about
 
     hidden, seen = -1, float("-inf")
@@ -217,6 +221,7 @@ def _is_worth_it(
 
 def preload(thread: ThreadScope) -> int:
     """Make ready for what is likely to be asked next: index and vectors in memory, off the hot path; return how many texts."""
+    # start-up: numpy is loaded by the first search
     from backscroll.engine.search.embedding import embed_some
 
     engine = thread.engine
@@ -234,6 +239,7 @@ def _pool_ahead(thread: ThreadScope, asked: QuestionAnalysis) -> RecallPool:
     engine = thread.engine
     lately = thread.recent(_LATELY)
     asks = next((m for m in reversed(lately) if is_spoken_by_user(m)), lately[0] if lately else None)
+    # start-up: numpy is loaded by the first search
     from backscroll.engine.search.recall_pool import whole_pool
 
     before = None if asks is None else asks.position
@@ -256,8 +262,6 @@ def _today(engine: EngineScope) -> date:
 
 
 def _counter(engine: EngineScope) -> Callable[[str], int]:
-    from backscroll.llm.tokens.tokens import tokenizer_for
-
     return tokenizer_for(engine.settings.model).count
 
 
@@ -277,6 +281,7 @@ def _pool_of(
 ) -> tuple[RecallPool, bool]:
     """Return the texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
     store finds. A question must not be found as its own answer."""
+    # start-up: numpy is loaded by the first search
     from backscroll.engine.search.embedding import embed_some
     from backscroll.engine.search.recall_pool import EXACT, pool_without, whole_pool
     from backscroll.engine.search.recall_source import HASTY, WIDE, gathered_pool, lineage
@@ -315,7 +320,7 @@ def _is_unread(engine: EngineScope, state: ThreadState) -> bool:
 def _weigh_pool(pool: RecallPool, asked: QuestionAnalysis) -> ScoredTexts:
     import numpy as np
 
-    from backscroll.recall.clues import measure_best
+    from backscroll.recall.clues import measure_best  # start-up: numpy is loaded by the first search
     from backscroll.recall.fuse import fusion
     from backscroll.recall.passages import odds_of_results
     from backscroll.recall.relevance import is_about, is_worded, texts_of_domains

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from backscroll.recall.text.excerpt import excerpt
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
@@ -126,7 +127,7 @@ class _RoomFiller:
 
     def repeats(self, words: frozenset[str], text: str) -> bool:
         """Return True for what says the same as something taken."""
-        from backscroll.recall.selection import SAME, same
+        from backscroll.recall.selection import SAME, same  # start-up: numpy is loaded by the first search
 
         least, most = SAME * len(words), len(words) / SAME
         return text in self.texts or any(
@@ -165,6 +166,7 @@ class Choice:
     @cached_property
     def terms(self) -> set[str]:
         """By which sentences of a long text are chosen: the words of the question and their counterparts."""
+        # start-up: numpy is loaded by the first search
         from backscroll.recall.passages import notions_of, terms_for
 
         return {*self.asked.words, *terms_for(notions_of(self.asked))}
@@ -263,6 +265,7 @@ class Choice:
         """Places in what was weighed: the most likely, then the others by their value for the tokens."""
         import numpy as np
 
+        # start-up: numpy is loaded by the first search
         from backscroll.recall.selection import in_order, spread
 
         places, (rows, scores) = self.pool.places, (self.weighed.rows, self.weighed.scores)
@@ -285,8 +288,8 @@ class Choice:
 
     def _item(self, weighed: int, filling: _RoomFiller, room: int, *, whole: bool) -> RecallItem | None:
         """Return a message within so many tokens: all of it, or (where `whole` is not asked for) an excerpt. None if it does not fit."""
+        # start-up: numpy is loaded by the first search
         from backscroll.recall.selection import reason_of
-        from backscroll.recall.text.excerpt import excerpt
 
         number = int(self.weighed.rows[weighed])
         place, prepared = self.pool.places[number], self.pool.index.texts[number]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from backscroll.engine.core.lineage import View, ancestors, kin_of
 from backscroll.engine.search.recall_pool import RecallPool, encoder_for, new_pool
 from backscroll.errors import InvalidInput
+from backscroll.recall.passages import counterpart_terms
 from backscroll.recall.question.analysis import QuestionAnalysis
 from backscroll.recall.question.query import Query, QueryPhrase, Term, parse_query
 from backscroll.record.history import HIDDEN, Entry
@@ -129,7 +130,6 @@ def _queries(asked: QuestionAnalysis) -> Iterable[Query]:
             yield parse_query(f'"{exact.replace(chr(34), " ")}"')
         except InvalidInput:
             continue  # nothing but punctuation between the quotes
-    from backscroll.recall.passages import counterpart_terms
 
     for words in (asked.pairs, counterpart_terms(asked)):
         terms = [Term(word, (QueryPhrase((word,)),), (QueryPhrase((word,)),)) for word in words[:60]]

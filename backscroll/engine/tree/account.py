@@ -13,6 +13,7 @@ from backscroll.engine.tree.reader import Forest
 from backscroll.engine.tree.tree import catch_up
 from backscroll.errors import InvalidInput
 from backscroll.formats.language import language_of
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.vocab.message import Message
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ def context_summary(thread: ThreadScope, budget: int = 800) -> str:
         raise InvalidInput(
             f"an account cannot have {budget!r} tokens", hint=f"give a whole number of {LEAST} or more"
         )
-    from backscroll.llm.tokens.tokens import tokenizer_for
 
     catch_up(thread.engine, thread.id, _AT_ONCE)
     info = thread.legible.info

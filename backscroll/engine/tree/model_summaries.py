@@ -15,22 +15,22 @@ from backscroll.derive.extract.assertions import rule_key
 from backscroll.derive.models import gist as model_gist
 from backscroll.derive.models import summary as model_summary
 from backscroll.derive.models.request import RecipePlan
-from backscroll.derive.recipe import Count, Recipe
-from backscroll.derive.summaries.gist import Gist, inputs_of
-from backscroll.derive.summaries.summary import Summary, summarise_messages
+from backscroll.derive.recipe import Count
+from backscroll.derive.summaries.gist import Gist
+from backscroll.derive.summaries.summary import Summary
 from backscroll.derive.summaries.tree import PROGRESS
 from backscroll.engine.budget.costs import Estimate, expected_cost
 from backscroll.engine.core.lease import Lease
 from backscroll.engine.core.lineage import View
 from backscroll.engine.models.artefacts import ModelText, better, failure_of
-from backscroll.engine.models.recipes import RecipeOutcome, RecipeRunner, modelling_for
+from backscroll.engine.models.extraction import found_by_models
+from backscroll.engine.models.recipes import RecipeRunner, modelling_for
 from backscroll.engine.models.usage import ASSERTIONS, models_used
 from backscroll.engine.tree.texts import Texts
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.record.derived import SummaryNode
 from backscroll.record.ports import Reader, Writer
-from backscroll.vocab.message import Message
 from backscroll.vocab.values.moment import microseconds
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ class SummaryJob(NamedTuple):
     read: ModelReading | None = None
 
 
-_CROP = Recipe("crop", 1)  # what rules make of cropped messages: names the inputs
 _SEEN = "modelled"  # under which the store keeps how far this work has come
 _PAGE = 128
 _LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came later was imported
@@ -115,23 +114,6 @@ def write_all(engine: EngineScope, thread: str, limit: int | None = None) -> Sum
             if more.why or not more.texts:
                 break
         return replace(done, calls=working.calls)
-
-
-def crop_words(engine: EngineScope, thread: str, messages: Sequence[Message]) -> RecipeOutcome[Summary]:
-    """Return what stands in for messages that are to be cropped, by a model where one is configured and able, else by rules.
-
-    For who asks for it; a crop by itself never waits for a model.
-    """
-    stand_in = summarise_messages(messages)
-    working = modelling_for(engine)
-    if working is None:
-        return RecipeOutcome(stand_in, "rules")
-    rule_key = _CROP.key(inputs_of(messages))
-    with working:
-        planned = model_summary.plan_crop(
-            messages, stand_in, rule_key, model=working.model, count=working.count
-        )
-        return RecipeOutcome(stand_in, "rules") if planned is None else working.make(planned, thread)
 
 
 def _require_model(engine: EngineScope) -> RecipeRunner:
@@ -253,7 +235,6 @@ def _read_before(reader: Reader, texts: Texts, node: SummaryNode) -> ModelReadin
     """Return what a model read in the turn that a node is, where it gave its gist."""
     if node.level or node.turns != 1 or not models_used(reader, ASSERTIONS):
         return None
-    from backscroll.engine.models.extraction import found_by_models
 
     key = rule_key(texts.messages(node.position, node.end))
     read = found_by_models(reader, [key]).get(key)

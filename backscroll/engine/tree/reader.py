@@ -8,8 +8,8 @@ later: between two changes of what it speaks of it reads the same, byte for byte
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from backscroll.derive.essence.sentences import rough_count
 from backscroll.derive.recipe import Count
@@ -18,8 +18,10 @@ from backscroll.derive.summaries.spans import cut, rank
 from backscroll.derive.summaries.summary import limit_of, summarise
 from backscroll.derive.summaries.tree import PROGRESS, just_before
 from backscroll.engine.core.lineage import View
+from backscroll.engine.inputs.inputs import crop_marks, standing_of
 from backscroll.engine.models.usage import GIST, SUMMARY, models_used
 from backscroll.engine.tree.memo import ForestMemo, forest_memo
+from backscroll.engine.tree.parts import FarSummary, LooseMessages, PartGist
 from backscroll.engine.tree.texts import Texts, changed_by
 from backscroll.record.derived import SummaryNode
 from backscroll.record.history import Entry
@@ -36,40 +38,6 @@ _LIMIT = 1 << 16  # more tokens than any summary has
 _SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
 
 
-@dataclass(frozen=True, slots=True)
-class FarSummary:
-    """One part of what stands in for the far past.
-
-    `level` and `opening` name it for `node_summaries`: a level of the tree, or (negative) a stretch from `opening` to `end`
-    that is reported more shortly.
-    """
-
-    level: int
-    opening: Ref
-    end: Ref
-    text: str
-    tokens: int  # with its handle in front
-    handle: str
-    sources: tuple[Ref, ...]
-    first: bytes = b""  # positions of the stretch that it speaks for, both included
-    last: bytes = b""
-
-
-class LooseMessages(NamedTuple):
-    """Messages from one position to another that are no whole node."""
-
-    position: bytes
-    end: bytes
-
-
-class PartGist(NamedTuple):
-    """A part with what it says."""
-
-    parts: tuple[SummaryNode | LooseMessages, ...]
-    gist: Gist
-    limit: int = 0  # tokens it was cut down to; 0: as it is
-
-
 def far_summaries(thread: ThreadScope, before: bytes | None, budget: int, count: Count) -> list[FarSummary]:
     """Return what stands in for everything up to and including a position (None: everything), in order of time.
 
@@ -83,7 +51,7 @@ def far_summaries(thread: ThreadScope, before: bytes | None, budget: int, count:
 
 
 def text_of_node(thread: ThreadScope, level: int, opening: Ref) -> str:
-    """Return the text of one node as it is now; empty if there is no such node."""
+    """Return the text of one node as it is now; empty if it does not exist."""
 
     def look(view: View) -> str:
         entry = view.entry(opening)
@@ -103,7 +71,7 @@ class Forest:
         self._models: dict[str, list[str]] = {}
         self.texts = Texts("", view.reader, view, self._memo.gists)
         seen = view.reader.progress(self.thread, PROGRESS)
-        # Where there is no node yet, there is nothing to withhold.
+        # Without a node there is nothing to withhold.
         events = view.others(seen) if seen else []
         self._stale = sorted(changed_by(events, [View(view.reader, view.state, seen), view]))
         self._crops = _crops_of(view)
@@ -201,7 +169,7 @@ class Forest:
             self._models[kind] = models_used(self.reader, kind)
         if not self._models[kind]:
             return found
-        from backscroll.engine.tree.model_summaries import node_words
+        from backscroll.engine.tree.model_summaries import node_words  # start-up: only with a model
 
         words = node_words(self.reader, [node], self._upto).get(node.key)
         return found if words is None else replace(found, text=words.text, sources=words.sources)
@@ -407,7 +375,5 @@ def _opens(message: Message) -> bool:
 
 
 def _crops_of(view: View) -> list[CropMark]:
-    from backscroll.engine.inputs.inputs import crop_marks, standing_of
-
     standing = standing_of(view)
     return crop_marks(standing, view.others(min(standing.crops) - 1), view) if standing.crops else []

@@ -27,7 +27,8 @@ from backscroll.derive.summaries.tree import (
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pacing import in_strides
 from backscroll.engine.tree.memo import forest_memo
-from backscroll.engine.tree.reader import FarSummary, Forest, far_summaries, text_of_node
+from backscroll.engine.tree.parts import FarSummary
+from backscroll.engine.tree.reader import Forest, far_summaries, text_of_node
 from backscroll.engine.tree.texts import Texts, changed_by, said_of
 from backscroll.errors import NotFound
 from backscroll.record.derived import SummaryNode

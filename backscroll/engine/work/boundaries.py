@@ -22,6 +22,8 @@ from backscroll.engine.work.task_writer import TaskReport
 from backscroll.engine.work.verdict import complete_task
 from backscroll.record.history import HIDDEN, Entry
 from backscroll.record.ports import Reader, RevisionBody
+from backscroll.tasks.boundary.detector import THRESHOLD, Boundary, BoundaryScore, Detector, Reason, suggest
+from backscroll.tasks.boundary.signals import placed_signals
 from backscroll.tasks.lifecycle.steps import current_of
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message, is_spoken_by_user
@@ -29,7 +31,6 @@ from backscroll.vocab.task import Task
 
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
-    from backscroll.tasks.boundary.detector import Boundary
 
 _BLOCK = 48  # events: the newest request is weighed with those of its own block and of the one before
 _MODEL = 0.9  # the score of a boundary that only a model sees
@@ -53,7 +54,6 @@ def boundaries(
     """Return messages at which another task seems to begin and none was started; nothing if the settings say off."""
     if thread.engine.settings.task_boundaries == "off":
         return []
-    from backscroll.tasks.boundary.detector import THRESHOLD, suggest
 
     messages = list(thread.legible.messages()) if last is None else thread.legible.recent(last)
     begun = {task.first for task in all_tasks(thread)}
@@ -68,7 +68,6 @@ def _judge_boundaries(
     verdicts = thread.store.read(lambda reader: _verdicts(thread.engine, reader, thread.id))
     if not verdicts:
         return list(found)
-    from backscroll.tasks.boundary.detector import Boundary, Reason
 
     by_rules = {b.message: b for b in found}
     out: list[Boundary] = []
@@ -85,7 +84,7 @@ def _verdicts(engine: EngineScope, reader: Reader, thread: str) -> dict[Ref, boo
     """Return whether a task begins with the requests that open turns, for those that a model has read."""
     if not models_used(reader, ASSERTIONS):
         return {}
-    from backscroll.engine.models.extraction import found_by_models
+    from backscroll.engine.models.extraction import found_by_models  # start-up: only with a model
 
     marks = [m for m in reader.turn_marks(thread, window_of(engine.settings).rule) if m.key and not m.gone]
     read = found_by_models(reader, [m.key for m in marks])
@@ -110,24 +109,18 @@ class _BoundaryScorer:
     """What was said since some event, weighed message by message."""
 
     def __init__(self, since: int) -> None:
-        from backscroll.tasks.boundary.detector import BoundaryScore, Detector
-
         self.since = since
         self._detector = Detector()
         self._score, self._where = BoundaryScore(0.0), Ref("", 0)
 
     def add(self, messages: Sequence[Message]) -> None:
         """Weigh what was said up to a request and with it."""
-        from backscroll.tasks.boundary.signals import placed_signals
-
         later = [message for message in messages if message.id.seq >= self.since]
         for message, signal in placed_signals(later):
             self._score, self._where = self._detector.step(signal), message
 
     def suggests(self, asked: Ref) -> TaskSuggestion | None:
         """Return what a request seems to mean, if it was the last thing that was weighed."""
-        from backscroll.tasks.boundary.detector import THRESHOLD
-
         score = self._score
         if self._where != asked:
             return None

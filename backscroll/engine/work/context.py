@@ -15,14 +15,18 @@ from backscroll.assemble.compaction.crop import CropSelection, may_go
 from backscroll.assemble.view.units import Unit, units_of
 from backscroll.derive.recipe import Count
 from backscroll.derive.summaries.summary import summarise
+from backscroll.engine.budget.counts import counts_for
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.crops.crops import SUMMARY_TOKENS, crop_head, crops_of, made_summary
 from backscroll.engine.inputs.inputs import CropMark
+from backscroll.engine.tree.reader import Forest
+from backscroll.engine.tree.tree import catch_up
 from backscroll.engine.work.task_memory import Told
 from backscroll.engine.work.task_reader import messages_in, newest_place
 from backscroll.errors import Conflict
 from backscroll.formats.language import language_of
+from backscroll.llm.tokens.tokens import tokenizer_for
 from backscroll.tasks.lifecycle.steps import holds
 from backscroll.tasks.lifecycle.words import headline
 from backscroll.vocab.event import Kind
@@ -135,9 +139,6 @@ def _middle(units: Sequence[Unit]) -> Iterable[Unit]:
 
 
 def _sizes(thread: ThreadScope, messages: Sequence[Message]) -> dict[Ref, int]:
-    from backscroll.engine.budget.counts import counts_for
-    from backscroll.llm.tokens.tokens import tokenizer_for
-
     settings = thread.engine.settings
     return counts_for(thread.engine, messages, tokenizer_for(settings.model), settings.wire)
 
@@ -146,8 +147,6 @@ def _words(
     thread: ThreadScope, found: PendingRelease, tokens: int, told: Told | None, state: TaskState | None
 ) -> tuple[str, str]:
     """Return what is in the place of what goes: which task it was, how it is, and the summary; shorter than what goes."""
-    from backscroll.llm.tokens.tokens import tokenizer_for
-
     count = tokenizer_for(thread.engine.settings.model).count
     said = " ".join(m.text[:_SAMPLE] for m in found.cut.messages if m.role == "user")
     head = headline(found.task, thread.legible.info.language or language_of(said), state)
@@ -164,8 +163,6 @@ def _summarise_stretch(thread: ThreadScope, found: PendingRelease, count: Count,
     messages = found.cut.messages
     if len(messages) < _LONG or not found.complete:
         return made_summary(messages, count, room)
-    from backscroll.engine.tree.reader import Forest
-    from backscroll.engine.tree.tree import catch_up
 
     catch_up(thread.engine, thread.id)
     limit = min(2 * SUMMARY_TOKENS, room // 2)

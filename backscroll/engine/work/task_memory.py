@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from backscroll.derive.essence.essentials import EssentialKind
 from backscroll.derive.essence.reader import essentials
+from backscroll.engine.work.memory.memories import hints, load_relevant_history, task_summary
+from backscroll.engine.work.memory.reader import collect
 from backscroll.tasks.lifecycle.words import essential_lines
+from backscroll.tasks.memory.words import line_of, reminder, told_as
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.task import MemoryKind, Task
@@ -30,8 +33,6 @@ def summary_told(thread: ThreadScope, task: Task) -> Told:
     """Return how a whole task is summed up."""
 
     def summarise_task(_messages: Sequence[Message]) -> tuple[str, str]:
-        from backscroll.engine.work.memory.memories import task_summary
-
         return task_summary(thread, task)[0], "rules"
 
     return summarise_task
@@ -55,8 +56,6 @@ def open_todos(messages: Sequence[Message]) -> list[str]:
 
 def relevant_to(thread: ThreadScope, text: str) -> tuple[str, ...]:
     """Ids of the memories with which a new task begins."""
-    from backscroll.engine.work.memory.memories import load_relevant_history
-
     found = load_relevant_history(thread, text) if text.strip() else None
     return () if found is None else tuple(memory.id for memory in found.memories)
 
@@ -84,7 +83,7 @@ def plan_shown(thread: ThreadScope, task: Task) -> PlanText:
     """Return what to do next about a task that was sent back; nothing for one that was not."""
     if not task.feedback:
         return PlanText()
-    from backscroll.engine.work.memory.plans import followups_for, plan_for
+    from backscroll.engine.work.memory.plans import followups_for, plan_for  # start-up: only with a model
 
     plan = plan_for(thread, task)
     asked = followups_for(thread, task)
@@ -102,10 +101,6 @@ def reminders(thread: ThreadScope, task: Task, language: str) -> TaskReminders:
     What it began with, as far as that is still remembered, and what failed before. Preferences and pins are in the memory
     section anyway.
     """
-    from backscroll.engine.work.memory.memories import hints
-    from backscroll.engine.work.memory.reader import collect
-    from backscroll.tasks.memory.words import line_of, reminder, told_as
-
     found = collect(thread, ready=True)
     shelf = thread.engine.memo.shelf("reminders", 200)
     key = (thread.id, task.id, task.title, task.feedback[-1:], task.relevant, language)

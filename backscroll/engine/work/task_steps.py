@@ -117,10 +117,8 @@ def start_task(
         }
         if loaded:
             head["relevant"] = list(loaded)
-        if before is not None:
-            head["follows"] = before.id
-        elif (last := _last(tasks)) is not None:
-            head["follows"] = last.id
+        if (previous := before or _last(tasks)) is not None:
+            head["follows"] = previous.id
         write_step(pen, head, {"title": words} if noted is None else None)
         return name
 

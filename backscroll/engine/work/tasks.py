@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.deprecation import warn_renamed
+from backscroll.derive.essence.reader import essentials
 from backscroll.engine.core.signatures import doors
 from backscroll.engine.work import boundaries as tasking_boundaries
 from backscroll.engine.work import comparison as tasking_compare
 from backscroll.engine.work import task_shape as tasking_shape
 from backscroll.engine.work import task_steps as tasking_steps
 from backscroll.engine.work import verdict as tasking_verdict
+from backscroll.engine.work.memory.memories import load_relevant_history, task_summary
+from backscroll.engine.work.memory.plans import followups_for, plan_for
 from backscroll.engine.work.task_reader import all_tasks, find_task, task_messages
 from backscroll.engine.work.task_writer import task_named
 from backscroll.errors import InvalidInput
@@ -181,32 +184,22 @@ class Tasks:
 
     def summary(self, task: str | Task | None = None) -> str:
         """Return what stands in for a task: its summary."""
-        from backscroll.engine.work.memory.memories import task_summary
-
         return task_summary(self.thread, self._one(task))[0]
 
     def essentials(self, task: str | Task | None = None) -> Sequence[Essential]:
         """Return what of a task is open or binding and survives every compression, in its own words."""
-        from backscroll.derive.essence.reader import essentials
-
         return essentials(task_messages(self.thread, self._one(task)))
 
     def plan(self, task: str | Task | None = None, *, ask: bool = False) -> Plan:
         """Return what to do next, with what each step rests on; with `ask` a model is asked where one is configured."""
-        from backscroll.engine.work.memory.plans import plan_for
-
         return plan_for(self.thread, self._one(task), ask=ask)
 
     def questions(self, task: str | Task | None = None, *, ask: bool = False) -> Sequence[FollowUp]:
         """Return what is worth asking first, three questions at most."""
-        from backscroll.engine.work.memory.plans import followups_for
-
         return followups_for(self.thread, self._one(task), ask=ask)
 
     def relevant_history(self, task: str | Task, budget_tokens: int = 1_500) -> RelevantHistory:
         """Return what of earlier work matters for a task, or for a text."""
-        from backscroll.engine.work.memory.memories import load_relevant_history
-
         return load_relevant_history(self.thread, task, budget_tokens)
 
     def tiers(self) -> dict[str, Tier]:

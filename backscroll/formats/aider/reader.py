@@ -241,11 +241,4 @@ def _message(role: Literal["user", "assistant"], lead: str, raw: str, line: int)
     return ForeignMessage(role, Content((Text(text),), None, kept), line=line)
 
 
-FORMAT = Format(
-    name="aider",
-    label="aider chat history",
-    suffix=".md",
-    sniff=sniff,
-    read=read,
-    write=write,
-)
+FORMAT = Format("aider", "aider chat history", ".md", sniff, read, write)

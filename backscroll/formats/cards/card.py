@@ -1,7 +1,7 @@
 """One character card, whatever version wrote it: V1 (bare), V2, V3, and the older shape of Pygmalion.
 
 Owns which object is a card and which field is what. Nothing is lost: the object itself stays with it. Refuses: files
-(`reading`) and what becomes of it (`importing`, `lorebooks/json_books`).
+(`cards/reader`) and what becomes of it (`cards/conversion`, `lorebooks/json_books`).
 """
 
 from __future__ import annotations

@@ -293,11 +293,4 @@ def _alternatives(message: Mapping[str, Json]) -> tuple[list[Content], list[str 
     return (contents, times) if len(contents) > 1 else ([], [])
 
 
-FORMAT = Format(
-    name="dialogue",
-    label="dialogue file",
-    suffix=".json",
-    sniff=sniff,
-    read=read,
-    write=write,
-)
+FORMAT = Format("dialogue", "dialogue file", ".json", sniff, read, write)

@@ -1,4 +1,4 @@
-"""Conversations as dialogue files; `dialogue` explains the shape and its extra keys.
+"""Conversations as dialogue files; `dialogue/reader` explains the shape and its extra keys.
 
 Owns: the text of such a file (written as it comes, code changes at the end), and the JSON of parts with their bytes inside,
 so that one file is enough to read everything back.

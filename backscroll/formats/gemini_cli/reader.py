@@ -126,7 +126,7 @@ class _GeminiSession:
             ]
 
     def _set(self, changed: Mapping[str, Json], line: str, number: int) -> None:
-        """Changed facts. A whole new list of messages (made shorter to save room) adds what is new in it: what was really
+        """Apply changed facts. A whole new list of messages (made shorter to save room) adds what is new in it: what was really
         said stays as it was."""
         self._facts |= {key: value for key, value in changed.items() if key != "messages"}
         listed = as_array(changed.get("messages"))

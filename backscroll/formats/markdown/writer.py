@@ -308,11 +308,4 @@ def _read(source: Source) -> Iterable[ForeignThread]:
     )
 
 
-FORMAT = Format(
-    name="markdown",
-    label="Markdown page",
-    suffix=".md",
-    sniff=_sniff,
-    read=_read,
-    write=write,
-)
+FORMAT = Format("markdown", "Markdown page", ".md", _sniff, _read, write)

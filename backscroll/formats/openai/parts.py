@@ -2,7 +2,7 @@
 
 Owns: content parts (text, refusal, image_url, input_audio, file) and tool calls. A part that would not come back exactly
 as it was is kept as `Opaque`, so nothing is ever bent to fit. What the wire attaches beyond our fields is in
-`extra["openai"]`. Refuses: whole messages; `openai_chat` owns those.
+`extra["openai"]`. Refuses: whole messages; `openai/message` owns those.
 """
 
 from __future__ import annotations

@@ -207,11 +207,4 @@ def _with_raw(message: ForeignMessage, line: dict[str, Json], written: str) -> F
     return replace(message, content=content, alternatives=tuple(alternatives))
 
 
-FORMAT = Format(
-    name="sillytavern",
-    label="SillyTavern chat",
-    suffix=".jsonl",
-    sniff=sniff,
-    read=read,
-    write=write,
-)
+FORMAT = Format("sillytavern", "SillyTavern chat", ".jsonl", sniff, read, write)

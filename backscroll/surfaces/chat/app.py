@@ -1,8 +1,8 @@
 """The conversation in a terminal: what is typed becomes a message, a slash command or a command of the shell; what happens is drawn.
 
 Owns the `Talk` of this terminal and its loop. Inline, never full-screen: everything that was said stays in the scrollback.
-Before: `starting` (which thread). After: `player` draws, `person` asks, `slash` does what commands say. Refuses: the agent's
-work (`act`), and every decision on what is stored.
+`startup` chooses the thread, `screen` draws, `person` asks, `slash` runs commands. Refuses: the work of the agent (`agent`), and
+every decision on what is stored.
 """
 
 from __future__ import annotations

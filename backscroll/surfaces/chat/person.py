@@ -1,8 +1,8 @@
 """The person at this terminal: approves, refuses with a reason, judges results, answers questions.
 
 Owns what is shown before a decision (the command to the letter, the diff, warnings, that it was refused before) and the keys of
-it. A key that was pressed before the question stood there decides nothing. Escape and Ctrl-C stop the run. Before: `agent/person`.
-After: `asking`. Refuses: rules (`agent/approval/approval`).
+it. A key that was pressed before the question stood there decides nothing. Escape and Ctrl-C stop the run.
+Refuses: rules (`agent/approval/approval`).
 """
 
 from __future__ import annotations

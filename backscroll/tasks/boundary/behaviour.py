@@ -91,7 +91,7 @@ class Behaviour:
         return BehaviourClues(tuple(reasons), False, numbers["explicit"]["start"], most, needs)
 
     def _works(self, signal: Signal) -> bool:
-        """Tools are called, or the other side writes code: work, not talk."""
+        """Return True if this is work, not talk: tools are called, or the other side writes code."""
         return bool(signal.tools) or (signal.role == "assistant" and "```" in signal.text)
 
     def _of_agent(self, signal: Signal, said: MessageFeatures, pause: float, numbers: Json) -> list[Reason]:
@@ -115,11 +115,11 @@ class Behaviour:
         return out
 
     def pass_by(self, signal: Signal) -> None:
-        """A text of a program: only time goes on."""
+        """Pass over the text of a program: only time goes on."""
         self.at_us = signal.at_us if signal.at_us is not None else self.at_us
 
     def learn(self, signal: Signal, *, boundary: bool, done: bool = False) -> None:
-        """The message belongs to the past."""
+        """Learn from a message that now belongs to the past."""
         self.pass_by(signal)
         if signal.role == "user":
             self.done = done

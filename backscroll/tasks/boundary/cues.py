@@ -99,7 +99,7 @@ def sentences_of(text: str) -> list[str]:
 
 
 def _find_cues(low: str, *, chinese: bool) -> dict[str, str]:
-    """Kind of cue -> the phrase."""
+    """Map each kind of cue to its phrase."""
     lead = _LEAD.match(low)
     places = (0,) if lead is None else (0, lead.end())
     out: dict[str, str] = {}
@@ -142,7 +142,7 @@ def _plain_hit(low: str, kind: str, *, chinese: bool) -> re.Match[str] | None:
 
 
 def _beginnings(low: str) -> list[int]:
-    """Where sentences begin, and where they begin behind a greeting or an "ok"."""
+    """Return where sentences begin, and where they begin behind a greeting or an "ok"."""
     out: dict[int, None] = {}
     for at in [0, *(m.end() for m in _BREAK.finditer(low))]:
         out[at] = None

@@ -130,7 +130,7 @@ def _which(state: AskInput, said: SourcedText, cues: _FollowUpCues) -> Iterator[
 
 
 def _conflicts(state: AskInput, said: SourcedText, words: Mapping[str, str]) -> Iterator[FollowUp]:
-    """Instructions against firm ones from before, or against each other in one breath."""
+    """Find instructions that contradict firm ones from before, or each other in one message."""
     earlier = [s for m in state.before if m.role == "user" for s in statements(m) if s.strength >= FIRM]
     now = [
         PreferenceStatement(*read[:6], read.strength, said.source, said.source, said.at, number)

@@ -70,7 +70,7 @@ class Plan:
     language: str = "en"
 
     def lines(self, home: str = "") -> list[str]:
-        """Numbered lines with handles."""
+        """Return numbered lines with handles."""
         return [f"{n}. {s.text} {_marks(s.sources, home)}".rstrip() for n, s in enumerate(self.steps, 1)]
 
     def text(self, home: str = "") -> str:
@@ -141,7 +141,7 @@ def _format_wish(point: Point, words: Mapping[str, str]) -> str:
 
 
 def _plan_requests(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
-    """Without feedback the plan is made of what was asked for."""
+    """Plan what was asked for, in the absence of feedback."""
     if state.feedback:
         return
     asked = state.asked

@@ -123,7 +123,7 @@ def holds(spans: Sequence[Span], position: bytes) -> bool:
 
 
 def _step(tasks: dict[str, Task], event: Event, thread: str) -> None:
-    """What one step does to the tasks so far."""
+    """Apply one step to the tasks so far."""
     try:
         act = TaskAct(event.head["act"])
         name = str(event.head["task"])
@@ -273,7 +273,7 @@ def _add_link(links: tuple[Link, ...], new: Link) -> tuple[Link, ...]:
 
 
 def _split(tasks: dict[str, Task], event: Event, name: str, thread: str) -> None:
-    """From a place on, it is another task: stretches and results after it go over, and so does how it ended."""
+    """Split a task at a place: stretches and results after it belong to another task, and so does how it ended."""
     old = tasks.get(str(event.head.get("other", "")))
     if old is None or not is_allowed(old.state, TaskAct.SPLIT) or name in tasks:
         return
@@ -306,7 +306,7 @@ def _split(tasks: dict[str, Task], event: Event, name: str, thread: str) -> None
 
 
 def _merge(tasks: dict[str, Task], first: Task, other: str) -> None:
-    """Two tasks were one: it stands where the later of them stands, and nothing of either is lost."""
+    """Merge two tasks: the result stands where the later one stands, and nothing of either is lost."""
     second = tasks.get(other)
     if second is None or second.id == first.id:
         return
@@ -346,7 +346,7 @@ def _reach(spans: Sequence[Span]) -> tuple[bool, bytes]:
 
 
 def _join_spans(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Stretches in order, those that touch made one."""
+    """Return stretches in order, those that touch joined."""
     out: list[Span] = []
     for low, high in sorted(spans, key=lambda s: (s[0], s[1] is None, s[1] or b"")):
         if out and (out[-1][1] is None or low <= out[-1][1]):

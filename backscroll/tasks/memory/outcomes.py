@@ -171,7 +171,7 @@ def _note_decisions(
 
 
 def _weightiest(found: Sequence[Essential], most: int) -> list[Essential]:
-    """Of too many the weightiest and newest; in the order in which they were said."""
+    """Choose the weightiest and newest, in the order in which they were said."""
     ranked = sorted(range(len(found)), key=lambda n: (-found[n].weight, -n))[:most]
     return [found[n] for n in sorted(ranked)]
 
@@ -184,7 +184,7 @@ def is_check(digest: Digest) -> bool:
 def _passing(
     said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]
 ) -> Iterator[MemoryNote]:
-    """Checks that pass at the end: the last run of each."""
+    """Find checks that pass at the end: the last run of each."""
     last: dict[str, Digest] = {}
     for digest in digests:
         if is_check(digest) and (has_succeeded(digest) or has_failed(digest)):

@@ -51,7 +51,7 @@ def handles_of(memory: Memory, home: str) -> list[str]:
 
 
 def render_memories(memories: Sequence[Memory], home: str, language: str, title: str) -> str:
-    """Several memories under a title, by kind, in the order in which they are given."""
+    """Render memories under a title, by kind, in the given order."""
     words = words_of(language)
     lines = [line_of(m, home, language) for m in sorted(memories, key=lambda m: ORDER[m.kind])]
     return "\n".join([words[title], *lines]) if lines else ""

@@ -75,7 +75,7 @@ def traits_of(graph: Graph, person: NodeView, language: str) -> list[ProfileLine
 
 
 def trait_of(graph: Graph, fact: Fact, language: str) -> ProfileLine | None:
-    """One fact about a person in words; None if its sources do not say all of them."""
+    """Return one fact about a person in words; None if its sources do not say all of them."""
     told = _phrase(graph, fact, language)
     if told is None:
         return None
@@ -198,7 +198,7 @@ def _plain(name: str) -> str:
 def choose_traits(
     traits: Sequence[ProfileLine], question: str, most: int, encode: Encode | None = None
 ) -> list[ProfileLine]:
-    """So many of the traits: what does harm when it is forgotten first, then what is nearest to the question."""
+    """Choose at most so many traits: first those that do harm when forgotten, then those nearest to the question."""
     always = [trait for trait in traits if trait.predicate in _table()["always"]][: most // 2]
     kept = {id(trait) for trait in always}
     rest = by_relevance([trait for trait in traits if id(trait) not in kept], question, encode)
@@ -221,7 +221,7 @@ def by_relevance(
 
 
 def within(traits: Iterable[ProfileLine], room: int, count: Callable[[str], int]) -> list[ProfileLine]:
-    """As many as fit, in order; one that is too long leaves room for shorter ones."""
+    """Return as many as fit, in order; one that is too long leaves room for shorter ones."""
     out: list[ProfileLine] = []
     for trait in traits:
         cost = count(trait.line) + 1

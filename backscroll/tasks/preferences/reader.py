@@ -128,7 +128,7 @@ def _find_statement(question: str) -> str:
 
 
 def _without_shadows(found: list[SentenceReading]) -> list[SentenceReading]:
-    """Of several readings of one sentence the telling ones: a mere way to do things steps back behind the rest."""
+    """Choose among several readings of one sentence: a mere way to do things steps back behind the rest."""
     if len(found) < 2:
         return found
     telling = [r for r in found if r.aspect not in ("practice", "taste")]
@@ -215,7 +215,7 @@ def _trim_sentence(sentence: str, start: int, known: PreferencePhrases) -> str:
 
 
 def _clauses(low: str, known: PreferencePhrases) -> list[int]:
-    """Where clauses begin, behind words that only lead in."""
+    """Return where clauses begin, behind words that only lead in."""
     starts = [0, *(m.end() for m in _CLAUSE.finditer(low))]
     out: dict[int, None] = {}
     for start in starts:
@@ -282,7 +282,7 @@ def _classify_matter(
 
 
 def _style(low: str, sign: int) -> tuple[str, str, int] | None:
-    """Topic, value and sign: what is said against one value speaks for the other."""
+    """Return topic, value and sign: what is said against one value speaks for the other."""
     if not low:
         return None
     known = matters()

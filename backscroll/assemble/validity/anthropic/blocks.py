@@ -42,5 +42,5 @@ def result_words(content: Json) -> str:
 
 
 def in_marks(text: str) -> str:
-    """System text where only the user can speak."""
+    """Mark system text where only the user can speak."""
     return f"<system>\n{text}\n</system>"

@@ -58,7 +58,7 @@ def mend_marks(draft: PromptDraft) -> None:
 
 
 def _select_marks(marks: list[_Mark]) -> set[tuple[str, tuple[int, int]]]:
-    """Of too many: the last one of the tools, the last one of the system prompt, and the newest of the messages."""
+    """Choose which marks stay: the last of the tools, the last of the system prompt, and the newest of the messages."""
     places = [(mark.part, mark.place) for mark in marks]
     if len(places) <= MOST:
         return set(places)

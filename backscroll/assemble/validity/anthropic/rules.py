@@ -66,7 +66,7 @@ def _without_tools(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
 
 
 def _system_messages(draft: PromptDraft) -> list[DraftMessage]:
-    """Leading ones belong to the system prompt; later ones stay only where the model takes them there."""
+    """Move leading system messages into the system prompt; later ones stay only if the model accepts them there."""
     out: list[DraftMessage] = []
     entries = draft.entries
     for n, entry in enumerate(entries):
@@ -300,7 +300,7 @@ def _orphan(draft: PromptDraft, entry: DraftMessage, m: int, block: Mapping[str,
 
 
 def _thinking(draft: PromptDraft) -> None:
-    """Thinking that cannot be proven goes: in the running loop all of it, before that each by itself."""
+    """Drop thinking that cannot be proven: in the running loop all of it, before that block by block."""
     if not draft.same_model:
         _drop_thoughts(draft, range(len(draft.entries)), "V7", "thinking of another model")
         return
@@ -335,7 +335,7 @@ def _thinking(draft: PromptDraft) -> None:
 
 
 def _begun_without(draft: PromptDraft) -> None:
-    """Thinking cannot be asked for in the middle of a loop of calls that was begun without it."""
+    """Turn thinking off in the middle of a loop of calls that began without it."""
     asked = as_object(draft.options.get("thinking")) or {}
     running = len(draft.entries) > 1 and bool(_blocks_of_kind(draft.entries[-1], "tool_result"))
     if asked.get("type") != "enabled" or not running:
@@ -352,7 +352,7 @@ def _begun_without(draft: PromptDraft) -> None:
 
 
 def _loop_start(entries: list[DraftMessage]) -> int:
-    """Where the running loop begins: at the last user message that brings no result; words beside results go on with it."""
+    """Return where the running loop begins: at the last user message without a result; words beside results continue it."""
     for n in range(len(entries) - 1, -1, -1):
         if entries[n].message["role"] == "user" and not _blocks_of_kind(entries[n], "tool_result"):
             return n
@@ -380,5 +380,5 @@ def _drop_thoughts(
 
 
 def _drop_empty(draft: PromptDraft) -> None:
-    """A reply that was thinking alone is gone with it; what surrounded it is joined at the next look."""
+    """Drop replies that held thinking alone; the messages around them are joined in the next pass."""
     draft.entries = [entry for entry in draft.entries if entry.message["content"]]

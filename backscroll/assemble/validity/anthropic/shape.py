@@ -246,7 +246,7 @@ def _compaction(draft: PromptDraft, where: str, data: Mapping[str, Json], item: 
 
 
 def shaped_system(draft: PromptDraft) -> None:
-    """The system prompt: nothing, text, or a list of text blocks."""
+    """Shape the system prompt: nothing, text, or a list of text blocks."""
     system = draft.system
     if system is None or (isinstance(system, str) and system.strip()):
         return

@@ -60,7 +60,7 @@ def _function_of(entry: DraftMessage) -> str:
 
 
 def _join_replies(draft: PromptDraft) -> list[DraftMessage]:
-    """Calls that stand in neighbouring replies, with no result between them, are calls of one reply."""
+    """Join the calls of neighbouring replies without a result between them: they are calls of one reply."""
     out: list[DraftMessage] = []
     for entry in draft.entries:
         before = out[-1] if out else None

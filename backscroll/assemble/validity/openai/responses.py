@@ -198,7 +198,7 @@ def _orphan(draft: PromptDraft, entry: DraftMessage) -> list[DraftMessage]:
 
 
 def _proven(draft: PromptDraft) -> list[DraftMessage]:
-    """Reasoning that the service cannot read again goes, and the item after it becomes one of the sender's."""
+    """Drop reasoning that the service cannot read again; the item after it becomes one of the sender's."""
     out: list[DraftMessage] = []
     orphaned = False
     stateless = draft.options.get("store") is False
@@ -235,7 +235,7 @@ def _unproven(draft: PromptDraft, item: Mapping[str, Json], stateless: bool) -> 
 
 
 def _drop_stray_reasoning(draft: PromptDraft) -> list[DraftMessage]:
-    """Reasoning comes directly before the item that it led to, or not at all."""
+    """Drop reasoning that does not come directly before the item it led to."""
     out: list[DraftMessage] = []
     for entry in reversed(draft.entries):
         after = out[-1].message if out else None

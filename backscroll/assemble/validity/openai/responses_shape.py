@@ -63,7 +63,7 @@ def kind_of(item: Mapping[str, Json]) -> str:
 
 
 def call_id(item: Mapping[str, Json]) -> str:
-    """By what name calls and outputs find each other."""
+    """Return the name by which calls and outputs find each other."""
     return as_text(item.get("call_id")) or as_text(item.get("id"))
 
 

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING
 
 from backscroll.engine.core.lineage import View, reach
 from backscroll.engine.exchange.reports import ImportReport
+from backscroll.engine.folder.change_log import recorded_of
+from backscroll.engine.knowledge.graph_acts import override_of, world_in
+from backscroll.engine.prompts.composition.placement import placement_of
+from backscroll.engine.prompts.composition.stored_compaction import frozen_of
 from backscroll.errors import BackscrollError, StoreCorrupt
 from backscroll.formats.native import ThreadLine
 from backscroll.record.chain import DAMAGE
@@ -94,10 +98,6 @@ def misread(event: Event) -> str | None:
     """Return what those who will read an event have against it."""
     if event.body is None:
         return None
-    from backscroll.engine.folder.change_log import recorded_of
-    from backscroll.engine.knowledge.graph_acts import override_of, world_in
-    from backscroll.engine.prompts.placement import placement_of
-    from backscroll.engine.prompts.stored_compaction import frozen_of
 
     try:
         if event.kind is Kind.COMPACTED:

@@ -28,7 +28,7 @@ _ACTING = frozenset({Kind.WORLD_TOLD, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})
 _HELD = 64  # threads whose books are kept in memory
 #: In front of the id of an entry, among what a block tells.
 TELLS = "lore:"
-_NOBODY = {"en": ("User", "Character"), "zh": ("用户", "角色")}
+_UNNAMED = {"en": ("User", "Character"), "zh": ("用户", "角色")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +104,13 @@ def names_in(thread: ThreadScope, messages: Sequence[Message], language: str) ->
     char = card or _find_author(messages, "assistant")
     actor = thread.engine.settings.actor
     user = _find_author(messages, "user") or ("" if actor == "user" else actor)
-    nobody = _NOBODY["zh" if language.startswith("zh") else "en"]
-    return user or nobody[0], char or nobody[1]
+    unnamed = _UNNAMED["zh" if language.startswith("zh") else "en"]
+    return user or unnamed[0], char or unnamed[1]
 
 
 def user_name(actor: str, language: str) -> str:
     """Return what `{{user}}` represents before anyone has spoken."""
-    return _NOBODY["zh" if language.startswith("zh") else "en"][0] if actor == "user" else actor
+    return _UNNAMED["zh" if language.startswith("zh") else "en"][0] if actor == "user" else actor
 
 
 def card_of_thread(thread: ThreadScope) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from backscroll.engine.core.thread_scope import ThreadScope
 from backscroll.engine.knowledge.lore.books import card_of_thread, user_name
 from backscroll.errors import InvalidInput
 from backscroll.formats.cards.macros import fill_macros
@@ -26,7 +27,7 @@ from backscroll.vocab.part import Json, Text
 from backscroll.vocab.values.unicode import valid_text
 
 if TYPE_CHECKING:
-    from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
+    from backscroll.engine.core.thread_scope import EngineScope
     from backscroll.graph.view import WorldEntry
 
 
@@ -94,8 +95,6 @@ def with_user(engine: EngineScope, foreign: ForeignThread) -> ForeignThread:
 
 def tell_arrived(engine: EngineScope, thread_id: str, actor: str, world: Mapping[str, str]) -> int:
     """Tell a thread about the books that came with it, where it does not know them yet; how many entries were told."""
-    from backscroll.engine.core.thread_scope import ThreadScope
-
     thread, told = ThreadScope(engine, thread_id, actor), 0
     for given, text in world.items():
         name = valid_text(given)

@@ -15,8 +15,10 @@ from backscroll.assemble.compaction.notes import index_strings
 from backscroll.assemble.compaction.policy import compact as condensed
 from backscroll.assemble.compaction.trail import Trail
 from backscroll.assemble.compaction.tuning import MUST, CompactionRoom
-from backscroll.assemble.view.compaction import Reason
+from backscroll.assemble.view.compaction import Compaction, Reason
 from backscroll.derive.essence.essentials import EssentialKind
+from backscroll.derive.essence.reader import essentials
+from backscroll.engine.budget.request import check_request, too_small
 from backscroll.engine.core.pen import Pen
 from backscroll.engine.inputs.inputs import PromptInputs, kept_long, out_of_place
 from backscroll.engine.inputs.open_calls import noted_waiting
@@ -28,9 +30,10 @@ from backscroll.engine.prompts.compaction.cuts import (
     fixed_tokens,
     unseen_units,
 )
-from backscroll.engine.prompts.composer import Composer, weight
-from backscroll.engine.prompts.placement import PlacementRecord, place
-from backscroll.engine.prompts.stored_compaction import ProtectedText, StoredCompaction
+from backscroll.engine.prompts.composition.composer import Composer, read_composer, weight
+from backscroll.engine.prompts.composition.placement import PlacementRecord, place
+from backscroll.engine.prompts.composition.stored_compaction import ProtectedText, StoredCompaction
+from backscroll.engine.tree.tree import catch_up_soon, far_summaries
 from backscroll.errors import Conflict
 from backscroll.logs import logger_of
 from backscroll.vocab.event import Event
@@ -175,8 +178,18 @@ def _condense_past(
         cap=cap(room - outside, fixed),
         limit=compute_full_budget(room - outside),
     )
-    if found is None:
-        return None
+    return None if found is None else _draft_of(composer, found, room, before, bound, trail)
+
+
+def _draft_of(
+    composer: Composer,
+    found: Compaction,
+    room: int,
+    before: int,
+    bound: Sequence[ProtectedText],
+    trail: Trail,
+) -> CompactionDraft | None:
+    """Return what prompts show under a compaction: the window that is left, what speaks for the rest; None if that is not smaller."""
     # Where what was condensed before stays as it is, so does the beginning of the window: else all would be rewritten.
     most = (_KEPT if len(found.cuts) <= 1 else 1) * kept_long(room)
     gone = _leading_gone(composer, found.levels, most)
@@ -189,7 +202,7 @@ def _condense_past(
     # What is shown needs no reminder.
     in_full = {r for u in left if u.id not in pruned.levels for r in u.revisions}
     still = tuple(b for b in bound if b.source not in in_full)
-    far = far_nodes(composer, after, int(settings.share_summaries * room))
+    far = far_nodes(composer, after, int(composer.thread.engine.settings.share_summaries * room))
     wanted = StoredCompaction(pruned, far, still, at=composer.thread.engine.means.now(), after=after)
     now = weight(composer.blocks(wanted, left, sheet))
     if now >= before:
@@ -259,7 +272,6 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
     """Return the nodes of the summary tree that speak for all that comes before a position."""
     if before is None or room <= 0:
         return ()
-    from backscroll.engine.tree.tree import catch_up_soon, far_summaries
 
     thread = composer.thread
     catch_up_soon(thread.engine, thread.id)
@@ -275,8 +287,6 @@ _KEPT = 0.8
 
 def bound_of(composer: Composer, room: int) -> tuple[ProtectedText, ...]:
     """Return what of the window is still open and binding, newest first as far as it fits, in order."""
-    from backscroll.derive.essence.reader import essentials
-
     messages = [m for unit in composer.units for m in unit.messages]
     earlier = composer.frozen.bound if composer.frozen is not None else ()
     carried = [b for b in earlier if b.source not in composer.dead]
@@ -339,9 +349,6 @@ def compact(
     thread: ThreadScope, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
 ) -> CompactionReport:
     """Condense the past now; see `Thread.compact`."""
-    from backscroll.engine.budget.request import check_request, too_small
-    from backscroll.engine.prompts.composition import read_composer
-
     ask = check_request(thread.engine, budget, model=model)
     refused = too_small(thread.engine, ask, 1)
     if refused is not None:

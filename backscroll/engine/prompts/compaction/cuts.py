@@ -1,6 +1,6 @@
 """Cuts: results shown shorter where they stand, and what was condensed shown again; the past before them stays as it is.
 
-A step that cannot fit is cut before anybody caches it; a giant that a reply has answered is cut once that pays. Texts that were
+A step that cannot fit is cut before a service caches it; a giant that a reply has answered is cut once that pays. Texts that were
 placed under the compaction in force stay.
 """
 
@@ -16,9 +16,11 @@ from backscroll.assemble.compaction.trail import Trail
 from backscroll.assemble.compaction.tuning import MUST
 from backscroll.assemble.view.compaction import Compaction
 from backscroll.assemble.view.units import Unit, fresh_units
+from backscroll.derive.essence.learning import factor, features_of
 from backscroll.engine.inputs.inputs import PromptInputs, waits_anew
-from backscroll.engine.prompts.composer import Composer, weight
-from backscroll.engine.prompts.stored_compaction import StoredCompaction
+from backscroll.engine.inputs.lessons import weights_of
+from backscroll.engine.prompts.composition.composer import Composer, weight
+from backscroll.engine.prompts.composition.stored_compaction import StoredCompaction
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.prompt import Block, Level
@@ -80,9 +82,6 @@ def fixed_tokens(composer: Composer) -> int:
 
 def boost_of(composer: Composer) -> Callable[[Message], float] | None:
     """Weigh up what was asked for again after earlier compactions, and what is like it."""
-    from backscroll.derive.essence.learning import factor, features_of
-    from backscroll.engine.inputs.lessons import weights_of
-
     weights = weights_of(composer.thread.engine)
     return (lambda message: factor(features_of(message), weights)) if weights else None
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from backscroll.engine.knowledge.graph_holder import NAMED, SEEN, at_hand
 from backscroll.graph.reading.words import tell
 from backscroll.graph.view import Fact, Neighbourhood, NodeView, Rank
 from backscroll.record.history import HIDDEN
@@ -22,7 +23,7 @@ from backscroll.vocab.prompt import Block, Level, Section
 
 if TYPE_CHECKING:
     from backscroll.engine.core.lineage import View
-    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.composition.composer import Composer
 
 LEAST = 40  # tokens below which nothing useful can be said
 _BEHIND = 60  # events that may be caught up with while a prompt waits
@@ -38,7 +39,6 @@ def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block 
     words = _talked_about(composer)
     if not words.strip():
         return None
-    from backscroll.engine.knowledge.graph_holder import NAMED, SEEN, at_hand
 
     with at_hand(thread, _BEHIND) as held:
         names = [] if held is None else held.graph.find_mentioned_nodes(words)[:NAMED]

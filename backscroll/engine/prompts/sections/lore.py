@@ -20,7 +20,7 @@ from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.composition.composer import Composer
 
 _TITLES = {"en": "[World info: {name}]", "zh": "[世界书：{name}]"}
 _NAME = 80  # characters of a name that are shown

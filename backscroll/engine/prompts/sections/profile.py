@@ -1,6 +1,6 @@
 """What a prompt tells from the other conversations of its user, or of its project.
 
-Lasting facts about the user and their preferences come first, the nearest to the question first where there is no room for all;
+Lasting facts about the user and their preferences come first, the nearest to the question first where not all fit;
 then what is known of whom or what the question names. Nothing that the prompt shows anyway, nothing twice. Each text names the
 revisions that it rests on: when one is deleted, edited or forgotten in its own thread, the text is missing from the next prompt
 here. Waits for nothing: what is not analysed yet is read up to a fixed amount.
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from backscroll.engine.core.audience import scopes_of
 from backscroll.engine.core.lineage import reach
 from backscroll.engine.knowledge.people.cache import CachedScope, person_of
+from backscroll.engine.work.memory.memories import encode_with
+from backscroll.engine.work.memory.memory_block import in_telling_order
 from backscroll.graph.view import Fact
 from backscroll.tasks.memory.words import line_of, told_as
 from backscroll.tasks.preferences import profile
@@ -34,7 +36,7 @@ from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.task import MemoryKind
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.composition.composer import Composer
 
 LEAST = 30  # tokens below which nothing useful can be said
 _SAID = 4_000  # characters of the newest words that are looked through for names
@@ -115,11 +117,9 @@ def _is_own(sources: Collection[Ref], past: dict[str, int]) -> bool:
 def _collect_facts(composer: Composer, words: str, hides: Callable[[Fact], bool]) -> _ProfileFacts:
     """Facts about the user, their preferences, then what the words name."""
     thread, language = composer.thread, composer.frames
-    helds = composer.scopes()
+    helds = composer.memory.scopes()
     own = traits_told(helds[0], language)
     if len(own) > _TRAITS:
-        from backscroll.engine.work.memory.memories import encode_with
-
         own = choose_traits(own, words, _TRAITS, encode_with(thread.engine))
     said, tells = _collect_preferences(composer)
     others: list[ProfileLine] = []
@@ -140,12 +140,10 @@ def traits_told(held: CachedScope, language: str) -> list[ProfileLine]:
 
 def _collect_preferences(composer: Composer) -> tuple[list[ProfileLine], dict[str, str]]:
     """Return what the user prefers, and what people wrote down, in the other conversations."""
-    from backscroll.engine.work.memory.memories import in_telling_order
-
     thread, past = composer.thread, _past(composer)
     out: list[ProfileLine] = []
     tells: dict[str, str] = {}
-    found = composer.read_memories()
+    found = composer.memory.read_memories()
     for memory in in_telling_order(found):
         if (
             memory.kind in (MemoryKind.PREFERENCE, MemoryKind.FACT)

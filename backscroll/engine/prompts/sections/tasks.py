@@ -26,7 +26,7 @@ from backscroll.vocab.prompt import Block, Level, Section
 from backscroll.vocab.task import Task, TaskState
 
 if TYPE_CHECKING:
-    from backscroll.engine.prompts.composer import Composer
+    from backscroll.engine.prompts.composition.composer import Composer
 
 LEAST = 40  # tokens below which nothing useful can be said
 _SHOWN = 40  # characters by which a line is known again

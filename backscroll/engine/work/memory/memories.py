@@ -1,37 +1,36 @@
 """Remembering: what is known from tasks that ended, for the caller that works in a thread now.
 
 Owns the questions that can be asked of memories: a list, one of them, why it is believed, what matters for a task, what to be
-reminded of, and the block of long-term memory in prompts. That block changes at task boundaries and compactions only (and at once
-where the user deletes or rewords what it rests on), so that the provider's cache keeps hitting. Short-term memory is the history
-itself, middle-term the summaries of recent tasks, long-term what is reported here. Writing is in `engine/work/memory/acts`.
+reminded of. Short-term memory is the history itself, middle-term the summaries of recent tasks, long-term what is reported here.
+Writing is in `engine/work/memory/acts`, the block in prompts in `engine/work/memory/memory_block`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from backscroll.derive.essence.sentences import rough_count
+from backscroll.derive.flat import flat
 from backscroll.derive.recipe import Count
 from backscroll.engine.core.audience import checked_scope
 from backscroll.engine.core.checks import in_valid_text
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
-from backscroll.engine.work.memory.reader import ScopeMemories, collect, edge_of, of_task
+from backscroll.engine.models.artefacts import better
+from backscroll.engine.work.memory.reader import ScopeMemories, collect, of_task
 from backscroll.engine.work.task_reader import all_tasks, find_task
 from backscroll.errors import Ambiguous, NotFound
+from backscroll.record.chain import words_from_bytes
 from backscroll.tasks.memory import memory as recipe
 from backscroll.tasks.memory import request as memory_ask
 from backscroll.tasks.memory.acts import words_in
 from backscroll.tasks.memory.model import by_model
 from backscroll.tasks.memory.words import (
-    is_long_term,
     line_of,
-    reminder,
     render_memories,
     sources_of,
-    told_as,
 )
 from backscroll.tasks.notes import quote_text, words_of
 from backscroll.tasks.preferences.preferences import Preference, PreferenceDefaults, defaults_from
@@ -48,8 +47,7 @@ from backscroll.tasks.relevance import (
 from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
-from backscroll.vocab.part import Json, Text
-from backscroll.vocab.prompt import Block, Level, Section
+from backscroll.vocab.part import Json
 from backscroll.vocab.task import Memory, MemoryKind, Task
 from backscroll.vocab.values.moment import microseconds
 
@@ -57,8 +55,8 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
 RELEVANT_TOKENS = 1_500
-_PREFERENCES = 8  # that go with every task, the surest
-_LESSONS, _OUTCOMES, _HINTS = 12, 12, 3
+PREFERENCES = 8  # that go with every task, the surest
+_HINTS = 3
 _QUOTE = 300
 _SHORTEST = 4  # characters of an id that may be typed
 
@@ -116,15 +114,16 @@ def memories(
     some = [m for m in told_ if not wanted or m.kind.value in wanted]
     if text.strip():
         return [r.memory for r in _rank_memories(thread.engine, found, text, some)]
-    return sorted(some, key=_order)
+    return sorted(some, key=order_of)
 
 
 def sort_memories(found: Iterable[Memory], kind: MemoryKind) -> list[Memory]:
     """Memories of a kind as they are listed: pinned first, then by weight."""
-    return sorted((m for m in found if m.kind is kind), key=_order)
+    return sorted((m for m in found if m.kind is kind), key=order_of)
 
 
-def _order(memory: Memory) -> tuple[object, ...]:
+def order_of(memory: Memory) -> tuple[object, ...]:
+    """Return the key by which memories are listed: pinned first, then by weight."""
     # Of equals the older first: it stood there before.
     worth = -round(memory.weight * memory.confidence, 3)
     at = microseconds(memory.at) if memory.at else 0
@@ -190,7 +189,6 @@ def _source(view: View, ref: Ref) -> MemorySource:
         role = "" if entry is None else entry.role
         return MemorySource(handle, ref, message, ref.thread, role, event.at, "", live=False)
     shown = message_of(entry, spoken)
-    from backscroll.derive.flat import flat
 
     return MemorySource(
         handle, ref, message, ref.thread, shown.role, shown.at, quote_text(flat(shown), _QUOTE), live=True
@@ -203,7 +201,6 @@ def _read_words(event: Event) -> str:
         return quote_text(words_in(event), _QUOTE)
     if event.body is None:
         return ""
-    from backscroll.record.chain import words_from_bytes
 
     body = cast("dict[str, Json]", words_from_bytes(event.body))
     texts = [value for value in body.values() if isinstance(value, str)]
@@ -223,8 +220,6 @@ def catch_up(thread: ThreadScope) -> int:
 
 def task_summary(thread: ThreadScope, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
     """Return what stands in for a task: its summary (a model's, where one wrote it) and the revisions it rests on."""
-    from backscroll.engine.models.artefacts import better
-
     one = task if isinstance(task, Task) else find_task(all_tasks(thread), task)
 
     def read(view: View) -> tuple[str, tuple[Ref, ...]]:
@@ -268,7 +263,9 @@ def load_relevant_history(
         return line_of(memory, thread.id, language)
 
     title = count(words_of(language)["title_relevant"]) + 1
-    always = sorted((m for m in found.memories if m.kind is MemoryKind.PREFERENCE), key=_order)[:_PREFERENCES]
+    always = sorted((m for m in found.memories if m.kind is MemoryKind.PREFERENCE), key=order_of)[
+        :PREFERENCES
+    ]
     base = [RankedMemory(m, m.confidence * m.weight, ("preference",)) for m in always]
     base += [RankedMemory(m, 1.0, ("pinned",)) for m in some if m.pinned]
     pinned = {r.memory.id for r in base}
@@ -313,12 +310,6 @@ def hints(
     return [r.memory for r in _rank_memories(thread.engine, found, text, lessons)[:limit]]
 
 
-def hint_lines(thread: ThreadScope, text: str, *, scope: str = "project", limit: int = _HINTS) -> list[str]:
-    """Return the same as lines for a prompt or a receipt: "Last time …", with handles."""
-    language = thread.legible.info.language
-    return [reminder(m, thread.id, language) for m in hints(thread, text, scope=scope, limit=limit)]
-
-
 def _rank_memories(
     engine: EngineScope, found: ScopeMemories, text: str, some: Sequence[Memory]
 ) -> list[RankedMemory]:
@@ -337,6 +328,7 @@ def _rank_memories(
 
 def encode_with(engine: EngineScope) -> Encode | None:
     """Return the encoder that is set; what was encoded before is remembered as long as nothing is forgotten."""
+    # start-up: numpy is loaded by the first search
     from backscroll.engine.search.recall_pool import encoder_for
 
     encoder = encoder_for(engine)
@@ -353,84 +345,3 @@ def encode_with(engine: EngineScope) -> Encode | None:
         return [known[t] for t in texts]
 
     return encode
-
-
-# -- the block in prompts ----------------------------------------------------------------------------------------
-
-
-def block_memories(thread: ThreadScope, *, scope: str = "project", now: bool = False) -> list[Memory]:
-    """Return the memories that the block may tell, in the order in which they should be there."""
-    return in_telling_order(_collect_memories(thread, scope, now=now))
-
-
-def _collect_memories(thread: ThreadScope, scope: str, *, now: bool) -> ScopeMemories:
-    edge = None if now else thread.reading(lambda view: edge_of(thread.engine, view))
-    return collect(thread, scope, edge=edge, ready=True)
-
-
-def in_telling_order(found: ScopeMemories) -> list[Memory]:
-    """Return the memories that prompts may tell: pinned first, then by kind, the surest of each."""
-    some = [m for m in found.memories if is_long_term(m) and m.text.strip()]
-    pinned = [m for m in some if m.pinned]
-    out = sorted(pinned, key=lambda m: (ORDER[m.kind], m.id))
-    for kind, most in (
-        (MemoryKind.PREFERENCE, _PREFERENCES),
-        (MemoryKind.FACT, _PREFERENCES),
-        (MemoryKind.LESSON, _LESSONS),
-        (MemoryKind.OUTCOME, _OUTCOMES),
-    ):
-        out += sorted((m for m in some if m.kind is kind and not m.pinned), key=_order)[:most]
-    return out
-
-
-def memory_block(
-    thread: ThreadScope,
-    room: int,
-    count: Count = rough_count,
-    *,
-    scope: str = "project",
-    shown: Collection[Ref] = (),
-    known: Collection[str] = (),
-    holds: Callable[[Ref], bool] = lambda _: True,
-    now: bool = False,
-    language: str | None = None,
-) -> Block | None:
-    """Long-term memory and what is pinned, within `room` tokens; None if there is nothing to tell or no room.
-
-    Left out: what rests on nothing but revisions that are `shown` anyway, lines that are `known` from before, and
-    what rests on a revision that does not stand any more where the prompt is made (`holds`). `now`: as of
-    this moment, and not of the last one at which memories may change by themselves. `language`: of the lines around them; otherwise
-    that of the thread.
-    """
-    language = thread.legible.info.language if language is None else language
-    free = room - count(words_of(language)["title_memory"]) - 4
-    chosen: list[Memory] = []
-    found = _collect_memories(thread, scope, now=now)
-    for memory in in_telling_order(found):
-        line = line_of(memory, thread.id, language)
-        if line in known or (memory.sources and all(s in shown for s in memory.sources)):
-            continue
-        if not all(map(holds, memory.sources)):
-            continue
-        cost = count(line) + 1
-        if cost <= free:
-            chosen.append(memory)
-            free -= cost
-    if not chosen:
-        return None
-    parts = (Text(render_memories(chosen, thread.id, language, "title_memory")),)
-    reason = "long-term memory" + (", pinned first" if any(m.pinned for m in chosen) else "")
-    # Where a person put a memory into words, these go when that act is erased, whatever else they rest on.
-    written = (
-        e.id for m in chosen if m.by == "person" for e in found.acts.get(m.id, ()) if e.body is not None
-    )
-    return Block(
-        "user",
-        parts,
-        Section.MEMORY,
-        Level.GIST,
-        tuple(dict.fromkeys((*sources_of(chosen), *written))),
-        reason=reason,
-        tokens=count(parts[0].text),
-        tells=tuple(told_as(m) for m in chosen),
-    )

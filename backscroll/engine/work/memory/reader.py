@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from backscroll.engine.core.artefacts import keep_artefacts
 from backscroll.engine.core.audience import STATES, ScopeThreads, checked_scope, may_see, near
 from backscroll.engine.core.lineage import View, reach
+from backscroll.engine.models.artefacts import better
 from backscroll.engine.work.memory.log import (
     EvidenceCheck,
     MemoryHorizon,
@@ -152,7 +153,6 @@ def _find_written(reader: Reader, names: Sequence[bytes]) -> Mapping[bytes, Mode
     """Return what a model wrote about tasks, by the names of what rules found."""
     if not names:
         return {}
-    from backscroll.engine.models.artefacts import better
 
     return better(reader, lambda model: memory_ask.recipe(memory_ask.MEMORY, model), names)
 

@@ -1,7 +1,6 @@
 """The line in which a person types: several lines, history, completion, the bars below it.
 
-Owns the input session. It lives as long as the chat; every message is one call. Before: `keys`, `history_file`, `pasting`.
-After: `app` decides what the words mean.
+Owns the input session. It lives as long as the chat; every message is one call. `chat/app` decides what the words mean.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What follows the name of a slash command: words, quotes, numbers, messages and turns.
 
 Owns taking a line apart the way people type it (straight, curly and Chinese quotes; a quote that is never closed is a letter)
-and finding the message or the turn that is meant. Before: `cli/addressing`. After: the commands beside it.
+and finding the message or the turn that is meant.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How slash commands say what they did: a line between the turns, made safe for the terminal.
 
-Owns the few ways of saying something (done, a remark, a warning, an error with its hint). Before: `cli/reporting` has the words
-of errors. After: every command.
+Owns the few ways of saying something (done, a remark, a warning, an error with its hint). The words of errors are in
+`cli/error_report`.
 """
 
 from __future__ import annotations

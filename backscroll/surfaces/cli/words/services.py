@@ -1,7 +1,7 @@
 """Services with models, as people and programs read them: for `config provider` and `models` alike.
 
 Owns the table, the facts and the document of a service, and the word for the state it is in. Refuses: keys themselves (only where one
-comes from is told), changing anything. Before: `engine/background/overview`. After: `provider_settings`, `commands/models`.
+comes from is told), changing anything.
 """
 
 from __future__ import annotations

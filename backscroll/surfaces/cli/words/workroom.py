@@ -1,7 +1,7 @@
 """Changes, blame and rewinds in words and as JSON, and which conversation works in this folder.
 
 Owns finding the thread and the folder for a command, and the lines that commands print about files. Refuses: options
-(`commands/changes`, `commands/rewinding`).
+(`cli/commands/agent/changes`, `cli/commands/agent/rewind`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """`/graph`, `/world`: what is known about people and things. Looking is drawn as the command line draws it; `edit` is
-`slash/graph_editor`."""
+`commands/graph_editor`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`/graph edit`: a node and all that is held of it, changed in place.
 
 Every change is an override of the person's: it stands over what the text says, and `/undo` takes it back. Owns the dialogue; the
-changes are `engine/knowledge/graph`'s. Before: `slash/graph`.
+changes are `engine/knowledge/graph`'s.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`/recall`, `/search`, `/expand`, `/operations`, `/turns`: looking at what was said and done.
 
-Draws as the command line does (`slash/borrowing`). Nothing here reads more of a history than it shows.
+Draws as the command line does (`slash/cli_bridge`). Nothing here reads more of a history than it shows.
 """
 
 from __future__ import annotations

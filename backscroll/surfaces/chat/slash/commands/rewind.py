@@ -1,6 +1,6 @@
 """`/rewind`: back to before a turn, files and conversation together or one of them; first shown, then asked, then done.
 
-Before: `engine/folder/rewind` does it and can take it back (`/rewind redo`). Where no folder is watched, the words alone go back.
+`engine/folder/rewind` does it and can take it back (`/rewind redo`). Where no folder is watched, the words alone go back.
 """
 
 from __future__ import annotations

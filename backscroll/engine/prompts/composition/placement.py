@@ -3,7 +3,8 @@
 A placement is an event of the log. It names the message behind which its texts stand and every message that they rest on, so a copy
 of the log gives the same prompt, byte for byte. Words that rest on messages of other conversations are kept apart, with what is
 derived from those: they do not travel with this log, and forgetting them there erases them here. A text whose sources were deleted,
-hidden or changed is not shown. Refuses: choosing what is said (`engine/prompts/insertions`).
+hidden or changed is not shown. Part of a placement is the mark that prompts began in another way from there on. Refuses: choosing what
+is said (`engine/prompts/insertions`), and when such a mark is due (`engine/prompts/prefixes`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from backscroll.engine.core.audience import heads_near, may_see
 from backscroll.engine.core.lineage import View, ancestors
 from backscroll.engine.inputs.changes import touched_by
-from backscroll.engine.prompts.prefix_marks import PrefixMark
 from backscroll.errors import StoreCorrupt
 from backscroll.record.chain import to_bytes, words_from_bytes
 from backscroll.record.derived import Artefact
@@ -75,6 +75,27 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
+class PrefixMark:
+    """From an event on, prompts began in another way than before it."""
+
+    event: int  # 0: not written yet
+    head: str  # digest of what stands before the messages
+    shown: int  # the event of the compaction that was in force; 0: none
+    since: bytes  # the place before which nothing changed
+    doubted: bool = False  # the prompt before was not answered yet: the next reply may belong to either
+    bound: frozenset[Ref] = (
+        frozenset()
+    )  # replies before that place whose thinking still counts: marks before a compaction are not read
+
+    def to_json(self) -> dict[str, Json]:
+        """As it stands in the head of the event."""
+        more: dict[str, Json] = {"doubted": True} if self.doubted else {}
+        if self.bound:
+            more["bound"] = [str(ref) for ref in sorted(self.bound)]
+        return {"head": self.head, "shown": self.shown, "since": self.since.hex(), **more}
+
+
+@dataclass(frozen=True, slots=True)
 class PlacementRecord:
     """What one prompt added behind the newest message, to be written down."""
 
@@ -100,6 +121,19 @@ def placement_of(event: Event) -> Placement:
             hint="compact the thread: prompts after that do without it; no message is touched",
         ) from error
     return Placement(event.id, behind, revision, texts, waits, str(body.get("goes_on", "")))
+
+
+def marks_in(events: Iterable[Event]) -> tuple[PrefixMark, ...]:
+    """The marks that some placements hold, oldest first."""
+    out: list[PrefixMark] = []
+    for event in events:
+        raw = cast("Mapping[str, Json] | None", event.head.get("prefix"))
+        if raw is not None:
+            since = bytes.fromhex(raw["since"])
+            doubted = raw.get("doubted") is True
+            bound = frozenset(parse_ref(str(ref)) for ref in cast("list[Json]", raw.get("bound", [])))
+            out.append(PrefixMark(event.seq, str(raw["head"]), int(raw["shown"]), since, doubted, bound))
+    return tuple(out)
 
 
 def _text_of(raw: Mapping[str, Json]) -> PlacedText:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.assemble.view.excerpt import is_giant, shown_parts
+from backscroll.engine.budget.counts import counts_for, kept_bytes
 from backscroll.engine.budget.request import PromptRequest
 from backscroll.engine.core.history import message_of
 from backscroll.engine.core.lineage import View
 from backscroll.engine.inputs.rows import Row, Telling
+from backscroll.llm.tokens.overhead import message_tokens
 from backscroll.record.content import decode
 from backscroll.record.history import Entry
 from backscroll.record.ports import RevisionBody
@@ -46,9 +48,6 @@ def told_by(engine: EngineScope, ask: PromptRequest) -> Telling:
 
 def shown_sizes(engine: EngineScope, messages: Sequence[Message], ask: PromptRequest) -> dict[Ref, int]:
     """Return tokens of messages as a prompt shows them in full: of giant results that is an excerpt, and the rest is not even counted."""
-    from backscroll.engine.budget.counts import counts_for, kept_bytes
-    from backscroll.llm.tokens.overhead import message_tokens
-
     giants = [m for m in messages if is_giant(m, ask.shown)]
     named = {m.revision for m in giants}
     out = counts_for(engine, [m for m in messages if m.revision not in named], ask.tokenizer, ask.wire)
