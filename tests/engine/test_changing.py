@@ -176,7 +176,7 @@ def test_dropping_the_snapshots(desk: Desk) -> None:
     kept = [p for p in desk.home.rglob("*") if p.is_file() and b"xyzzy" in p.read_bytes()]
     assert kept == []
     assert desk.room.changes() != []
-    with pytest.raises(NotFound, match="not kept"):
+    with pytest.raises(NotFound, match="no longer available"):
         desk.room.rewind(1)
     desk.turn("two", b__py="1")
     desk.room.rewind(2)

@@ -194,7 +194,7 @@ def test_either_an_amount_or_a_range(thread: Thread) -> None:
 
 
 def test_an_unknown_handle_is_not_found(thread: Thread) -> None:
-    with pytest.raises(NotFound, match="no crop"):
+    with pytest.raises(NotFound, match=r"crop .* not found"):
         thread.uncrop("[bs:999]")
     with pytest.raises(NotFound):
         thread.expand("[bs:999]")

@@ -127,7 +127,7 @@ def test_a_query_without_words_is_refused_with_a_hint(query: str) -> None:
 
 def test_a_query_of_exclusions_only_is_refused_with_a_hint() -> None:
     """A query that only excludes is an error of its own."""
-    with pytest.raises(InvalidInput, match="not wanted"):
+    with pytest.raises(InvalidInput, match="only exclusions"):
         parse_query('-foo -"bar baz"')
 
 

@@ -104,5 +104,5 @@ def test_the_name_of_a_turn_never_changes() -> None:
 @pytest.mark.parametrize("thing", [None, 7, b"3f2a", 1.5, ["a"]])
 def test_what_is_no_text_is_no_name(thing: Any) -> None:
     """Whatever is given where a name should be, the error says what names look like."""
-    with pytest.raises(InvalidInput, match="not a message or revision id"):
+    with pytest.raises(InvalidInput, match="invalid message or revision id"):
         parse_ref(thing)

@@ -43,7 +43,7 @@ def test_swipes_that_lead_nowhere(talk: HandTalk, empty: HandTalk) -> None:
     assert "available: 1" in talk.run("/swipe left")
     assert "alternative 1 of 1" in talk.run("/swipe")
     assert "no answer yet" in empty.run("/swipe")
-    assert "no answer to make again" in empty.run("/regenerate")
+    assert "no answer to regenerate" in empty.run("/regenerate")
 
 
 def test_a_fork_shares_the_past(talk: HandTalk) -> None:
