@@ -101,6 +101,16 @@ def test_the_best_answer_is_there_at_any_budget(
         assert greater.items[0].message == less.items[0].message
 
 
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_is_not_the_answer_does_not_stand_in_for_it(threads: dict[str, Thread], question: str) -> None:
+    """With too little room even for an excerpt of the best answer nothing is shown, at every budget the same message comes first."""
+    thread = threads[QUESTIONS[question][1]]
+    best = thread.recall(question, 1000).items[0].message
+    found = [thread.recall(question, budget) for budget in range(1, SMALL)]
+    assert {each.items[0].message for each in found if each.items} == {best}
+    assert any(not each.items for each in found)
+
+
 def test_an_explicit_question_fills_its_budget(threads: dict[str, Thread]) -> None:
     """Everything there is, or as much as fits: cut-offs are for what nobody asked to see."""
     thread = threads["en"]

@@ -229,6 +229,8 @@ class Choice:
             )
             if item is None and (first or prepared.price > most >= SMALLEST):
                 item = self._item(place, filling, most, whole=False)
+            if item is None and first:
+                return  # what fits in its place would be taken for the answer
             if item is None:
                 misses += 1
                 passed.append(place)
