@@ -185,7 +185,7 @@ def test_what_a_lasting_yes_covers_is_told_before_it_is_given(monkeypatch: pytes
     monkeypatch.setattr(asking, "press", press)
     decision = TerminalPerson(Wall()).approve([proposal("git status -s")])[0]
     assert decision.pattern == "git status -s"
-    assert "s and a cover: git status -s" in asked[0]
+    assert "s and a allow: git status -s" in asked[0]
 
 
 def test_a_wider_rule_is_shown_with_what_it_lets_through(keyboard: Keyboard) -> None:
