@@ -138,7 +138,7 @@ def _fingerprint(call: ToolCall, result: ToolResult | None, limit: int, *, grows
     if result is not None:
         hashed.update(b"!" if result.is_error else b".")
         for part in result.content:
-            # Texts unhashed, which is quick for long ones; each preceded by its length, so that different parts never look alike.
+            # The text itself, not its repr, which is quick for long ones; preceded by its length, so that different parts never look alike.
             words = (part.text if isinstance(part, Text) else repr(part)).encode("utf-8", "surrogatepass")
             hashed.update(f"{type(part).__name__} {len(words)} ".encode())
             hashed.update(words)

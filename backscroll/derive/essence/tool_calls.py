@@ -23,7 +23,7 @@ from backscroll.vocab.values.pattern import late
 
 LONGEST = 320  # characters of an essential; longer sentences are cut in the middle
 WIDE = 400_000  # characters of one message that are read; the rest of a dump is data
-_QUIET = frozenset({"grep", "rg", "egrep", "diff", "test", "cmp", "which", "pgrep"})  # programs that fail to answer no
+_QUIET = frozenset({"grep", "rg", "egrep", "diff", "test", "cmp", "which", "pgrep"})  # failing means "no"
 _SCRIPTS = frozenset(
     {"python", "python3", "node", "bash", "sh", "ruby", "perl", "java", "uv", "npx", "deno", "bun", "php"}
 )
