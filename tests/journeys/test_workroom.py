@@ -166,7 +166,7 @@ def test_rewind_refuses_invalid_input(agent: Agent) -> None:
 
 
 def test_commit_to_git(agent: Agent) -> None:
-    """A rehearsal, then a commit of exactly the agent's work, with thread and turns at the end; then nothing is left."""
+    """A dry run, then a commit of exactly the agent's changes, with thread and turns at the end."""
     (agent.root / "mine.txt").write_text("mine\n")
     git(agent.root, "add", "mine.txt")
     told = agent.cli.ok("commit", "--dry-run").out
