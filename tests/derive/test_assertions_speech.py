@@ -16,7 +16,7 @@ from backscroll.derive.extract.language import in_tongue, tongue_of
 from backscroll.derive.extract.speech import cleaned_text, counts, speeches
 from backscroll.derive.extract.utterance import Utterance
 from backscroll.derive.operations import render_operations
-from backscroll.engine.prompts import composer as composing
+from backscroll.engine.prompts.composition import blocks as composing
 from backscroll.engine.search import recall_choice
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
