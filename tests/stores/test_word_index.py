@@ -173,7 +173,7 @@ def test_index_words_follow_from_the_body(text: str, role: str) -> None:
 
 
 def test_word_rules_have_a_number() -> None:
-    """Texts with the words that rules number 1 give them. Where this fails, raise `RULES`: files name by it what made their words."""
+    """Texts with the words of rules number 1. If this fails, raise `RULES`: stores record which rules they used."""
     known = {
         "Runners were running; getUserName(HTTPServer)": (
             "runner were run get user name getusernam http server httpserver"
