@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.work.context import ContextRelease
 from backscroll.engine.work.task_reader import find_task, messages_in, newest_place, tasks_of
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.tasks.lifecycle.steps import current_of
@@ -22,6 +21,7 @@ from backscroll.vocab.task import Task, TaskAct, TaskState
 
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
+    from backscroll.engine.work.context import ContextRelease
 
 TITLE_LENGTH = 200
 _LISTED = 64  # messages that a result names one by one; more are named by their runs alone

@@ -11,15 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.deprecation import warn_renamed
-from backscroll.derive.essence.reader import essentials
 from backscroll.engine.core.signatures import doors
-from backscroll.engine.work import boundaries as tasking_boundaries
-from backscroll.engine.work import comparison as tasking_compare
-from backscroll.engine.work import task_shape as tasking_shape
-from backscroll.engine.work import task_steps as tasking_steps
-from backscroll.engine.work import verdict as tasking_verdict
-from backscroll.engine.work.memory.memories import load_relevant_history, task_summary
-from backscroll.engine.work.memory.plans import followups_for, plan_for
 from backscroll.engine.work.task_reader import all_tasks, find_task, task_messages
 from backscroll.engine.work.task_writer import task_named
 from backscroll.errors import InvalidInput
@@ -32,6 +24,7 @@ if TYPE_CHECKING:
     from backscroll.derive.essence.essentials import Essential
     from backscroll.engine.core.thread_scope import ThreadScope
     from backscroll.engine.work.memory.memories import RelevantHistory
+    from backscroll.engine.work.verdict import Ask
     from backscroll.tasks.boundary.detector import Boundary
     from backscroll.tasks.lifecycle.comparison import Comparison
     from backscroll.tasks.lifecycle.followup import FollowUp
@@ -75,7 +68,10 @@ class Tasks:
 
     def plan_for_later(self, title: str) -> Task:
         """Add a task for later without starting it."""
-        return tasking_steps.plan_task(self.thread, title).task
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_steps
+
+        return task_steps.plan_task(self.thread, title).task
 
     def start(
         self,
@@ -93,8 +89,11 @@ class Tasks:
         `keep` leaves it in prompts; `relevant` loads memories of similar tasks; `task` names one that was added for later.
         A title that was cancelled before requires `again`.
         """
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_steps
+
         begin = None if at is None else parse_ref(at)
-        return tasking_steps.start_task(
+        return task_steps.start_task(
             self.thread,
             title,
             task=task,
@@ -107,12 +106,18 @@ class Tasks:
 
     def attempt(self, result: str, *, as_actor: str | None = None, task: str | Task | None = None) -> Attempt:
         """Submit a result for review; accept it with `complete` or send it back with `incomplete`."""
-        thread = self.thread if as_actor is None else self.thread.as_actor(as_actor)
-        return tasking_verdict.attempt_task(thread, result, task=task).task.attempts[-1]
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import verdict
 
-    def put_before(self, result: str, ask: tasking_verdict.Ask, *, task: str | Task | None = None) -> Task:
+        thread = self.thread if as_actor is None else self.thread.as_actor(as_actor)
+        return verdict.attempt_task(thread, result, task=task).task.attempts[-1]
+
+    def put_before(self, result: str, ask: Ask, *, task: str | Task | None = None) -> Task:
         """Submit a result and ask at once: True completes the task, a text sends it back with that feedback."""
-        return tasking_verdict.put_before(self.thread, result, ask, task=task).task
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import verdict
+
+        return verdict.put_before(self.thread, result, ask, task=task).task
 
     def complete(
         self,
@@ -123,7 +128,10 @@ class Tasks:
         keep: bool = False,
     ) -> Task:
         """Accept the result. `manual`: a person decided; `keep` leaves its messages in prompts until the next task starts."""
-        return tasking_verdict.complete_task(self.thread, task, manual=manual, note=note, keep=keep).task
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import verdict
+
+        return verdict.complete_task(self.thread, task, manual=manual, note=note, keep=keep).task
 
     def incomplete(
         self,
@@ -138,7 +146,10 @@ class Tasks:
 
         `say` also adds the feedback to the history as the user's message; the default is to do so if there are images.
         """
-        return tasking_verdict.refuse_task(
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import verdict
+
+        return verdict.refuse_task(
             self.thread, feedback, images=images, task=task, manual=manual, say=say
         ).task
 
@@ -151,11 +162,17 @@ class Tasks:
         keep: bool = False,
     ) -> Task:
         """Cancel a task; it stays listed as cancelled."""
-        return tasking_verdict.cancel_task(self.thread, task, reason=reason, manual=manual, keep=keep).task
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import verdict
+
+        return verdict.cancel_task(self.thread, task, reason=reason, manual=manual, keep=keep).task
 
     def resume(self, task: str | Task, *, keep: bool = False, manual: bool = True) -> Task:
         """Resume a task: after feedback, or after another task."""
-        return tasking_steps.resume_task(self.thread, task, keep=keep, manual=manual).task
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_steps
+
+        return task_steps.resume_task(self.thread, task, keep=keep, manual=manual).task
 
     # -- putting right ---------------------------------------------------------------------------------------
 
@@ -166,40 +183,67 @@ class Tasks:
 
     def rename(self, title: str, task: str | Task | None = None) -> Task:
         """Rename a task."""
-        return tasking_shape.title_task(self.thread, title, task=task).task
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_shape
+
+        return task_shape.title_task(self.thread, title, task=task).task
 
     def link(self, first: str | Task, second: str | Task, how: str = "related") -> Task:
         """Link two tasks: follows, part of, related, split from."""
-        return tasking_shape.link_tasks(self.thread, first, second, how).task
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_shape
+
+        return task_shape.link_tasks(self.thread, first, second, how).task
 
     def split(self, message: Ref | str, title: str = "") -> Task:
         """Split a task at a message; return the new task, which begins there."""
-        return tasking_shape.split_task(self.thread, parse_ref(message), title).task
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_shape
+
+        return task_shape.split_task(self.thread, parse_ref(message), title).task
 
     def merge(self, first: str | Task, second: str | Task) -> Task:
         """Merge two tasks into one."""
-        return tasking_shape.merge_tasks(self.thread, first, second).task
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_shape
+
+        return task_shape.merge_tasks(self.thread, first, second).task
 
     # -- what is known about a task --------------------------------------------------------------------------
 
     def summary(self, task: str | Task | None = None) -> str:
         """Return the summary of a task."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work.memory.memories import task_summary
+
         return task_summary(self.thread, self._one(task))[0]
 
     def essentials(self, task: str | Task | None = None) -> Sequence[Essential]:
         """Return what is open or binding in a task, quoted; it survives every compression."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.derive.essence.reader import essentials
+
         return essentials(task_messages(self.thread, self._one(task)))
 
     def plan(self, task: str | Task | None = None, *, ask: bool = False) -> Plan:
         """Return what to do next, with the evidence for each step; with `ask`, the configured model is asked."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work.memory.plans import plan_for
+
         return plan_for(self.thread, self._one(task), ask=ask)
 
     def questions(self, task: str | Task | None = None, *, ask: bool = False) -> Sequence[FollowUp]:
         """Return the questions most worth asking the user, three at most."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work.memory.plans import followups_for
+
         return followups_for(self.thread, self._one(task), ask=ask)
 
     def relevant_history(self, task: str | Task, budget_tokens: int = 1_500) -> RelevantHistory:
         """Return what earlier work contributes to a task or a text, within a token budget."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work.memory.memories import load_relevant_history
+
         return load_relevant_history(self.thread, task, budget_tokens)
 
     def tiers(self) -> dict[str, Tier]:
@@ -213,15 +257,24 @@ class Tasks:
 
     def compare(self, first: str | Task, second: str | Task) -> Comparison:
         """Compare two tasks: what they share, and where they differ."""
-        return tasking_compare.compare_tasks(self.thread, first, second)
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import comparison
+
+        return comparison.compare_tasks(self.thread, first, second)
 
     def boundaries(self, *, threshold: float | None = None, last: int | None = None) -> Sequence[Boundary]:
         """Return messages where a new task appears to start and none was started, oldest first, with reasons."""
-        return tasking_boundaries.boundaries(self.thread, threshold=threshold, last=last)
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import boundaries
+
+        return boundaries.boundaries(self.thread, threshold=threshold, last=last)
 
     def act_on_boundary(self) -> Task | None:
         """Start a task if the newest message appears to begin one and the settings allow it (`act`)."""
-        step = tasking_boundaries.act(self.thread)
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import boundaries
+
+        step = boundaries.act(self.thread)
         return None if step is None else step.task
 
 
