@@ -20,7 +20,7 @@ def tree(*rows: str) -> list[MessageNode]:
 U, A = "user", "assistant"
 
 
-def test_a_line_stays_a_line() -> None:
+def test_history_without_branches_stays_in_order() -> None:
     """A conversation without branches comes in order, and nodes that say nothing are passed over."""
     nodes = tree("root - -", "a root user", "b a assistant", "c b user")
     assert list(walk(nodes, "c")) == [PathStep("a"), PathStep("b"), PathStep("c")]

@@ -91,6 +91,6 @@ def test_the_fold_can_go_on_from_anywhere(acts: list[str], cut: int) -> None:
     assert fold_standing(desk.log[cut:], fold_standing(desk.log[:cut])) == fold_standing(desk.log)
 
 
-def test_nothing_happened_nothing_stands() -> None:
+def test_empty_log_has_no_crops_in_effect() -> None:
     assert fold_standing([]) == CropState()
     assert fold_standing([event(1, Kind.EDITED)]).crops == ()

@@ -65,7 +65,7 @@ def test_hunks_are_a_diff(before: str, after: str) -> None:
 
 
 def test_git_applies_our_hunks(tmp_path: Path) -> None:
-    """The real thing takes them as a patch."""
+    """The real git accepts them as a patch."""
     old = [f"line {n}\n" for n in range(100)]
     new = [*old[:10], "ten\n", *old[12:50], *old[55:], "end"]
     (tmp_path / "f").write_text("".join(old))
@@ -86,7 +86,7 @@ def test_as_many_lines_as_can_be_are_matched(before: list[str], after: list[str]
         assert found == best[-1][-1]
 
 
-def test_long_lists_of_few_sorts_of_lines() -> None:
+def test_long_lists_of_repeated_lines() -> None:
     """Tables and logs: thousands of lines of which none is unique."""
     before = [f"row {n * n % 11}" for n in range(4000)]
     after = [line for n, line in enumerate(before) if n % 40]
@@ -95,7 +95,7 @@ def test_long_lists_of_few_sorts_of_lines() -> None:
     assert sum(count for _, _, count in match_lines(before, turned)) > 1000
 
 
-def test_large_texts_with_nothing_in_common_are_quick() -> None:
+def test_large_different_texts_are_fast() -> None:
     """No table of all lines against all lines is filled."""
     before = [f"a{n % 7}" for n in range(20_000)]
     after = [f"b{n % 7}" for n in range(20_000)]
