@@ -217,7 +217,7 @@ def test_noise_between_events_is_ignored() -> None:
     ],
 )
 def test_finish_reasons_are_translated(word: str, finish: str) -> None:
-    """Words of others for the same."""
+    """Other names for the same reasons."""
     assert heard(chunk({"content": "a"}, word), DONE)[1].finish == finish
 
 

@@ -29,7 +29,7 @@ def made(kind: type[errors.BackscrollError]) -> errors.BackscrollError:
 
 
 @pytest.mark.parametrize("kind", list(kinds(errors.BackscrollError)), ids=lambda kind: kind.__name__)
-def test_an_error_is_the_same_in_another_process(kind: type[errors.BackscrollError]) -> None:
+def test_error_survives_pickling(kind: type[errors.BackscrollError]) -> None:
     error = made(kind)
     error.add_note("while it was read")
     for other in (pickle.loads(pickle.dumps(error)), copy.copy(error)):

@@ -131,7 +131,7 @@ def test_lone_surrogates_are_harmless(store: Path) -> None:
     assert words.encode()
 
 
-def test_empty_store_answers_in_words(tmp_path: Path) -> None:
+def test_empty_store_is_explained(tmp_path: Path) -> None:
     async def work(session: ClientSession) -> tuple[Any, str]:
         none = await session.call_tool("recall", {"query": "anything?"})
         status = await session.call_tool("task_status", {})
