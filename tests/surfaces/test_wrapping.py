@@ -1,4 +1,4 @@
-"""Two lines make an existing program remember: real SDKs against a scripted service over HTTP."""
+"""Wrapped clients: two lines give an existing program a memory; real SDKs, a scripted service over HTTP."""
 
 from __future__ import annotations
 
