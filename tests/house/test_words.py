@@ -1,4 +1,4 @@
-"""Words that the style sheet replaces do not come back: a ceiling per room, which may only fall."""
+"""Words that the style sheet replaces do not return: a ceiling per room, which may only fall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sync with another program's chat finds: each thing people do there is seen for what it is."""
+"""Sync with another program's chat: each kind of change there is recognised."""
 
 from __future__ import annotations
 
@@ -350,8 +350,8 @@ def test_tool_result_is_identified_by_its_call() -> None:
     assert (kinds(found), what(found)) == (["Edit"], [])
 
 
-def test_what_a_program_does_not_say_it_does_not_deny() -> None:
-    """A list without thinking and names is the same list; other thinking or another name is an edit."""
+def test_unstated_thinking_and_names_are_not_denied() -> None:
+    """A list without them is the same list; other thinking or another name is an edit."""
     thought = Content((Reasoning("hm"), Text("yes")), "Ellie")
     memory = Memory.holding([msg("user", "hi"), ForeignMessage("assistant", thought)])
     assert kinds(synced(memory, [msg("user", "hi"), msg("assistant", "yes")])) == []
@@ -361,21 +361,21 @@ def test_what_a_program_does_not_say_it_does_not_deny() -> None:
     assert kinds(synced(memory, [msg("user", "hi"), rethought])) == ["Edit"]
 
 
-def test_an_edit_keeps_the_author() -> None:
+def test_edit_without_a_name_keeps_the_author() -> None:
     """Words without a name do not take the name away."""
     memory = Memory.holding([ForeignMessage("user", said("hello there", "Sam"))])
     synced(memory, [msg("user", "hello there!")])
     assert memory.live()[0].content.author == "Sam"
 
 
-def test_blanks_are_edits_in_a_chat() -> None:
-    """A chat is compared to the letter, so that our history says exactly what theirs says."""
+def test_whitespace_changes_are_edits_in_a_chat() -> None:
+    """A chat is compared exactly, so that our history says exactly what theirs says."""
     memory = Memory.holding(chat_of("u a list:\n  - one"))
     synced(memory, chat_of("u a list:\r\n  - one \n"))
     assert memory.texts() == ["a list:\r\n  - one \n"]
 
 
-def test_pictures_on_their_way_in_are_recognised() -> None:
+def test_incoming_pictures_are_recognised() -> None:
     """Bytes compare equal to the blob that the store keeps for them."""
     stored = Content((Text("look"), Media("image/png", blob="png!")))
     arriving = Content((Text("look"), Media("image/png", data=b"png")))
@@ -395,8 +395,8 @@ def hole(memory: Memory, at: int) -> Ref:
     return slot.id
 
 
-def test_forgotten_words_do_not_come_back() -> None:
-    """A list that still has what was forgotten is taken without it, every time."""
+def test_forgotten_messages_do_not_return() -> None:
+    """A list that still has them is accepted without them, every time."""
     for at in range(len(TALK)):
         memory = Memory.holding(chat_of(*TALK))
         name = hole(memory, at)
@@ -405,8 +405,8 @@ def test_forgotten_words_do_not_come_back() -> None:
         assert [n for n in found.notes if isinstance(n, ForgottenNote)] == [ForgottenNote(name, at)]
 
 
-def test_forgotten_words_do_not_come_back_elsewhere() -> None:
-    """What says something is kept out wherever it was moved to; a short word may be said again."""
+def test_forgotten_messages_do_not_return_elsewhere() -> None:
+    """Text of substance is kept out wherever it was moved; a short word may be said again."""
     memory = Memory.holding(chat_of(*TALK))
     hole(memory, 2)
     hole(memory, 3)  # the first 继续
@@ -414,8 +414,8 @@ def test_forgotten_words_do_not_come_back_elsewhere() -> None:
     assert [o.message.content.text for o in found.operations if isinstance(o, op.Append)] == ["继续"]
 
 
-def test_a_forgotten_revision_does_not_come_back() -> None:
-    """A message whose old words were forgotten keeps its new ones when the old ones are sent again."""
+def test_forgotten_revision_does_not_return() -> None:
+    """A message whose old text was forgotten keeps its new one when the old one is sent again."""
     memory = Memory.holding(chat_of(*TALK))
     slot = memory.live()[1]
     slot.forget_check = lambda message: "secret" in message.content.text
@@ -426,8 +426,8 @@ def test_a_forgotten_revision_does_not_come_back() -> None:
     assert found.notes == (ForgottenNote(slot.id, 1),)
 
 
-def test_a_forgotten_swipe_does_not_come_back() -> None:
-    """Of a message with swipes only those are taken that were not forgotten."""
+def test_forgotten_swipe_does_not_return() -> None:
+    """Of a message with swipes only those not forgotten are accepted."""
     memory = Memory.holding(chat_of("u hi", "a hello"))
     memory.live()[1].forget_check = lambda message: message.content.text == "the secret"
     swipes = (said("hello"), said("the secret"), said("good day"))
@@ -436,8 +436,8 @@ def test_a_forgotten_swipe_does_not_come_back() -> None:
     assert found.notes == (ForgottenNote(memory.live()[1].id, 1, 1),)
 
 
-def test_new_words_beside_a_hole_are_new() -> None:
-    """Other words where something was forgotten are taken in, with a note."""
+def test_new_text_next_to_a_forgotten_message_is_new() -> None:
+    """Other text where something was forgotten is accepted, with a note."""
     memory = Memory.holding(chat_of(*TALK))
     hole(memory, 2)
     found = synced(memory, chat_of(*TALK[:2], "a There is no bridge any more.", *TALK[3:]))
@@ -445,8 +445,8 @@ def test_new_words_beside_a_hole_are_new() -> None:
     assert what(found) == ["forgotten-or-new"]
 
 
-def test_without_its_deletions_a_plan_can_be_applied() -> None:
-    """Who keeps what the other side deleted may leave the deletions out."""
+def test_plan_can_be_applied_without_its_deletions() -> None:
+    """For callers who keep what the other side deleted."""
     memory = Memory.holding(chat_of(*TALK))
     found = plan(memory.ours(), chat_of(*TALK[:2], "u New one.", TALK[6], TALK[4], "a Another."))
     kept = replace(found, operations=tuple(o for o in found.operations if not isinstance(o, op.Delete)))
@@ -456,13 +456,13 @@ def test_without_its_deletions_a_plan_can_be_applied() -> None:
 
 
 def test_roles_are_never_changed() -> None:
-    """The same words from another mouth are another message."""
+    """The same text in another role is another message."""
     memory = Memory.holding(chat_of("u hi", "a hello there", "u bye"))
     assert kinds(synced(memory, chat_of("u hi", "u hello there", "u bye"))) == ["Delete", "Insert"]
 
 
-def test_thousands_of_equal_messages() -> None:
-    """Long runs of the same few words cost neither time nor sense."""
+def test_thousands_of_equal_messages_are_synced() -> None:
+    """Long runs of the same few words cost little time and are matched sensibly."""
     lines = [f"{'ua'[k % 2]} {('ok', '继续', 'continue')[(k * k // 3) % 3]}" for k in range(5000)]
     memory = Memory.holding(chat_of(*lines))
     shorter = [line for k, line in enumerate(lines) if k % 1000 != 501]
@@ -470,8 +470,8 @@ def test_thousands_of_equal_messages() -> None:
     assert sorted(kinds(found)) == ["Append", *["Delete"] * 5]
 
 
-def test_plans_do_not_depend_on_names() -> None:
-    """The same lists give the same plan, whatever else was planned before."""
+def test_plans_do_not_depend_on_earlier_plans() -> None:
+    """The same lists give the same plan."""
     memory = Memory.holding(chat_of(*TALK))
     theirs = chat_of(*TALK[2:], "u One more.", "a And one more.")
     ours: list[OurEntry] = memory.ours()
