@@ -138,7 +138,7 @@ class _ServerNotices:
         self.said: list[str] = []
         self.copied = 0
         self.in_vain = in_vain
-        """True if dead rows are known to be copied, so that another rewrite would not help."""
+        """True where it is known that dead rows are copied: to rewrite again would change nothing."""
 
     def __call__(self, notice: psycopg.errors.Diagnostic) -> None:
         if notice.severity_nonlocalized == "WARNING" and notice.message_primary:
