@@ -77,7 +77,7 @@ def test_mcp_call_results(at: Bench) -> None:
 
 
 def test_mcp_resources_can_be_read(at: Bench) -> None:
-    """Listed with their patterns, read by address: texts, pictures; what is not there is an error in words."""
+    """Resources are listed and read by URI: texts, images; a missing one is an error result."""
     reader = at.toolbox.get("harbour__read_resource")
     assert reader.effect == "network"
     assert "harbour://log · The log · Who came in." in reader.description
@@ -134,7 +134,7 @@ def test_mcp_server_asks_the_person_during_a_call(tmp_path: Path, asking: McpSer
 def test_declined_or_invalid_answers_are_not_sent(
     tmp_path: Path, asking: McpServers, said: tuple[str | None, ...]
 ) -> None:
-    """Nobody there, an empty answer, or one that does not fit after three tries: the server hears a refusal, and the line works on."""
+    """Without a person, or after an empty or three invalid answers, the server gets a refusal and stays connected."""
     assert asked_berth(tmp_path, asking, *said)[0] == "decline"
     again = tmp_path / "again"
     again.mkdir()
