@@ -232,7 +232,7 @@ def test_close_ends_the_server_process(tmp_path: Path) -> None:
     ],
     ids=lambda server: server.name,
 )
-def test_a_server_that_cannot_be_used_is_told_and_the_others_work(tmp_path: Path, server: McpServer) -> None:
+def test_unusable_mcp_server_is_reported_and_the_others_work(tmp_path: Path, server: McpServer) -> None:
     with connect(tmp_path, [server, harbour()]) as connected:
         assert any(tool.name == "harbour__tide" for tool in connected.tools)
         [problem] = connected.problems
@@ -350,5 +350,5 @@ def test_mcp_tool_names_are_valid_and_unique() -> None:
         ),
     ],
 )
-def test_schemas_of_others_are_made_fit(given: object, wanted: object) -> None:
+def test_server_schemas_are_normalised(given: object, wanted: object) -> None:
     assert schema_of(given) == wanted
