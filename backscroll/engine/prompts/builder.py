@@ -1,7 +1,7 @@
-"""Prompt assembly: the messages to send now, within the budget, valid, with the cache kept warm, and the receipt.
+"""Prompt assembly: the messages to send now, valid, within the budget and cache-friendly, and the receipt.
 
-A prompt is the one before and something at its end, byte for byte, until a compaction. `prompt` and `_build_once` are the steps in order;
-each step is in the module from which it is imported. The pure rooms decide, the steps read and write.
+Until a compaction, a prompt is the previous one plus an addition at its end, byte for byte. `prompt` and `_build_once` are
+the steps in order; each step is in the module it is imported from. The pure rooms decide, the steps read and write.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def prompt(
     as_of: int | None = None,
     without: Collection[Ref] = (),
 ) -> Prompt:
-    """Build the prompt; see `Thread.prompt`. A prompt as of an earlier event is a rehearsal and writes nothing.
+    """Build the prompt; see `Thread.prompt`. A prompt as of an earlier event is a dry run and writes nothing.
 
-    `without`: replies that are asked for again, and that the prompt must not show.
+    `without`: replies that are being regenerated, and that the prompt must not show.
     """
     engine = thread.engine
     quiet = dry_run or as_of is not None
@@ -83,7 +83,7 @@ def prompt(
 def _build_with_retries(
     read: Callable[[], Composer], last: Receipt | None, *, recall: bool, quiet: bool
 ) -> Prompt:
-    """Return the prompt, made again where others wrote to the thread before what it adds was written down."""
+    """Return the prompt; built again if another process wrote to the thread before its additions were recorded."""
     for _ in range(_AGAIN):
         done = _build_once(read(), last, recall=recall, quiet=quiet)
         if done is not None:
@@ -94,7 +94,7 @@ def _build_with_retries(
 
 
 def _build_once(composer: Composer, last: Receipt | None, *, recall: bool, quiet: bool) -> Prompt | None:
-    """Build one prompt from what was read; None if others wrote to the thread before it was written down."""
+    """Build one prompt from what was read; None if another process wrote to the thread before it was recorded."""
     job, room = PromptRenderer(composer, last), composer.ask.room
     # 1. What must be there; a budget in which it does not fit is refused.
     least = smallest_blocks(job)
@@ -121,7 +121,7 @@ def _build_once(composer: Composer, last: Receipt | None, *, recall: bool, quiet
 
 
 def _write_down(job: PromptRenderer, done: Prompt, placed: Sequence[Block]) -> Prompt | None:
-    """Write down what was condensed and placed; a prompt that could not be made leaves nothing behind."""
+    """Record what was condensed and placed; a prompt that failed records nothing."""
     composer = job.composer
     behind = _added_behind(job, done, placed)
     if job.draft is not None:
@@ -140,7 +140,7 @@ def _write_down(job: PromptRenderer, done: Prompt, placed: Sequence[Block]) -> P
 
 
 def _added_behind(job: PromptRenderer, done: Prompt, placed: Sequence[Block]) -> PlacementRecord | None:
-    """Return what this prompt holds that no message says and the next one has to hold too; None if that is nothing."""
+    """Return what this prompt adds that is in no message and that the next one must repeat; None if there is nothing."""
     window, rendered = job.composer.sheet.window, job.rendered
     if not window or rendered is None:
         return None

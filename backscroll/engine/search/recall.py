@@ -1,8 +1,8 @@
-"""Recall: what of the past answers a question, the best value for the tokens.
+"""Recall: find past messages that answer a question, best value per token first.
 
-Owns the scopes, the decision to recall by itself, and what is handed out. Most prompts recall nothing, so whatever weighs texts is
-imported where it is needed. The texts come from `engine/search/recall_pool`, the score and the choice from the pure room `recall`.
-Hidden, deleted, superseded and forgotten words never appear; cropped ones may.
+Owns the scopes, the decision to recall automatically, and what is returned. Most prompts recall nothing, so modules that
+score text are imported only when needed. The texts come from `engine/search/recall_pool`, the score and the choice from the
+pure room `recall`. Hidden, deleted, superseded and forgotten text never appears; cropped text may.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _TELLING = 3  # items from which something is learned: those further down may be
 
 
 def _check_question(query: str, budget: int, limit: int | None) -> str:
-    """Return the question in valid Unicode, or what is wrong with the request."""
+    """Return the question in valid Unicode, or raise InvalidInput."""
     if not query.strip():
         raise InvalidInput("the question is empty", hint="say what you are looking for")
     if budget < 1:
@@ -74,7 +74,7 @@ def recall(
     limit: int | None = None,
     exclude: Collection[Ref] = (),
 ) -> RecallResult:
-    """Return what of the past answers a question, within `budget` tokens; `scope` is thread, user, project or all. `exclude` are revisions."""
+    """Return past messages that answer a question, within `budget` tokens; `scope` is thread, user, project or all. `exclude` are revisions."""
     checked_scope(scope)
     query = _check_question(query, budget, limit)
     engine = thread.engine
@@ -93,7 +93,7 @@ def recall(
 
 
 def _learn(thread: ThreadScope, found: RecallResult) -> None:
-    """What is asked for although it was condensed away fades later the next time; see `engine/inputs/lessons`."""
+    """Record messages that are requested although condensed, so that they fade later; see `engine/inputs/lessons`."""
     log = thread.store.read(lambda reader: reader.others(thread.id))
     if not found.items or not any(event.kind in _CONDENSING for event in log):
         return
@@ -121,7 +121,7 @@ def recall_across(
     exclude: Collection[Ref] = (),
     wanted: SearchFilter | None = None,
 ) -> RecallResult:
-    """Return the same over all threads of a project, or of a user (or those that are `wanted`), or over all there are."""
+    """Recall across all threads of a project or of a user (or those that are `wanted`), or across all threads."""
     query = _check_question(query, budget, limit)
     looked = wanted or SearchFilter(project=project, users=None if user is None else (user,))
     asked = understand(query, _today(engine))
@@ -139,7 +139,7 @@ def _pool_across(
     question: Message | None = None,
     exclude: Collection[Ref] = (),
 ) -> tuple[RecallPool, bool]:
-    """Return the texts of all threads that are wanted; the thread that asks stands last, because it grows."""
+    """Return the texts of all wanted threads; the current thread comes last, because it grows."""
     # start-up: numpy is loaded by the first search
     from backscroll.engine.search.embedding import embed_some
     from backscroll.engine.search.recall_pool import whole_pool
@@ -167,7 +167,7 @@ def recall_for_prompt(
     count: Callable[[str], int],
     exclude: Collection[Ref] = (),
 ) -> RecallResult | None:
-    """What the newest message asks for and the prompt does not show; None where nothing is needed or good enough."""
+    """Return what the newest message asks for and the prompt does not show; None if nothing is needed or good enough."""
     engine, today = thread.engine, _today(thread.engine)
     asked = understand(newest.text, today)
     scope = checked_scope(engine.settings.recall_scope)
@@ -199,8 +199,10 @@ def recall_for_prompt(
 def _is_worth_it(
     pool: RecallPool, asked: QuestionAnalysis, weighed: ScoredTexts, shown: Collection[Ref]
 ) -> bool:
-    """Return whether a plain question, in which nothing points to the past, gets details: what the prompt does not show has to be surely about it,
-    and not less likely than all that it shows."""
+    """Return whether a plain question without reference to the past gets details.
+
+    What the prompt does not show has to be about it with certainty, and no less likely than everything it shows.
+    """
     # start-up: numpy is loaded by the first search
     from backscroll.recall.relevance import is_surely_about
 
@@ -220,7 +222,7 @@ def _is_worth_it(
 
 
 def preload(thread: ThreadScope) -> int:
-    """Make ready for what is likely to be asked next: index and vectors in memory, off the hot path; return how many texts."""
+    """Load what is likely to be asked next: index and vectors in memory, off the hot path; return how many texts."""
     # start-up: numpy is loaded by the first search
     from backscroll.engine.search.embedding import embed_some
 
@@ -235,7 +237,7 @@ def preload(thread: ThreadScope) -> int:
 
 
 def _pool_ahead(thread: ThreadScope, asked: QuestionAnalysis) -> RecallPool:
-    """Return the texts that prompts look through: what comes before the newest question, to which only the next one adds."""
+    """Return the texts that prompts search: everything before the newest question, to which only the next one adds."""
     engine = thread.engine
     lately = thread.recent(_LATELY)
     asks = next((m for m in reversed(lately) if is_spoken_by_user(m)), lately[0] if lately else None)
@@ -250,7 +252,7 @@ def _pool_ahead(thread: ThreadScope, asked: QuestionAnalysis) -> RecallPool:
 
 
 def _likely(thread: ThreadScope) -> str:
-    """Return what the next question may be about: the last things said, the files and errors in them."""
+    """Return what the next question may be about: the last messages, the files and errors in them."""
     return "\n".join(message.text[-500:] for message in thread.legible.recent(4)) or "?"
 
 
@@ -279,8 +281,10 @@ def _pool_of(
     question: Message | None = None,
     exclude: Collection[Ref] = (),
 ) -> tuple[RecallPool, bool]:
-    """Return the texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
-    store finds. A question must not be found as its own answer."""
+    """Return the texts of a thread (before the question, if that is one of its messages): all of them, or for a long thread what the store finds.
+
+    A question must not be found as its own answer.
+    """
     # start-up: numpy is loaded by the first search
     from backscroll.engine.search.embedding import embed_some
     from backscroll.engine.search.recall_pool import EXACT, pool_without, whole_pool
@@ -311,7 +315,7 @@ def _pool_of(
 
 
 def _is_unread(engine: EngineScope, state: ThreadState) -> bool:
-    """Return True for a thread that was imported or written elsewhere, and of which a background worker has still to read much."""
+    """Return True for a thread that was imported or written by another process, and of which a background worker has yet to read much."""
     if state.messages <= _UNREAD:
         return False
     return state.head - engine.store.read(lambda reader: reader.progress(state.id, PROGRESS)) > _UNREAD

@@ -1,4 +1,4 @@
-"""Search: a query in, hits with snippets out. Finds live words only, in every fork that still shows them."""
+"""Full-text search: a query in, hits with snippets out. Finds live messages only, in every fork that still shows them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MARKS = ("\x02", "\x03")
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """One message that fits."""
+    """One message that matches."""
 
     thread: str
     title: str
@@ -46,7 +46,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found; `relaxed` where no message had all the words and those with some are shown."""
+    """The result of a search; `relaxed` if no message contained all the words and those with some are returned."""
 
     hits: list[SearchHit]
     relaxed: bool
@@ -67,7 +67,7 @@ def search(
     limit: int = 20,
     width: int = 160,
 ) -> SearchResult:
-    """Return messages that hold all the words, best first; failing that, messages that hold some."""
+    """Return messages that contain all the words, best first; failing that, messages that contain some."""
     query = parse_query(valid_text(text))
     start, end = checked_time(since), checked_time(until)
     wanted = SearchFilter(
@@ -126,14 +126,14 @@ def _run(
 
 
 def _line(reader: Reader, state: ThreadState) -> list[str]:
-    """Return a thread and its ancestors: the logs in which its words may lie."""
+    """Return a thread and its ancestors: the logs that may contain its text."""
     return [state.id, *(parent.id for _, parent in ancestors(reader, state))]
 
 
 def _shown_in(
     reader: Reader, hit: RawHit, scope: ThreadState | None, homes: dict[str, ThreadState | None]
 ) -> ThreadState | None:
-    """Return the thread to show a hit in: the one asked for, else where it was said, else a fork that still shows it."""
+    """Return the thread to show a hit in: the requested one, else its own, else a fork that still shows it."""
     entry = Entry(hit.message, b"", checked_role(hit.role), hit.revision)
     if scope is not None:
         return scope if View(reader, scope).sees(entry) else None

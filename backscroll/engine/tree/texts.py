@@ -1,7 +1,7 @@
-"""The texts of the summary tree: got by their keys, or made.
+"""The texts of the summary tree: loaded by their keys, or made.
 
-A gist is made from the words of its messages, a summary from the gists or summaries below it. What is stored under a key is right;
-what is missing is made, recursively, and kept for the caller that writes.
+A gist is made from the text of its messages, a summary from the gists or summaries below it. What is stored under a key is
+valid; what is missing is made, recursively, and kept for the caller that writes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def said_of(entry: Entry, spoken: RevisionBody) -> TreeMessage:
 
 
 def changed_by(events: Iterable[Event], views: Sequence[View]) -> set[bytes]:
-    """Positions at which events changed something, as several moments see them."""
+    """Return the positions at which events changed something, as of several moments."""
     messages = dict.fromkeys(ref for event in events for ref in _about(event))
     entries = (view.entry(message) for message in messages for view in views)
     return {entry.position for entry in entries if entry is not None}
@@ -80,7 +80,7 @@ class Texts:
         self._held = 0
 
     def keep(self, row: Row) -> None:
-        """Remember the words of a message that were read anyway, unless they are many: then they are read again."""
+        """Cache a row that was read anyway, unless there are too many: then it is read again."""
         self._held += len(row[1].body or b"")
         if self._held <= _HELD:
             self._rows[row[0].message] = row
@@ -114,7 +114,7 @@ class Texts:
         self.made.append(Artefact(node.key, recipe.name, node.thread, encode_gist(made), sources, self._at))
 
     def _load(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Get what is stored under some keys; return the keys under which there is something."""
+        """Load what is stored under some keys; return the keys that were found."""
         wanted = [key for key in dict.fromkeys(keys) if key not in self._known and key not in self._raw]
         for start in range(0, len(wanted), _MANY):
             found = self._reader.read_artefacts(wanted[start : start + _MANY])
@@ -137,7 +137,7 @@ class Texts:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def of(self, node: SummaryNode) -> Gist:
-        """Return what a node says; made on the spot where it is not stored."""
+        """Return the gist of a node; made on the spot if it is not stored."""
         found = self._known.get(node.key)
         if found is None:
             self._load([node.key])
@@ -164,7 +164,7 @@ class Texts:
     def messages(
         self, first: bytes, last: bytes, wanted: Callable[[Entry], bool] = lambda _: True
     ) -> list[Message]:
-        """Return the messages from one position to another that may be quoted."""
+        """Return the messages between two positions that may be quoted."""
         out: list[Message] = []
         after = just_before(first)
         while rows := self._view.page(_PAGE, after=after):

@@ -1,7 +1,7 @@
-"""Compacting: when the past is condensed, what is written down about it, and what it would bring.
+"""Compaction: when the history is condensed, what is recorded about it, and what it saves.
 
-A compaction is an event like any other: it can be undone, and nothing is lost by it. Rules decide and make it, so a prompt never
-waits for a model; what models write (summaries of the tree) is used where it is there.
+A compaction is an event like any other: it can be undone, and nothing is lost by it. Rules decide and make it, so a prompt
+never waits for a model; summaries that models wrote (in the tree) are used if they exist.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ class CompactionReport:
 
     @property
     def saved(self) -> int:
-        """Tokens that every later prompt is smaller."""
+        """The number of tokens that every later prompt is smaller by."""
         return max(0, self.before - self.after)
 
 
 def due(composer: Composer, tokens: int, room: int) -> Reason | None:
-    """Return whether to compact before this call, and why: from the log, the settings and the clock, and nothing else."""
+    """Return whether to compact before this call, and why: from the log, the settings and the clock alone."""
     thread, ask = composer.thread, composer.ask
     settings = thread.engine.settings
     frozen = composer.frozen
@@ -117,14 +117,14 @@ def due(composer: Composer, tokens: int, room: int) -> Reason | None:
 
 
 def _growth(composer: Composer) -> float:
-    """Return tokens that a call adds, on average over the window: what was cut or condensed since counts as it came."""
+    """Return the tokens that a call adds, averaged over the window: what was cut or condensed since counts at its original size."""
     calls = sum(u.role == "assistant" for u in composer.units)
     tokens = sum(composer.meter.message(m) for u in composer.units if u.role != "system" for m in u.messages)
     return max(1.0, tokens / max(1, calls))
 
 
 def make_compaction(composer: Composer, reason: Reason, room: int) -> CompactionDraft | None:
-    """Return a compaction of what the sheet shows, the newest step cut where it does not fit; None if the prompt gets no smaller."""
+    """Return a compaction of the inputs, the newest step cut if it does not fit; None if the prompt gets no smaller."""
     before = weight(composer.blocks(composer.frozen))
     bound = bound_of(composer, int(_BOUND * room))
     whole = fits_whole(room, fixed_tokens(composer), unseen_units(composer, composer.frozen)[1])
@@ -150,7 +150,7 @@ def _condense_past(
     *,
     whole: bool,
 ) -> CompactionDraft | None:
-    """Return the past condensed; what is still unseen stays as it is."""
+    """Return the condensed history; what is still unseen stays as it is."""
     settings = composer.thread.engine.settings
     frozen = composer.frozen
     outside = weight(composer.blocks(None, ())) + (
@@ -189,7 +189,7 @@ def _draft_of(
     bound: Sequence[ProtectedText],
     trail: Trail,
 ) -> CompactionDraft | None:
-    """Return what prompts show under a compaction: the window that is left, what speaks for the rest; None if that is not smaller."""
+    """Return what prompts show under a compaction: the remaining window and the summaries of the rest; None if that is not smaller."""
     # Where what was condensed before stays as it is, so does the beginning of the window: else all would be rewritten.
     most = (_KEPT if len(found.cuts) <= 1 else 1) * kept_long(room)
     gone = _leading_gone(composer, found.levels, most)
@@ -214,10 +214,10 @@ def _draft_of(
 
 
 def _warm_tokens(composer: Composer, room: int, fresh: Collection[Ref]) -> int:
-    """Return tokens of the last turns that stay in full as long as they fit (the setting `warm_turns`).
+    """Return the tokens of the last turns that stay in full as long as they fit (the setting `warm_turns`).
 
-    A turn of which only a part would fit does not count: inside one long turn that would leave little room for everything
-    before it, and the next compaction would come at once.
+    A turn that would fit only partly does not count: within one long turn that would leave little room for everything
+    before it, and the next compaction would follow at once.
     """
     turns, tokens, warm = composer.thread.engine.settings.warm_turns, 0, 0
     for unit in reversed(composer.units):
@@ -232,12 +232,12 @@ def _warm_tokens(composer: Composer, room: int, fresh: Collection[Ref]) -> int:
 
 
 def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) -> int:
-    """Return how many units at the beginning are not shown in the window any more.
+    """Return how many units at the beginning are no longer shown in the window.
 
-    System messages, pins and the latest words of the user are shown wherever the window begins, so it may begin after them:
-    else a turn of hundreds of steps would keep all of them. More than `most` tokens of originals are not kept, however
-    short they are shown: every later prompt would have to read them. What is shown to the letter stays, and so does the newest
-    step, however large: it is what the next reply answers.
+    System messages, pins and the user's latest message are shown wherever the window begins, so it may begin after them:
+    otherwise a turn of hundreds of steps would stay whole. At most `most` tokens of originals are kept, however condensed:
+    every later prompt must read them. What is shown in full stays, and so does the newest step, however large: the next
+    reply answers it.
     """
     units, safe = composer.units, composer.safe
     left = sum(composer.meter.message(m) for u in units for m in u.messages)
@@ -255,7 +255,7 @@ def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) 
 
 
 def _passed_over(composer: Composer, gone: int) -> PromptInputs:
-    """Return the sheet with what is shown wherever the window begins, where the window now begins after it."""
+    """Return the inputs with what is shown wherever the window begins, if the window now begins after it."""
     sheet, safe = composer.sheet, composer.safe
     units = composer.units[:gone]
     shown = {m.id for u in composer.units[gone:] for m in u.messages}
@@ -269,7 +269,7 @@ def _passed_over(composer: Composer, gone: int) -> PromptInputs:
 
 
 def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tuple[int, Ref], ...]:
-    """Return the nodes of the summary tree that speak for all that comes before a position."""
+    """Return the nodes of the summary tree that summarize everything before a position."""
     if before is None or room <= 0:
         return ()
 
@@ -286,7 +286,7 @@ _KEPT = 0.8
 
 
 def bound_of(composer: Composer, room: int) -> tuple[ProtectedText, ...]:
-    """Return what of the window is still open and binding, newest first as far as it fits, in order."""
+    """Return what in the window is still open and binding, newest first as far as it fits, in order."""
     messages = [m for unit in composer.units for m in unit.messages]
     earlier = composer.frozen.bound if composer.frozen is not None else ()
     carried = [b for b in earlier if b.source not in composer.dead]
@@ -310,10 +310,10 @@ def write_down(
     actor: str = ACTOR,
     placed: PlacementRecord | None = None,
 ) -> Event | None:
-    """Write a compaction into the log, and what is placed with it; None if others wrote since the sheet was read.
+    """Record a compaction in the log, with its placements; None if another process wrote since the inputs were read.
 
-    What was deleted meanwhile would live on in it, and another compaction would be hidden by it. A text is placed only
-    behind what is still the newest message.
+    Otherwise text deleted meanwhile would survive in it, and it would hide another compaction. Text is placed only after
+    what is still the newest message.
     """
     seen, sheet = sheet.head, found.sheet or sheet
 
@@ -348,7 +348,7 @@ def _message(pen: Pen, revision: Ref) -> Ref:
 def compact(
     thread: ThreadScope, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
 ) -> CompactionReport:
-    """Condense the past now; see `Thread.compact`."""
+    """Compact now; see `Thread.compact`."""
     ask = check_request(thread.engine, budget, model=model)
     refused = too_small(thread.engine, ask, 1)
     if refused is not None:
@@ -369,7 +369,7 @@ def compact(
 
 
 def report_of(composer: Composer, found: CompactionDraft, event: int | None) -> CompactionReport:
-    """Return what a compaction brings: counted in plain input tokens, with the prices of the model."""
+    """Return what a compaction saves and costs: in plain input tokens, with the prices of the model."""
     prices = composer.ask.prices
     levels = found.frozen.compaction.levels.values()
     saved = found.before - found.now
