@@ -165,7 +165,7 @@ class Arrival:
     def _shared_past(
         self, line: ImportBranch, items: Iterator[Kept]
     ) -> tuple[tuple[str, Ref, bytes] | None, Iterator[Kept]]:
-        """Find what a line shares with a conversation in the store that its file names as its origin: the last common message, and the remaining items."""
+        """Find what a branch in a file shares with its original in the store: the last common message, and the remaining items."""
         name = self.foreign.forked_from
         parent = (
             self.engine.store.read(lambda reader: reader.origin(origin_key(self.foreign.format, name)))
