@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 THREAD, TURN, CHANGES = "Backscroll-Thread", "Backscroll-Turn", "Backscroll-Changes"
 _AGENT = ("tool", "turn", "rewind")
 _LINE = 72  # characters of the first line of a message
-_LEAST = 20  # … that it is not made shorter than at the end of a sentence
+_LEAST = 20  # … and the minimum when it is shortened at the end of a sentence
 _ENDS = (". ", "! ", "? ", "; ", "。", "！", "？", "；")
 _TOLD = 8  # descriptions that a message lists
 _COMMITS = 5000  # of the user's that are looked through for changes that they hold already

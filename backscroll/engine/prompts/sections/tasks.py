@@ -34,7 +34,7 @@ _UNITS = 4000  # units whose findings are remembered
 
 
 def task_block(composer: Composer, room: int, read: Collection[Ref] = ()) -> Block | None:
-    """Return the task section within `room` tokens; None if there is no task, or no room.
+    """Return the task section within `room` tokens; None without a task, or without room.
 
     To-dos are left out if the revision that contains them is `read` anyway.
     """
