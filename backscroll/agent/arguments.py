@@ -73,9 +73,7 @@ def _parse_json(text: str) -> Json:
     if body.startswith("```"):  # a code fence around it
         body = body.strip("`").removeprefix("json").strip()
     try:
-        return json.loads(
-            body, strict=False
-        )  # models write raw line breaks inside strings
+        return json.loads(body, strict=False)  # models write raw line breaks inside strings
     except (ValueError, RecursionError) as error:
         place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
         cut = " (the text seems to be cut off)" if body[-1:] not in ("}", "]", '"') else ""

@@ -43,9 +43,7 @@ class RunUsage:
     nano: int | None = None  # US dollars × 10⁹; None if the price is unknown
     calls: int = 0
     estimated: int = 0  # calls whose tokens we counted because the service reported none
-    unanswered: int = (
-        0  # of these, calls sent whose answer was never recorded: an upper bound
-    )
+    unanswered: int = 0  # of these, calls sent whose answer was never recorded: an upper bound
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,9 +106,7 @@ class _RefusalCache:
     """The refusals found up to an event of a thread."""
 
     head: int
-    found: tuple[
-        tuple[int, _RefusalRecord], ...
-    ]  # newest first, with the messages after each
+    found: tuple[tuple[int, _RefusalRecord], ...]  # newest first, with the messages after each
 
 
 #: Queried at every call: only what is new since the last time is read.

@@ -41,9 +41,7 @@ class SimpleCommand:
 
     words: tuple[str, ...]
     open: frozenset[int] = frozenset()
-    joined: str = (
-        ""  # the operator before it: `&&`, `||`, `;`, `|`; empty: the first
-    )
+    joined: str = ""  # the operator before it: `&&`, `||`, `;`, `|`; empty: the first
     inputs: tuple[str, ...] = ()  # files on its standard input; open ones are in doubt
     through: tuple[str, ...] = ()  # wrappers that were removed, outermost first
     doubt: str = ""  # why it may run something other than its words say

@@ -231,9 +231,7 @@ class _CommandWatch:
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.told = b""
         self.why = ""  # it is being ended: time, stop, flood
-        self.mark = (
-            f"{os.getpid()}-{time.monotonic_ns()}"  # to find its processes without a supervisor
-        )
+        self.mark = f"{os.getpid()}-{time.monotonic_ns()}"  # to find its processes without a supervisor
 
     def run(
         self, command: list[str], folder: Path, env: dict[str, str], given: tuple[int, ...] = ()

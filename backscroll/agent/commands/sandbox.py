@@ -237,9 +237,7 @@ def list_protected(settings: Settings) -> list[Path]:
     store = settings.store
     named = Path(store).expanduser() if store and "://" not in store else default_store()
     out.append(named)
-    if (
-        named.parent.is_dir()
-    ):  # files beside it with the same prefix belong to it: journals, copies
+    if named.parent.is_dir():  # files beside it with the same prefix belong to it: journals, copies
         out += [path for path in named.parent.iterdir() if path.name.startswith(named.name)]
     return out
 

@@ -71,9 +71,7 @@ class McpTool:
     #: Whatever a server claims about its tools, they are third-party programs: the user is asked, or a rule allows them.
     effect: Effect = "network"
     seconds: float = 0.0  # the connection keeps time
-    looks: bool = (
-        False  # the server claims it is read-only: it may be retried once, and nothing else follows
-    )
+    looks: bool = False  # the server claims it is read-only: it may be retried once, and nothing else follows
 
     def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:  # noqa: ARG002 - the protocol's
         """Return the call with all of its arguments."""
