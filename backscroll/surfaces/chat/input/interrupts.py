@@ -38,7 +38,7 @@ class Interrupts:
         self.ahead = TypeaheadGuard(self.keep, lambda: self._heard_at)
 
     def take_typed_text(self) -> str:
-        """Return the input typed ahead, without control keys and empty lines, and clear it."""
+        """Return the input typed ahead, without control keys and surrounding line ends, and clear it."""
         text = self._check_type.decode("utf-8", "ignore").replace("\r", "\n")
         self._check_type = b""
         return _CONTROL.sub("", _ESCAPES.sub("", text)).strip("\n")
