@@ -88,8 +88,8 @@ class Player:
         self._began = clock()
         self._stream = MarkdownStream()
         self._commit_changes = 0  # lines of the open block that are printed already
-        self._relieved = 0  # … of this block, when last drawn
-        self._width = 0  # … at this width
+        self._relieved = 0  # … the block height, roughly, that is drawn again beyond this
+        self._width = 0  # … the width it is drawn at; 0: the current one
         self._last_drawn: tuple[tuple[str, int], list[Text]] = (("", 0), [])
         self._thinking = ""
         self._thought_at = 0.0

@@ -111,7 +111,7 @@ def show(
             _show_one(session, graph, graph.node(node), number)
             return
         wanted = known_type(kind or "")
-        all_of_it = not kind and not text  # so that hidden text need not be read
+        all_of_it = not kind and not text  # then only the nodes shown are read
         nodes = graph.nodes(
             type=kind or "" if wanted is None else wanted,
             text=text or "",

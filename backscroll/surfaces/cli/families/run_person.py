@@ -71,7 +71,7 @@ class AttendedPerson(UnattendedPerson):
         return [self._ask_decision(proposal) for proposal in proposals]
 
     def judge(self, result: str, command: str = "") -> Judgement:
-        """Show the result and ask whether it will do."""
+        """Show the result and ask whether it is accepted."""
         if self._accepts:
             return Judgement(True)
         self._screen.remark(f"\n{safe(result)}")
@@ -115,7 +115,7 @@ class AttendedPerson(UnattendedPerson):
                 return Decision(False, (self._line(t("run.reason")) or "").strip())
 
     def _wider(self, proposal: Proposal) -> Decision | None:
-        """A rule that covers more, with what it would let through; None where none is taken."""
+        """Offer rules that cover more, with what they would allow; None if none is chosen."""
         rules = wider(proposal) if proposal.narrow is None else proposal.wider
         for number, rule in enumerate(rules, 1):
             self._screen.remark(f"  {number}. {one_line(rule.pattern)}", "strong")
@@ -150,7 +150,7 @@ class AttendedPerson(UnattendedPerson):
             screen.remark(t("run.refused_before", reason=one_line(proposal.refused_before) or "–"), "warn")
 
     def _line(self, question: str) -> str | None:
-        """What somebody types; None where the input was closed."""
+        """Return a line of input; None if the input was closed."""
         sys.stdout.flush()
         sys.stderr.write(f"{question} ")
         sys.stderr.flush()
